@@ -108,6 +108,7 @@ fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what 
 fairness: $(VENV)/packages.stamp ## Print what tenants and priorities get while they contend, in simulated time
 	@$(BIN)/python -m tests.simulation.hostile
 	@$(BIN)/python -m tests.simulation.contention
+	@$(BIN)/python -m tests.simulation.long_calls
 
 .PHONY: bench
 bench: setup ## Measure processor time, requests, units and dollars, beside those of the last release: two minutes

@@ -25,7 +25,7 @@ from timeball.ports.trials import Trial, Tried
 from timeball.runtime.wiring import (
     environment,
     executor_context,
-    executor_inbox,
+    executor_inboxes,
     executor_successor,
     flush,
     key_ring,
@@ -93,11 +93,11 @@ async def _execute(
     queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int, succession: Succession | None
 ) -> list[Delivery]:
     """Execute as whom the queue has called, who may have a successor; or as a successor, who has none."""
-    engine_context, inbox = executor_context(), executor_inbox(queue_arn)
+    engine_context, (*above, inbox) = executor_context(), executor_inboxes(queue_arn)
     if succession:
-        term = Term(deadline_at, stays_until=succession.until)
+        term = Term(deadline_at, stays_until=succession.until, above=above)
     else:
-        term = Term(deadline_at, executor_successor(queue_arn))
+        term = Term(deadline_at, executor_successor(queue_arn), above=above)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="execute"))
     async with _caller(engine_context.clock) as caller:
         counting = asyncio.create_task(flush_on(engine_context.clock, partial(flush, engine_context)))

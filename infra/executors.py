@@ -1,8 +1,10 @@
-"""The executors: one function for each priority, so that a flood of one cannot take another's places.
+"""The executors: one function for each priority, which lends its places to higher ones.
 
-Of the places the high priority has most and the low one few: where all have more to do than they can, high waits least,
-and low goes on.
+Of the executors the high priority has most and the low one few. An executor takes from the queue that feeds it, and
+from those above: where all have more to do than they can, high waits least, and low goes on with its minimum.
 """
+
+from dataclasses import replace
 
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_lambda as lambda_
@@ -11,7 +13,7 @@ from constructs import Construct
 from infra.acknowledged import acknowledge
 from infra.egress import Egress
 from infra.functions import Bounds, FunctionMaker, allow
-from infra.queues import EXECUTE_TIMEOUT, Queues
+from infra.queues import EXECUTE_TIMEOUT, Feed, Queues
 from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_targets
@@ -35,6 +37,9 @@ class Executors(Construct):
             "are too few, and starts another when it is too old; the bound keeps slow webhooks from taking the places "
             "of the scan and the API",
         )
+        tenants = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}
+        maker = replace(maker, environment={**maker.environment, **tenants})
+        above: list[Feed] = []
         self.by_priority: dict[str, lambda_.Function] = {}
         self.provisioned: dict[str, lambda_.EventSourceMapping] = {}
         for priority, feed in queues.by_priority.items():
@@ -45,10 +50,15 @@ class Executors(Construct):
             # Its end calls who waits for its key.
             allow(function, ROWS, [storage.jobs.table_arn])
             allow(function, FIND, storage.jobs_by(schema.LISTING))
+            # The weights of tenants that contend for its places.
+            allow(function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             self._let_sign(function, maker.settings.functions.webhook_secrets)
             allow_targets(function, maker.settings.functions.targets)
+            for higher in above:
+                higher.let_take(function)
+            above.append(feed)
             pollers = maker.settings.pollers_of.get(priority)
             mapping = feed.into(function, most_at_once=maker.settings.executors[priority], pollers=pollers)
             if pollers:

@@ -50,6 +50,10 @@ class Feed:
     queue: sqs.Queue
     visibility: Duration
 
+    def let_take(self, function: lambda_.Function) -> None:
+        """Let a function take messages from the queue."""
+        allow(function, _CONSUME, [self.queue.queue_arn])
+
     def into(
         self,
         function: lambda_.Function,
@@ -67,7 +71,7 @@ class Feed:
         held = function.timeout and function.timeout.plus(gathering or Duration.seconds(0))
         if held is None or self.visibility.to_seconds() < held.to_seconds():
             raise ValueError(f"{self.queue.node.path}: visibility is shorter than its function may hold a message")
-        allow(function, _CONSUME, [self.queue.queue_arn])
+        self.let_take(function)
         return lambda_.EventSourceMapping(
             function,
             f"{self.queue.node.id}-feed",

@@ -23,6 +23,7 @@ ENVIRONMENT = {
         for name in ("HIGH", "NORMAL", "LOW", "WATCH", "UNREADABLE")
     },
     "TIMEBALL_JOBS_TABLE": "jobs",
+    "TIMEBALL_TENANTS_TABLE": "tenants",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
@@ -66,7 +67,7 @@ def test_an_executor_is_less_patient_than_everybody_else(monkeypatch: pytest.Mon
     monkeypatch.setenv("TIMEBALL_AWS_CLIENT", aws_client)
     assert _of_context(wiring.executor_context()) == {BRISK}
     assert _of_context(wiring.engine_context()) == _of_context(wiring.engine_context()) == {PATIENT}
-    inbox = wiring.executor_inbox("arn:aws:sqs:us-east-1:1:normal")
+    *_, inbox = wiring.executor_inboxes("arn:aws:sqs:us-east-1:1:normal")
     holders: Any = DynamoHolders.open("tenants")
     assert _patience(inbox) == _patience(wiring.unreadable_queue()) == _patience(holders._reader) == BRISK
     assert BRISK.longest_seconds < PATIENT.longest_seconds
@@ -181,7 +182,7 @@ def test_a_handler_asks_until_a_second_before_its_invocation_ends_and_the_next_o
 
 def test_a_message_of_a_queue_that_is_none_of_ours_has_no_inbox() -> None:
     with pytest.raises(LookupError):
-        wiring.executor_inbox("arn:aws:sqs:us-east-1:1:other")
+        wiring.executor_inboxes("arn:aws:sqs:us-east-1:1:other")
 
 
 def test_nothing_is_asked_that_might_not_be_answered_within_a_given_time() -> None:

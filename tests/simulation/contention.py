@@ -12,7 +12,7 @@ from statistics import mean
 
 from infra.settings import NOTICED
 from tests.engine.play import NOW, open_days_only, spec
-from tests.simulation.executors import SUCCESSORS, Calls, Executors, Rule
+from tests.simulation.executors import NAMES, RANKS, SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.jobs.new_job import new_job
@@ -42,7 +42,7 @@ class Contention:
 
     `started` is when each run's call began. `quotas` are of runs at once, by tenant. Without `takes_more` an executor
     has what it was handed, and nothing else; by its `rule` it gives places to what it takes. About so many of a
-    priority start `successors`.
+    priority start `successors`. Without `has_fair_queues` messages come as they were sent, as on the embedded AWS.
     """
 
     executors: Mapping[str, int] = field(default_factory=lambda: SMALL)
@@ -53,6 +53,7 @@ class Contention:
     places: int = PLACES
     rule: Rule = placed
     successors: int = SUCCESSORS
+    has_fair_queues: bool = True
     shards: int = 4
     scanned_a_second: int = _SCANNED_A_SECOND
 
@@ -62,7 +63,9 @@ class Contention:
         self.store = MemoryStore()
         of_a_message = Rules().runs_per_message if min(self.executors.values()) >= NOTICED else 1
         self.rules = Rules(shards=self.shards, runs_per_message=of_a_message)
-        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms, self.rules.runs_per_message)
+        self.queue = MemoryQueue(
+            self.clock.now, self.rules.lead_ms, self.rules.runs_per_message, is_fair=self.has_fair_queues
+        )
         self.context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry())
         self.started: dict[RunId, int] = {}
         self.priorities: dict[JobKey, Priority] = {}
@@ -73,6 +76,7 @@ class Contention:
             Executors(
                 self.queue,
                 priority,
+                NAMES[: RANKS[priority]],
                 most,
                 self.calls,
                 self.quotas,
@@ -80,6 +84,7 @@ class Contention:
                 self.takes_more,
                 self.places,
                 self.rule,
+                self.weights,
                 self.successors,
                 self.rules.runs_per_message,
             )
@@ -121,9 +126,10 @@ class Contention:
         return {executors.priority: executors.most_at_work for executors in self._executors}
 
     def waits(self) -> dict[str, float]:
-        """Return how long (seconds) those runs waited on the average that have begun, by their priority."""
+        """Return how long (seconds) the runs of each priority waited on the average; the others have until now."""
         waited: dict[str, list[float]] = defaultdict(list)
-        for run, at in self.started.items():
+        for run in self._due():
+            at = self.started.get(run, self.clock.now())
             waited[self.priorities[run.job]].append((at - run.fire_at) / SECOND_MS)
         return {priority: mean(seconds) for priority, seconds in waited.items()}
 

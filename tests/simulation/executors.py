@@ -10,12 +10,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from timeball.domain.sharing.places import PLACES, placed, room_for_others
-from timeball.domain.sharing.succession import Part, needs_successor, part_of, unfit_seconds
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
+from timeball.domain.sharing.places import (
+    LOWEST,
+    MINIMUMS,
+    PLACES,
+    Asking,
+    Holder,
+    placed,
+    room_for_alike,
+    room_for_others,
+)
+from timeball.domain.sharing.succession import Part, kept_ms, needs_successor, part_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.execution import execute
-from timeball.ports.queue import Delivery
+from timeball.engine.execution.slots import LATE_MS, MOST_KEPT
+from timeball.engine.execution.taking import ABOVE_AHEAD_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE
+from timeball.ports.queue import Delivery, by_message
 from timeball.testing.memory_queue import MemoryQueue
+
+NAMES = ("high", "normal", "low")
+RANKS = {name: rank for rank, name in enumerate(NAMES)}
+"""The priorities, in the order in which they get places."""
 
 LIVES_MS = 900 * SECOND_MS
 """How long an executor lives at the most."""
@@ -29,13 +44,11 @@ SUCCESSORS = 10
 COLD_START_MS = 2 * SECOND_MS
 """How long a successor takes to come."""
 
-_AT_ONCE = 10
-
 _DEFERRED_MS = 5 * SECOND_MS
 """After how long a run over a quota is sent again; its row brings it back, and no message."""
 
 
-Rule = Callable[[Mapping[str, int], Sequence[str], int], list[bool]]
+Rule = Callable[[Mapping[Holder, int], Sequence[Asking], Mapping[str, int], int, int], list[bool]]
 """Who gets a place."""
 
 
@@ -47,22 +60,55 @@ class Calls:
     may_last_ms: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Message:
+    """A message in an executor that has no places yet: when it may be claimed, and until when it is kept then."""
+
+    deliveries: tuple[Delivery, ...]
+    rank: int
+    claim_at: int
+    until: int = 0
+
+    @property
+    def asking(self) -> Asking:
+        return Asking(_tenant(self.deliveries[0]), self.rank, len(self.deliveries))
+
+
 @dataclass
 class _Executor:
     born_at: int
-    held: list[tuple[int, int, Delivery]] = field(default_factory=list)
+    held: list[tuple[int, int, Delivery, int]] = field(default_factory=list)
+    ahead: list[_Message] = field(default_factory=list)
+    kept: list[_Message] = field(default_factory=list)
     looks_at: int = 0
     stays_until: int = 0
     may_start_successor: bool = False
-    at_once: int = _AT_ONCE
+    at_once: int = AT_ONCE
     asked: int = 0
+    late_until: dict[int, int] = field(default_factory=dict)
+    asks_above_at: int = 0
+    began_full: bool = False
+    came_full: bool = False
 
     def left_ms(self, now: int) -> int:
         return self.born_at + LIVES_MS - now
 
+    def part(self, now: int) -> Part:
+        return part_of(self.left_ms(now), may_start_successor=self.may_start_successor)
+
     def is_there(self, now: int) -> bool:
-        part = part_of(self.left_ms(now), may_start_successor=self.may_start_successor)
-        return bool(self.held) or (now < self.stays_until and part is not Part.RESTS)
+        holds = bool(self.held or self.ahead or self.kept)
+        return holds or (now < self.stays_until and self.part(now) is not Part.RESTS)
+
+    def holders(self) -> Counter[Holder]:
+        return Counter((_tenant(delivery), rank) for _, _, delivery, rank in self.held)
+
+    def keeps(self, rank: int) -> bool:
+        return any(message.rank == rank for message in self.kept)
+
+    def tenants(self) -> Counter[str]:
+        ahead = [delivery for message in self.ahead for delivery in message.deliveries]
+        return Counter(_tenant(delivery) for delivery in (*(one[2] for one in self.held), *ahead))
 
 
 @dataclass
@@ -70,11 +116,13 @@ class Executors:
     """Those of one queue. `began` is told of each call that begins, and when; `quotas` of runs at once, by tenant.
 
     Without `takes_more` each has the ten runs that it was handed, and no others before all of those are over. By its
-    `rule` it gives places to what it takes. About so many of them have `successors`, drawn at random.
+    `rule` and the tenants' `weights` it gives places to what it takes. About so many of them have `successors`, drawn
+    at random. They take from their queue and those `above`, the highest first.
     """
 
     queue: MemoryQueue
     priority: str
+    above: Sequence[str]
     most: int
     calls: Calls
     quotas: dict[str, int]
@@ -82,6 +130,7 @@ class Executors:
     takes_more: bool = True
     places: int = PLACES
     rule: Rule = placed
+    weights: Mapping[str, int] = field(default_factory=dict)
     successors: int = SUCCESSORS
     most_at_work: int = 0
     runs_per_message: int = 1
@@ -92,61 +141,146 @@ class Executors:
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.priority)
+        self._names = (*self.above, self.priority)
+        self._own = RANKS[self.priority]
+        self._inboxes = {RANKS[name]: self.queue.inbox(name) for name in self._names}
 
     def work(self, now: int) -> None:
         """End what is over, start executors for what waits, and take more where a call lasts."""
-        inbox = self.queue.inbox(self.priority)
-        inbox.send_again([delivery for at, delivery in self.deferred if at <= now], 0)
+        self._inboxes[self._own].send_again([delivery for at, delivery in self.deferred if at <= now], 0)
         self.deferred = [one for one in self.deferred if one[0] > now]
         for one in self.at_work:
-            over = [delivery for _, ends_at, delivery in one.held if ends_at <= now]
-            if over:
-                self._acknowledge(over)
+            if over := [(delivery, rank) for _, ends_at, delivery, rank in one.held if ends_at <= now]:
+                for delivery, rank in over:
+                    self._acknowledge([delivery], rank)
                 one.held = [call for call in one.held if call[1] > now]
         self.at_work = [one for one in self.at_work if one.is_there(now)]
         handed = sum(not one.stays_until for one in self.at_work)
         while handed < self.most and (deliveries := self.queue.receive(self.priority)):
-            one = _Executor(now, looks_at=now + execute.LOOK_EVERY_MS)
+            one = _Executor(now, looks_at=now + LOOK_EVERY_MS)
             one.may_start_successor = self._random.random() * self.most < self.successors
-            self._begin(one, deliveries, now)
-            self.at_work += [one] if one.held else []
-            handed += bool(one.held)
+            one.began_full = one.came_full = len(by_message(deliveries)) >= AT_ONCE
+            self._come(one, deliveries, self._own, now)
+            while self._takes_above(one, now):
+                pass
+            self.at_work.append(one)
+            handed += 1
         self.at_work += [one for one in self.coming if one.born_at <= now]
         self.coming = [one for one in self.coming if one.born_at > now]
         self.most_at_work = max(self.most_at_work, len(self.at_work))
         for one in self._random.sample(self.at_work, len(self.at_work)):  # nobody is always the first to look
             if self.takes_more and one.looks_at <= now:
-                one.looks_at = now + execute.LOOK_EVERY_MS
-                while self._takes(one, now) and one.asked > 1:
-                    pass
+                one.looks_at = now + LOOK_EVERY_MS
+                rounds = 0
+                while self._takes(one, now, rounds) and one.asked > 1:
+                    rounds += 1
+            self._give_places(one, now)
 
-    def _takes(self, one: _Executor, now: int) -> bool:
-        """Take what waits into free places; say whether something came to stay."""
-        part = part_of(one.left_ms(now), may_start_successor=one.may_start_successor)
-        held = Counter(_tenant(delivery) for _, _, delivery in one.held)
-        has_room = self.places - len(one.held) >= self.runs_per_message
-        room = room_for_others(held, self.places) // self.runs_per_message
-        one.asked = min(one.at_once, max(1, room)) if has_room else 0
-        lasts = any(called_at <= now - execute.LOOK_EVERY_MS for called_at, _, _ in one.held)
-        if part is Part.RESTS or not one.asked or not (lasts or now < one.stays_until):
-            return False
-        found = self.queue.receive(self.priority, one.asked)
-        if found and one.may_start_successor and needs_successor(one.left_ms(now)):
+    def _takes(self, one: _Executor, now: int, rounds: int) -> bool:
+        """Take what waits, from this queue and those above; say whether something came to stay."""
+        asks = self._asks(one, now, rounds)
+        one.asked = max(asks.values(), default=0)
+        found = {rank: self.queue.receive(NAMES[rank], limit) for rank, limit in asks.items()}
+        if self._own in asks:
+            one.came_full = len(by_message(found[self._own])) == asks[self._own]
+        if any(found.values()) and one.may_start_successor and needs_successor(one.left_ms(now)):
             one.may_start_successor = False
             self.coming.append(_Executor(now + COLD_START_MS, stays_until=one.born_at + LIVES_MS))
-        places = self.places if part is Part.TAKES else 0
-        has_place = self.rule(held, [*map(_tenant, found)], places)
-        staying = {delivery.receipt for delivery, has in zip(found, has_place, strict=True) if has}
-        back = [delivery for delivery in found if delivery.receipt not in staying]
-        stay = [delivery for delivery in found if delivery.receipt in staying]
-        self._send_back(back)
-        returned = self._begin(one, stay, now)
-        one.at_once = 1 if back or returned else _AT_ONCE
-        return bool(stay)
+        takes = one.part(now) is Part.TAKES
+        if asks:
+            one.at_once = AT_ONCE if takes or not any(found.values()) else 1
+        self._find(one, {rank: deliveries for rank, deliveries in found.items() if rank < self._own}, asks, now)
+        for rank, deliveries in found.items():
+            if takes:
+                self._come(one, deliveries, rank, now)
+            else:
+                self._send_back(deliveries, rank)
+        return takes and any(found.values())
 
-    def _begin(self, one: _Executor, deliveries: Sequence[Delivery], now: int) -> int:
+    def _asks(self, one: _Executor, now: int, rounds: int) -> dict[int, int]:
+        """Return for how many messages to ask each queue, as `engine/execution/taking.py` does."""
+        if one.part(now) is Part.RESTS:
+            return {}
+        tenants = one.tenants()
+        lasts = now < one.stays_until or any(at <= now - LOOK_EVERY_MS for at, *_ in one.held)
+        claims_soon = one.began_full and any(_is_soon(message, now) for message in one.ahead)
+        asks: dict[int, int] = {}
+        if lasts:
+            asks[self._own] = self._wanted(one, tenants, rounds)
+        elif (one.came_full and one.ahead) or claims_soon:
+            room = room_for_alike(tenants, self.weights, self.places) // self.runs_per_message
+            asks[self._own] = min(one.at_once, room) if room >= WORTHWHILE else 0
+        asks |= self._above(one, now, lasts=lasts)
+        return {rank: limit for rank, limit in asks.items() if limit}
+
+    def _takes_above(self, one: _Executor, now: int) -> bool:
+        """Take what waits above, before runs are claimed that are due by now; say whether something came."""
+        asks = self._above(one, now, lasts=False)
+        found = {rank: self.queue.receive(NAMES[rank], limit) for rank, limit in asks.items() if limit}
+        self._find(one, found, asks, now)
+        for rank, deliveries in found.items():
+            self._come(one, deliveries, rank, now)
+        return any(found.values())
+
+    @staticmethod
+    def _find(one: _Executor, found: Mapping[int, list[Delivery]], asks: Mapping[int, int], now: int) -> None:
+        """Learn what was found above: some of it may be late, or more may wait there."""
+        are_all = [len(by_message(deliveries)) < asks[rank] for rank, deliveries in found.items()]
+        for (rank, deliveries), is_all in zip(found.items(), are_all, strict=True):
+            if not is_all or any((delivery.not_before or now) < now for delivery in deliveries):
+                one.late_until[rank] = now + LATE_MS
+        if found and all(are_all):
+            one.asks_above_at = now + ABOVE_AHEAD_MS
+
+    def _above(self, one: _Executor, now: int, *, lasts: bool) -> dict[int, int]:
+        """Return for how many messages to ask the queues above, as `engine/execution/taking.py` does."""
+        own = [message for message in one.ahead if message.rank == self._own]
+        waiting = [_tenant(delivery) for message in own for delivery in message.deliveries]
+        beyond = waiting[MINIMUMS[self._own] :]
+        is_soon = any(message.claim_at <= now + ABOVE_AHEAD_MS for message in one.ahead)
+        if not lasts and not (beyond and is_soon and self._own == LOWEST and now >= one.asks_above_at):
+            return {}
+        room = room_for_alike(one.tenants() - Counter(beyond), places=self.places) // self.runs_per_message
+        limit = min(one.at_once, max(int(lasts), room))
+        return {RANKS[name]: limit for name in self.above if not one.keeps(RANKS[name])}
+
+    def _wanted(self, one: _Executor, tenants: Mapping[str, int], rounds: int) -> int:
+        if not one.keeps(self._own):
+            return min(one.at_once, max(1, room_for_others(tenants, self.places) // self.runs_per_message))
+        return (one.at_once if len(one.kept) < MOST_KEPT else 1) if rounds < ROUNDS else 0
+
+    def _come(self, one: _Executor, deliveries: Sequence[Delivery], rank: int, now: int) -> None:
+        for ones in by_message(deliveries):
+            claim_at = max(now, (ones[0].not_before or 0) - CLAIM_AHEAD_MS)
+            one.ahead.append(_Message(tuple(ones), rank, claim_at))
+
+    def _give_places(self, one: _Executor, now: int) -> None:
+        """Give places to what may be claimed; keep the rest for a while, and then send it back."""
+        due = [
+            replace(message, until=now + kept_ms(message.deliveries[0].unfit, len(one.kept) + number))
+            for number, message in enumerate(one.ahead)
+            if message.claim_at <= now
+        ]
+        one.ahead = [message for message in one.ahead if message.claim_at > now]
+        if due or one.kept:
+            asking = [*one.kept, *due]
+            late = min((rank for rank, until in one.late_until.items() if until > now), default=LOWEST)
+            asks = [message.asking for message in asking]
+            has_place = self.rule(one.holders(), asks, self.weights, self.places, late)
+            one.kept = []
+            for message, has in zip(asking, has_place, strict=True):
+                if has:
+                    if self._begin(one, message.deliveries, message.rank, now):
+                        one.at_once = 1
+                elif message.until <= now or len(one.kept) >= MOST_KEPT or one.part(now) is not Part.TAKES:
+                    self._send_back([replace(one, unfit=one.unfit + 1) for one in message.deliveries], message.rank)
+                else:
+                    one.kept.append(message)
+                    if message in due:
+                        one.late_until[message.rank] = now + LATE_MS
+
+    def _begin(self, one: _Executor, deliveries: Sequence[Delivery], rank: int, now: int) -> int:
         """Begin the calls that fit into what is left of an executor, and into a quota; count what went back at once."""
-        under_way = Counter(_tenant(delivery) for other in self.at_work for _, _, delivery in other.held)
         returned = 0
         for delivery in deliveries:
             tenant, at = _tenant(delivery), max(now, delivery.not_before or 0)
@@ -154,27 +288,31 @@ class Executors:
             if at + may_last_ms > one.born_at + CALLS_MS:
                 seconds = unfit_seconds(delivery.unfit)
                 returned += seconds == 0
-                self._send_back([replace(delivery, unfit=delivery.unfit + 1)], seconds)
+                self._send_back([replace(delivery, unfit=delivery.unfit + 1)], rank, seconds)
                 continue
-            if under_way[tenant] >= self.quotas.get(tenant, 10**9):
-                self._acknowledge([delivery])
+            under_way = sum(_tenant(held) == tenant for other in self.at_work for _, _, held, _ in other.held)
+            if tenant in self.quotas and under_way >= self.quotas[tenant]:
+                self._acknowledge([delivery], rank)
                 self.deferred.append((now + _DEFERRED_MS, delivery))
                 continue
-            under_way[tenant] += 1
-            one.held.append((at, at + self.calls.last_ms.get(tenant, 200), delivery))
+            one.held.append((at, at + self.calls.last_ms.get(tenant, 200), delivery, rank))
             self.began(delivery, at)
         return returned
 
-    def _send_back(self, deliveries: Sequence[Delivery], seconds: int = 0) -> None:
-        self.queue.inbox(self.priority).send_again(deliveries, seconds)
-        self._acknowledge(deliveries)
+    def _send_back(self, deliveries: Sequence[Delivery], rank: int, seconds: int = 0) -> None:
+        self._inboxes[rank].send_again(deliveries, seconds)
+        self._acknowledge(deliveries, rank)
 
-    def _acknowledge(self, deliveries: Sequence[Delivery]) -> None:
+    def _acknowledge(self, deliveries: Sequence[Delivery], rank: int) -> None:
         """Remove the messages of which these deliveries are the last."""
         for delivery in deliveries:
             self.left[delivery.receipt] = self.left.get(delivery.receipt, delivery.together) - 1
             if not self.left[delivery.receipt]:
-                self.queue.inbox(self.priority).delete([delivery])
+                self._inboxes[rank].delete([delivery])
+
+
+def _is_soon(message: _Message, now: int) -> bool:
+    return message.claim_at <= now + LOOK_EVERY_MS
 
 
 def _tenant(delivery: Delivery) -> str:

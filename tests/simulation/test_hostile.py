@@ -1,6 +1,10 @@
 """One tenant's hanging calls, floods and backfills delay nobody else. `make fairness` prints figures of larger ones."""
 
+from collections.abc import Mapping, Sequence
+
 from tests.simulation.hostile import beside_hanging, besieged, contention_of, latest
+from timeball.domain.sharing.places import Asking, Holder
+from timeball.engine.context import Rules
 
 FEW = {"normal": 6}
 FEWER = {"normal": 3}
@@ -16,7 +20,13 @@ def test_with_executors_that_take_nothing_more_it_would_be_late() -> None:
 
 
 def test_with_an_executor_that_gives_a_place_to_whoever_asks_it_would_be_late() -> None:
-    anybody = contention_of(FEW, rule=lambda _, asking, __: [True] * len(asking))
+    def whoever_asks(
+        held: Mapping[Holder, int], asking: Sequence[Asking], _: Mapping[str, int], places: int, __: int
+    ) -> list[bool]:
+        free = (places - sum(held.values())) // Rules().runs_per_message
+        return [number < free for number in range(len(asking))]
+
+    anybody = contention_of(FEW, rule=whoever_asks)
     assert latest(beside_hanging(anybody, 800, 60)) > 30
 
 

@@ -29,6 +29,8 @@ LISTED = {"Jobs/index/listing": FIND}
 
 KEEPER = {**SENDER, "Unreadable": SEND}
 
+WEIGH = {"Tenants": {"BatchGetItem"}}
+
 SIGN = {"secrets": {"GetSecretValue"}}
 
 
@@ -61,15 +63,31 @@ SIGN = {"secrets": {"GetSecretValue"}}
         ),
         (
             "execute-high",
-            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN},
+            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, **WEIGH, "High": CONSUME | SEND, "execute-high": INVOKE, **SIGN},
         ),
         (
             "execute-normal",
-            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Normal": CONSUME | SEND, "execute-normal": INVOKE, **SIGN},
+            {
+                "Jobs": ROWS | FIND,
+                **LISTED,
+                **KEEPER,
+                **WEIGH,
+                **dict.fromkeys(["High", "Normal"], CONSUME | SEND),
+                "execute-normal": INVOKE,
+                **SIGN,
+            },
         ),
         (
             "execute-low",
-            {"Jobs": ROWS | FIND, **LISTED, **KEEPER, "Low": CONSUME | SEND, "execute-low": INVOKE, **SIGN},
+            {
+                "Jobs": ROWS | FIND,
+                **LISTED,
+                **KEEPER,
+                **WEIGH,
+                **dict.fromkeys(["High", "Normal", "Low"], CONSUME | SEND),
+                "execute-low": INVOKE,
+                **SIGN,
+            },
         ),
         (
             "watch",

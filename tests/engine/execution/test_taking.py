@@ -5,9 +5,10 @@ from collections import Counter
 
 from tests.engine.hanging import HANGS_MS, NotingInbox, called, executed, played
 from tests.engine.play import NOW, inline
-from timeball.domain.sharing.places import PLACES, placed, room_for_alike
+from timeball.domain.sharing.places import PLACES
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.execution.execute import LOOK_EVERY_MS, execute
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.taking import LOOK_EVERY_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox
@@ -60,9 +61,8 @@ def test_a_tenant_whose_calls_hang_fills_half_of_an_executor_and_another_is_call
     play = played(slow=(200, 0), quick=(30, 5))
     inbox = executed(play, NOW + 900 * SECOND_MS)
     assert sum(at < HANGS_MS for at in called(play, "slow")) == PLACES // 2
-    assert called(play, "quick")[:10] == [5 * SECOND_MS] * 10
-    assert max(called(play, "quick")) < 6.5 * SECOND_MS
-    assert inbox.asked.count(1) > 300  # one at a time, as long as what waits has no place
+    assert max(called(play, "quick")) < 5.1 * SECOND_MS
+    assert len(inbox.asked) < 5 * 3 * HANGS_MS // SECOND_MS  # 150 wait, and each is kept here for up to 8 s
 
 
 def test_batches_that_end_again_and_again_keep_no_executor_from_taking_more() -> None:
@@ -105,23 +105,6 @@ def test_an_executor_that_cannot_ask_its_queue_goes_on_with_what_it_has() -> Non
     work = execute(play.context(), Mute(play.queue, "normal"), play.caller, deliveries, "one", inline)
     assert play.clock.run(work) == []
     assert len(called(play, "slow")) == 10
-
-
-def test_who_asks_ahead_finds_places_for_all_that_comes_if_tenants_share_in_it_as_before() -> None:
-    for held in ({"a": 50}, {"a": 10}, {"a": 30, "b": 20}, {"a": 25, "b": 25}, {f"t{n}": 2 for n in range(25)}):
-        room, total = room_for_alike(held), sum(held.values())
-        asking = [tenant for tenant, count in held.items() for _ in range(count * room // total)]
-        assert all(placed(held, asking))
-    assert [room_for_alike({"a": 50}), room_for_alike({"a": 10}), room_for_alike({})] == [0, 40, PLACES]
-
-
-def test_n_tenants_leave_the_n_and_first_part_of_the_places_free() -> None:
-    for tenants in (1, 2, 3, 9, 30):
-        asking = [f"tenant-{n % tenants}" for n in range(PLACES * tenants)]
-        got = Counter(tenant for tenant, has in zip(asking, placed({}, asking), strict=True) if has)
-        assert max(got.values()) - min(got.values()) <= 1
-        assert PLACES - got.total() >= PLACES // (tenants + 1)
-        assert placed(got, ["somebody else"]) == [True]
 
 
 def test_messages_that_are_done_when_their_executor_returns_are_left_to_who_handed_them_out() -> None:

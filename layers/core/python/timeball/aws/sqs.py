@@ -201,20 +201,28 @@ def _delay_seconds(ms: int) -> int:
 
 
 class SqsInbox:
-    """The executor's side of one queue. Requests go out as the sender's do."""
+    """The executor's side of one queue. Requests go out as the sender's do.
 
-    def __init__(self, client: "SQSClient", url: str, threads: Executor, asker: Asker = BRISKLY) -> None:
+    SQS is given `waits_seconds` for a message, and asks all of its servers then; with 0 it asks some of them.
+    """
+
+    def __init__(
+        self, client: "SQSClient", url: str, threads: Executor, asker: Asker = BRISKLY, waits_seconds: int = 1
+    ) -> None:
         self._client, self._url, self._threads, self._asker = client, url, threads, asker
+        self._waits_seconds = waits_seconds
 
     def receive(self, limit: int, seconds: int) -> list[Delivery]:
         """Take up to so many messages, of which those come first whose tenant has few in flight.
 
-        SQS is given a second, because it then asks all of its servers. What cannot be read is left for a function that
-        is handed it. Raises UnavailableError.
+        What cannot be read is left for a function that is handed it. Raises UnavailableError.
         """
         answer = self._asker.ask(
             lambda: self._client.receive_message(
-                QueueUrl=self._url, MaxNumberOfMessages=limit, VisibilityTimeout=seconds, WaitTimeSeconds=1
+                QueueUrl=self._url,
+                MaxNumberOfMessages=limit,
+                VisibilityTimeout=seconds,
+                WaitTimeSeconds=self._waits_seconds,
             )
         )
         taken: list[Delivery] = []

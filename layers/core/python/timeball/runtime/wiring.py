@@ -26,8 +26,10 @@ from timeball.aws.trials import TRYING, ExecutorTrials
 from timeball.aws.unreadable_queue import UnreadableQueue
 from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import Priority
 from timeball.engine.context import Context
 from timeball.engine.stats.tally import Tally
+from timeball.ports.clock import Clock
 from timeball.ports.collections.tenants import Tenants
 from timeball.ports.successor import Successor
 from timeball.runtime.clock import SystemClock
@@ -91,19 +93,24 @@ def trials() -> ExecutorTrials | None:
 
 @cache
 def executor_context() -> Context:
-    """Return the context of an executor, in which no request outlasts a lease."""
-    return _context(BRISKLY)
+    """Return the context of an executor, in which no request outlasts a lease, and tenants contend by their weights."""
+    context = _context(BRISKLY)
+    return replace(context, weights_of=_weights(context.clock, BRISKLY))
 
 
 @cache
 def scan_context() -> Context:
-    """Return the engine's context as scans have it, who alone serve several tenants at once: by their weights."""
+    """Return the engine's context as scans have it, which serve several tenants at once: by their weights."""
     context = engine_context()
-    reader = Reader(_client("dynamodb", PATIENTLY.patience), os.environ["TIMEBALL_TENANTS_TABLE"], PATIENTLY)
     # Threads of their own: what hangs keeps none from the queues.
     threads = ThreadPoolExecutor(_LOOK_THREADS, thread_name_prefix="look")
     executions = AwsExecutions(_executions_client, threads)
-    return replace(context, weights_of=DynamoWeights(reader, context.clock), executions=executions)
+    return replace(context, weights_of=_weights(context.clock, PATIENTLY), executions=executions)
+
+
+def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
+    table = os.environ["TIMEBALL_TENANTS_TABLE"]
+    return DynamoWeights(Reader(_client("dynamodb", asker.patience), table, asker), clock)
 
 
 @cache
@@ -163,12 +170,17 @@ def unreadable_queue() -> UnreadableQueue:
     return UnreadableQueue(_client("sqs", BRISKLY.patience), environment().queue_unreadable, BRISKLY)
 
 
-def executor_inbox(queue_arn: str) -> SqsInbox:
-    """Return the receiving side of the queue that an event came from."""
+def executor_inboxes(queue_arn: str) -> list[SqsInbox]:
+    """Return the receiving sides of the queues of higher priorities, and last of the queue that an event came from."""
     name = queue_arn.rpartition(":")[2]
-    for url in environment().queues.values():
-        if url.rpartition("/")[2] == name:
-            return SqsInbox(_client("sqs", BRISKLY.patience), url, _queue_threads(), BRISKLY)
+    inboxes: list[SqsInbox] = []
+    for priority in Priority:
+        url = environment().queues[priority]
+        is_own = url.rpartition("/")[2] == name
+        waits_seconds = 1 if is_own else 0  # for what is above, nothing waits here
+        inboxes.append(SqsInbox(_client("sqs", BRISKLY.patience), url, _queue_threads(), BRISKLY, waits_seconds))
+        if is_own:
+            return inboxes
     raise LookupError(f"queue {name} is none of TIMEBALL_QUEUE_HIGH, _NORMAL and _LOW")
 
 

@@ -28,11 +28,14 @@ class _Message:
 class MemoryQueue:
     """All priorities' queues. Senders use `send`; an executor takes an `inbox` of one priority.
 
-    A message comes at least so long before its runs' instant, and names so many of them at the most.
+    A message comes at least so long before its runs' instant, and names so many of them at the most. A queue that
+    `is_fair` delivers the messages of quiet tenants first.
     """
 
-    def __init__(self, now: Callable[[], int], lead_ms: int = 0, runs_per_message: int = 1) -> None:
-        self._now, self._lead_ms, self._runs_per_message = now, lead_ms, runs_per_message
+    def __init__(
+        self, now: Callable[[], int], lead_ms: int = 0, runs_per_message: int = 1, *, is_fair: bool = True
+    ) -> None:
+        self._now, self._lead_ms, self._runs_per_message, self._is_fair = now, lead_ms, runs_per_message, is_fair
         self._messages: dict[str, list[_Message]] = {}
         self.received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
@@ -86,7 +89,8 @@ class MemoryQueue:
         messages = self._messages.get(priority, [])
         deliveries: list[Delivery] = []
         received = 0
-        for message in self._fairly(messages, now):
+        visible = [one for one in messages if one.visible_at <= now]
+        for message in self._fairly(messages, now) if self._is_fair else visible:
             if received == limit:
                 break
             if message.receives >= MAX_RECEIVES:

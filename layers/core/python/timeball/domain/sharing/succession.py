@@ -48,3 +48,11 @@ def needs_successor(left_ms: int) -> bool:
 def unfit_seconds(unfit: int) -> int:
     """Return for how long a run waits that has not fitted into one more executor than so many: longer each time."""
     return (1 << min(unfit, 4)) // 2
+
+
+def kept_ms(unfit: int, number: int) -> int:
+    """Return for how long an executor keeps what finds no place there: longer each time that it did not fit.
+
+    By the `number` of the message some go back earlier, so that other executors always find some that wait.
+    """
+    return (1 << min(unfit, 3)) * SECOND_MS * (1 + number % 4) // 4

@@ -6,8 +6,9 @@ in one write, finishes that come together are written together, and one bad mess
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, Action
 from timeball.domain.model.ids import RunId
@@ -23,6 +24,7 @@ from timeball.engine.execution.in_flight import InFlight, call_of
 from timeball.engine.execution.invocation import last_call_at, last_write_at
 from timeball.engine.execution.leases import renew_leases
 from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.slots import Slots
 from timeball.engine.execution.waves import Wave, waves_of
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Answer, Caller
@@ -35,7 +37,9 @@ class Batch:
     """The messages of one batch, and the runs of theirs that are live.
 
     `owner` names it and no other; its invocation, of which it is in the `hands`, is ended at `deadline_at` (ms; None:
-    never). With `removes` it ends with its messages removed. `waiting` are those whose runs are not claimed yet.
+    never). With `removes` it ends with its messages removed. Its runs get `slots` of the invocation when they are
+    claimed, by the `rank` of its priority; with `has_slots` they have some from the beginning. `waiting` are those that
+    are not claimed yet, `claiming` have a slot for that.
     """
 
     context: Context
@@ -45,13 +49,19 @@ class Batch:
     deliveries: Sequence[Delivery]
     owner: str
     hands: Hands
+    slots: Slots
+    rank: int = 0
     deadline_at: int | None = None
     removes: bool = True
+    has_slots: bool = False
     live: list[InFlight] = field(default_factory=list)
     tried: dict[RunId, Claim] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.waiting = set(self.deliveries)
+        self.claiming: set[Delivery] = set()
+        if self.has_slots:
+            self.claiming, self.waiting = self.waiting, self.claiming
         self._came_at_ms = self.hands.take(len(self.deliveries), self.context.clock.now())
         self.last_call_at = last_call_at(self.deadline_at)
         self.messages = Messages(self.context, self.inbox, self.offload)
@@ -69,6 +79,8 @@ class Batch:
         if self.removes:
             await self.remove()
         self.waiting.clear()
+        self.claiming.clear()
+        self.slots.changed.set()
         done = {delivery.receipt for delivery in self.messages.done()}
         return [delivery for delivery in self.deliveries if delivery.receipt not in done]
 
@@ -79,14 +91,22 @@ class Batch:
         except Exception:
             log.exception("messages of runs that are over come again", extra={"owner": self.owner})
 
-    def tenants(self) -> list[str]:
-        """Return whose runs are held here, one for each: those that are live, and those that wait."""
+    def held(self) -> Counter[str]:
+        """Return how many places each tenant's runs have here: live ones, and those that are being claimed."""
         live = [flight.run.id for flight in self.live if not flight.is_over]
-        return [run.job.tenant for run in (*live, *(delivery.run for delivery in self.waiting))]
+        return Counter(run.job.tenant for run in (*live, *(delivery.run for delivery in self.claiming)))
+
+    def ahead(self) -> Counter[str]:
+        """Return how many runs of each tenant wait here for their instants."""
+        return Counter(delivery.run.job.tenant for delivery in self.waiting)
+
+    def due_by(self, at: int) -> list[Delivery]:
+        """Return what waits here to be claimed by an instant (ms)."""
+        return [one for one in self.deliveries if one in self.waiting and _claim_at(one) <= at]
 
     def claims_by(self, at: int) -> bool:
         """Say whether runs wait here that are to be claimed by an instant (ms)."""
-        return any((one.not_before or 0) - CLAIM_AHEAD_MS <= at for one in self.waiting)
+        return any(_claim_at(one) <= at for one in self.waiting)
 
     def has_called_by(self, at: int) -> bool:
         """Say whether a call lasts that began at an instant (ms) or before it."""
@@ -102,7 +122,9 @@ class Batch:
         """
         now = self.context.clock.now()
         waves, too_early = waves_of(self.deliveries, now, self.context.rules)
-        for _ in too_early:
+        for delivery, _ in too_early:
+            self.waiting.discard(delivery)
+            self.claiming.discard(delivery)
             self._leave(now)
         longest_wait_ms = waves[-1].claim_at - now if waves else 0
         await self.messages.hide([one for wave in waves for one in wave.deliveries], longest_wait_ms)
@@ -123,8 +145,11 @@ class Batch:
         put off by less than a second is claimed again here: a queue counts in seconds.
         """
         await self.context.clock.sleep_until(wave.claim_at)
+        wave = replace(wave, deliveries=await self._with_slots(wave.deliveries))
+        if not wave.deliveries:
+            return
         claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
-        self.waiting.difference_update(wave.deliveries)
+        self.claiming.difference_update(wave.deliveries)
         now = self.context.clock.now()
         begun: set[RunId] = set()
         work: list[Awaitable[None]] = []
@@ -148,11 +173,23 @@ class Batch:
                 returning.append(delivery)
             elif wait_until is not None and now < wait_until < now + SECOND_MS:
                 soon.setdefault(wait_until, []).append(delivery)
+                self.claiming.add(delivery)
             else:
                 self._leave(now)
                 work.append(self.messages.put_off(delivery, wait_until))
         work += map(self.messages.send_back_unfit, by_message(returning))
         await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
+
+    async def _with_slots(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+        """Return those that have a slot; the others are kept elsewhere, and leave."""
+        asking = [delivery for delivery in deliveries if delivery in self.waiting]
+        admitted = await self.slots.admit(self, asking) if asking else []
+        self.waiting.difference_update(asking)
+        self.claiming.update(admitted)
+        now = self.context.clock.now()
+        for _ in range(len(asking) - len(admitted)):
+            self._leave(now)
+        return tuple(delivery for delivery in deliveries if delivery in self.claiming)
 
     def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
         """Claim each run; one that cannot be claimed stops no other, and is asked for once more: it may be claimed."""
@@ -178,6 +215,7 @@ class Batch:
         finally:
             watch.cancel()
             flight.is_over = True
+            self.slots.changed.set()
 
     async def _hold_and_call(self, flight: InFlight) -> Answer | None:
         """Hold the run until its instant, then call it; one that may not be called any more is not called.
@@ -202,6 +240,7 @@ class Batch:
         flight.cut(self._instead(flight))
 
     def _leave(self, now: int) -> int:
+        self.slots.changed.set()
         return self.hands.leave(self._came_at_ms, now)
 
     def _stop_at(self, flight: InFlight) -> int:
@@ -242,6 +281,10 @@ class Batch:
             await self.messages.remove_acknowledged()
         except Exception:
             log.exception("messages not kept")
+
+
+def _claim_at(delivery: Delivery) -> int:
+    return (delivery.not_before or 0) - CLAIM_AHEAD_MS
 
 
 async def _all(*pieces: Awaitable[object]) -> None:

@@ -5,10 +5,12 @@ calls are cut while there is still time to write that down (`last_call_at`, `las
 what a killed function had done.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Rules
+from timeball.ports.queue import Inbox
 from timeball.ports.successor import Successor
 
 LONGEST_CALL_SECONDS = 840
@@ -21,15 +23,16 @@ _LAST_REMOVAL_SECONDS = 8
 
 @dataclass(frozen=True)
 class Term:
-    """The time of one invocation, which is ended at `deadline_at` (ms; None: never).
+    """The time of one invocation, which is ended at `deadline_at` (ms; None: never), and where it may take more.
 
     It starts its `successor` in time (None: it is to have none). It is one itself if it `stays_until` an instant (ms),
-    whether it holds something or not.
+    whether it holds something or not. `above` are the queues of higher priorities, the highest first.
     """
 
     deadline_at: int | None = None
     successor: Successor | None = None
     stays_until: int = 0
+    above: Sequence[Inbox] = ()
 
     @property
     def ends_at(self) -> int:

@@ -1,0 +1,146 @@
+"""The places of one executor, and the messages that wait here for one: the order is decided where both are known.
+
+A message that gets no place is kept for a moment: its runs begin as soon as a place falls free, and meanwhile it does
+not stand before others in its queue. Then it is sent back, for another executor may have room. Each time it is kept
+twice as long, up to 8 s: a message whose tenant has its share everywhere costs few requests.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from timeball.domain.sharing.places import LOWEST, Asking, Holder, placed
+from timeball.domain.sharing.succession import kept_ms
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.engine.context import Context
+from timeball.engine.execution.offload import Offload
+from timeball.ports.queue import Delivery, by_message
+
+MOST_KEPT = 200
+"""How many messages an executor keeps that have no place: a queue has 120,000 in flight at the most."""
+
+
+LATE_MS = 8 * SECOND_MS
+"""How long runs of a higher priority are taken to wait after more than could come was found, or late ones, or some
+were kept: for so long another executor may keep the others."""
+
+
+class Holding(Protocol):
+    """A batch of one priority: `rank` 0 is `high`."""
+
+    rank: int
+
+    def held(self) -> Counter[str]:
+        """Return how many places each tenant's runs have in it."""
+
+    def due_by(self, at: int) -> list[Delivery]:
+        """Return what waits in it to be claimed by an instant (ms)."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The deliveries of one message that waits for places, and until when (ms) it is kept."""
+
+    deliveries: tuple[Delivery, ...]
+    rank: int
+    until: int
+
+    @property
+    def asking(self) -> Asking:
+        """Return what it asks for."""
+        return Asking(self.deliveries[0].run.job.tenant, self.rank, len(self.deliveries))
+
+
+class Slots:
+    """The places of an executor: `batches` hold them, `kept` messages wait for them. `changed`: one may be free."""
+
+    def __init__(self, context: Context, offload: Offload) -> None:
+        self._context, self._offload = context, offload
+        self.batches: list[Holding] = []
+        self.kept: dict[str, Kept] = {}
+        self.changed = asyncio.Event()
+        self.weights: dict[str, int] = {}
+        self._weighed_at: int | None = None
+        self._late_until: dict[int, int] = {}
+
+    async def admit(self, batch: Holding, deliveries: Sequence[Delivery]) -> list[Delivery]:
+        """Return those deliveries whose runs get places now, and keep the messages of the others.
+
+        Messages that are kept, and runs of other batches that will be claimed at the same time, ask too.
+        """
+        now = self._context.clock.now()
+        asks = [self._kept(ones, batch.rank, number) for number, ones in enumerate(by_message(deliveries))]
+        rivals = [
+            self._kept(ones, other.rank, 0)
+            for other in self.batches
+            if other is not batch
+            for ones in by_message(other.due_by(now + SECOND_MS))
+        ]
+        await self._weigh([*asks, *self.kept.values(), *rivals])
+        chosen = {one.deliveries[0].receipt for one in self._placed([*asks, *self.kept.values(), *rivals])}
+        refused = [one for one in asks if one.deliveries[0].receipt not in chosen]
+        self.kept |= {one.deliveries[0].receipt: one for one in refused}
+        if refused:
+            self._late_until[batch.rank] = now + LATE_MS
+        return [delivery for delivery in deliveries if delivery.receipt in chosen]
+
+    async def refill(self) -> list[Kept]:
+        """Take out of what is kept what gets a place now."""
+        await self._weigh([*self.kept.values()])
+        chosen = self._placed([*self.kept.values()])
+        for one in chosen:
+            del self.kept[one.deliveries[0].receipt]
+        return chosen
+
+    def let_go(self, *, everything: bool) -> list[Kept]:
+        """Take out of what is kept what has waited for long enough, and the latest that are too many."""
+        now = self._context.clock.now()
+        most = 0 if everything else MOST_KEPT
+        gone = [one for number, one in enumerate(self.kept.values()) if number >= most or one.until <= now]
+        for one in gone:
+            del self.kept[one.deliveries[0].receipt]
+        return gone
+
+    def find(self, rank: int, deliveries: Sequence[Delivery], *, is_all: bool) -> None:
+        """Learn of a priority what was found in its queue: some of it may be late, or more may wait there."""
+        now = self._context.clock.now()
+        if not is_all or any((one.not_before or now) < now for one in deliveries):
+            self._late_until[rank] = now + LATE_MS
+
+    def keeps(self, rank: int) -> int:
+        """Count the messages of a priority that wait here."""
+        return sum(one.rank == rank for one in self.kept.values())
+
+    def _held(self) -> Counter[Holder]:
+        held = Counter[Holder]()
+        for batch in self.batches:
+            held.update({(tenant, batch.rank): count for tenant, count in batch.held().items()})
+        return held
+
+    def _placed(self, asks: Sequence[Kept]) -> list[Kept]:
+        late = min(
+            (rank for rank, until in self._late_until.items() if until > self._context.clock.now()), default=LOWEST
+        )
+        answers = placed(self._held(), [one.asking for one in asks], self.weights, late=late)
+        return [one for one, has_place in zip(asks, answers, strict=True) if has_place]
+
+    async def _weigh(self, asks: Sequence[Kept]) -> None:
+        """Read the weights, if tenants contend: if one has to wait beside another."""
+        tenants = {tenant for tenant, _ in self._held()} | {one.asking.tenant for one in asks}
+        if len(tenants) > 1 and len(self._placed(asks)) < len(asks):
+            await self.read_weights(tenants)
+
+    async def read_weights(self, tenants: Iterable[str]) -> None:
+        """Read the weights of tenants, unless that was done within a minute."""
+        now, wanted = self._context.clock.now(), sorted(tenants)
+        is_known = self._weighed_at is not None and now < self._weighed_at + MINUTE_MS
+        if not is_known or not self.weights.keys() >= {*wanted}:
+            self._weighed_at = now
+            found = await self._offload(self._context.weights_of, wanted)
+            self.weights = dict.fromkeys(wanted, 1) | dict(found)
+
+    def _kept(self, deliveries: Sequence[Delivery], rank: int, number: int) -> Kept:
+        until = self._context.clock.now() + kept_ms(deliveries[0].unfit, len(self.kept) + number)
+        return Kept(tuple(deliveries), rank, until)

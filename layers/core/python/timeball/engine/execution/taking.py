@@ -1,0 +1,211 @@
+"""An executor takes messages from queues itself, beyond those that it was handed, and sends some back."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from timeball.domain.sharing.places import LOWEST, MINIMUMS, room_for_alike, room_for_others
+from timeball.domain.sharing.succession import Part, needs_successor, part_of
+from timeball.engine.context import MARGIN_SECONDS, Context
+from timeball.engine.execution.acknowledge import Messages
+from timeball.engine.execution.batch import Batch
+from timeball.engine.execution.invocation import Term
+from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.slots import MOST_KEPT, Kept, Slots
+from timeball.ports.queue import Delivery, Inbox, by_message
+from timeball.ports.successor import Successor
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_MS = 500
+"""How long a call lasts before its executor takes more, and how often it then looks: most calls cost no request."""
+
+AT_ONCE = 10
+
+WORTHWHILE = 3
+"""Messages for which an executor has room, if it asks ahead: what comes is hidden, read and claimed by itself."""
+
+ABOVE_AHEAD_MS = 1_500
+"""How long before it claims an executor looks what waits above; it looks again only as long as more may wait there."""
+
+ROUNDS = 3
+"""How often in one look an executor asks its queue for what it can only keep: others may have room for it."""
+
+
+@dataclass
+class Taking:
+    """What an executor takes itself. `asked` is for how many messages it asked the last time, of one queue at the most.
+
+    `inboxes` are those of the priorities, the highest first and its own last. `successor` is the one that is not
+    started yet. `began_full`: the batch that it was handed was as large as one can be; `came_full`: what came last was
+    as much as could come. `gone` are the messages that were sent anew.
+    """
+
+    context: Context
+    inboxes: Sequence[Inbox]
+    offload: Offload
+    term: Term
+    slots: Slots
+    successor: Successor | None
+    began_full: bool
+    came_full: bool
+    asked: int = 0
+    gone: set[str] = field(default_factory=set)
+    _at_once: int = AT_ONCE
+    _asks_above_at: int = 0
+    _starting: asyncio.Task[None] | None = None
+
+    def stays(self) -> bool:
+        """Say whether this is a successor whose predecessor may still be there."""
+        return self.context.clock.now() < self.term.stays_until and self._part() is not Part.RESTS
+
+    async def take(self, batches: Iterable[Batch], rounds: int = 0) -> dict[int, list[Delivery]]:
+        """Take what waits, if that is needed, by the rank of its priority. An executor that is too old keeps none.
+
+        All queues are asked at once, for its own is asked for a second if it is empty.
+        """
+        return await self._take(await self._asks([*batches], rounds))
+
+    async def take_above(self, batches: Iterable[Batch]) -> dict[int, list[Delivery]]:
+        """Take what waits above, before runs are claimed that are due by now."""
+        return await self._take({rank: many for rank, many in self._above([*batches], lasts=False).items() if many})
+
+    async def _take(self, asks: Mapping[int, int]) -> dict[int, list[Delivery]]:
+        self.asked = max(asks.values(), default=0)
+        found = dict(zip(asks, await asyncio.gather(*map(self._receive, asks, asks.values())), strict=True))
+        own = len(self.inboxes) - 1
+        above = {rank: deliveries for rank, deliveries in found.items() if rank < own}
+        are_all = {rank: len(by_message(deliveries)) < asks[rank] for rank, deliveries in above.items()}
+        for rank, deliveries in above.items():
+            self.slots.find(rank, deliveries, is_all=are_all[rank])
+        if above and all(are_all.values()):
+            self._asks_above_at = self.context.clock.now() + ABOVE_AHEAD_MS
+        if own in asks:
+            self.came_full = len(by_message(found[own])) == asks[own]
+        if any(found.values()) and self.successor is not None and needs_successor(self._left_ms()):
+            self._starting = asyncio.create_task(self._start(self.successor))
+            self.successor = None
+        takes = self._part() is Part.TAKES
+        if asks:
+            self._at_once = AT_ONCE if takes or not any(found.values()) else 1
+        if not takes:
+            await asyncio.gather(*map(self._send_back, found, found.values()))
+        return {rank: taken for rank, taken in found.items() if taken and takes}
+
+    async def refill(self) -> dict[int, list[Delivery]]:
+        """Return what was kept and has places now, by rank; send back what was kept for long enough."""
+        if not self.slots.kept:
+            return {}
+        takes = self._part() is Part.TAKES
+        chosen = await self.slots.refill() if takes else []
+        gone = _by_rank(self.slots.let_go(everything=not takes))
+        await asyncio.gather(
+            *(self._send_back(rank, [replace(one, unfit=one.unfit + 1) for one in ones]) for rank, ones in gone.items())
+        )
+        return _by_rank(chosen)
+
+    def learn(self, batches: Iterable[Batch]) -> None:
+        """Ask for one, and once, after one went back: it would come again at once, except beside quiet tenants'."""
+        for batch in batches:
+            if batch.messages.has_sent_back():
+                self._at_once = 1
+
+    async def _receive(self, rank: int, limit: int) -> list[Delivery]:
+        try:
+            hidden_seconds = self.context.rules.lease_seconds + MARGIN_SECONDS
+            return await self.offload(self.inboxes[rank].receive, limit, hidden_seconds)
+        except Exception:
+            log.exception("nothing was taken")
+            return []
+
+    async def _asks(self, batches: Sequence[Batch], rounds: int) -> dict[int, int]:
+        """Return for how many messages to ask each queue: while a call lasts; or ahead, if that is worthwhile."""
+        if self._part() is Part.RESTS:
+            return {}
+        held = sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
+        of_a_message, own = self.context.rules.runs_per_message, len(self.inboxes) - 1
+        lasts_since, soon = self.context.clock.now() - LOOK_EVERY_MS, self.context.clock.now() + LOOK_EVERY_MS
+        lasts = self.stays() or any(batch.has_called_by(lasts_since) for batch in batches)
+        asks: dict[int, int] = {}
+        if lasts:
+            asks[own] = self._wanted(held, rounds)
+        elif self._are_too_few(batches, soon):
+            ahead = room_for_alike(held) // of_a_message
+            if ahead < WORTHWHILE and len(held) > 1 and self.came_full:
+                await self.slots.read_weights(held)
+                ahead = room_for_alike(held, self.slots.weights) // of_a_message
+            asks[own] = min(self._at_once, ahead) if ahead >= WORTHWHILE else 0
+        return {rank: limit for rank, limit in (asks | self._above(batches, lasts=lasts)).items() if limit}
+
+    def _above(self, batches: Sequence[Batch], *, lasts: bool) -> dict[int, int]:
+        """Return for how many to ask the queues above: while a call lasts, or before `low` exceeds its minimum.
+
+        Runs that wait here beyond the minimum of their priority have no place yet. `normal` does not ask ahead: that
+        would be a request for each batch of every burst.
+        """
+        own, now = len(self.inboxes) - 1, self.context.clock.now()
+        waiting = sum((batch.ahead() for batch in batches if batch.rank == own), Counter[str]())
+        beyond = max(0, waiting.total() - MINIMUMS[own])
+        is_time = now >= self._asks_above_at and any(batch.claims_by(now + ABOVE_AHEAD_MS) for batch in batches)
+        if not lasts and not (beyond and is_time and own == LOWEST):
+            return {}
+        held = sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
+        room = room_for_alike(held - _part(waiting, beyond)) // self.context.rules.runs_per_message
+        limit = min(self._at_once, max(int(lasts), room))
+        return {rank: limit for rank in range(own) if not self.slots.keeps(rank)}
+
+    def _wanted(self, held: Mapping[str, int], rounds: int) -> int:
+        """Return for how many to ask the own queue: for those that get places; or, where some are kept, for all.
+
+        So what stands behind these is found.
+        """
+        if not self.slots.keeps(len(self.inboxes) - 1):
+            return min(self._at_once, max(1, room_for_others(held) // self.context.rules.runs_per_message))
+        return (self._at_once if len(self.slots.kept) < MOST_KEPT else 1) if rounds < ROUNDS else 0
+
+    def _are_too_few(self, batches: Iterable[Batch], soon: int) -> bool:
+        """Say whether executors may be too few for what is due, while runs wait here for their instants.
+
+        They may be while as much comes as was asked for. An executor that was handed a full batch looks once more just
+        before it claims: no other executor has taken what is still in the queue then.
+        """
+        return any(
+            (self.came_full and batch.waiting) or (self.began_full and batch.claims_by(soon)) for batch in batches
+        )
+
+    async def _send_back(self, rank: int, deliveries: Sequence[Delivery]) -> None:
+        messages = Messages(self.context, self.inboxes[rank], self.offload)
+        try:
+            await messages.send_back(deliveries)
+            await messages.remove_acknowledged()
+        except Exception:
+            log.exception("what has no place here comes again")
+        self.gone |= {one.receipt for one in messages.done()}
+
+    async def _start(self, successor: Successor) -> None:
+        """Start the successor; if that fails, it is tried again when something is found again."""
+        try:
+            await self.offload(successor.start, self.term.ends_at)
+        except Exception:
+            log.exception("no successor was started")
+            self.successor = successor
+
+    def _part(self) -> Part:
+        return part_of(self._left_ms(), may_start_successor=self.successor is not None)
+
+    def _left_ms(self) -> int:
+        return self.term.ends_at - self.context.clock.now()
+
+
+def _part(waiting: Counter[str], runs: int) -> Counter[str]:
+    """Return so many of what waits."""
+    return Counter([*waiting.elements()][:runs])
+
+
+def _by_rank(kept: Iterable[Kept]) -> dict[int, list[Delivery]]:
+    found: dict[int, list[Delivery]] = {}
+    for one in kept:
+        found.setdefault(one.rank, []).extend(one.deliveries)
+    return found

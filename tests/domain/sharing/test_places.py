@@ -1,0 +1,96 @@
+"""The places of an executor: tenants share them by weight, priorities get them in order, and no tenant has all."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from timeball.domain.sharing.places import MINIMUMS, PLACES, Asking, placed, room_for_alike
+
+HIGH, NORMAL, LOW = 0, 1, 2
+
+
+def got(
+    asking: list[Asking], held: Mapping[tuple[str, int], int] | None = None, weights: Mapping[str, int] | None = None
+) -> Counter[tuple[str, int]]:
+    answers = placed(held or {}, asking, weights or {})
+    counts = Counter[tuple[str, int]]()
+    for one, has_place in zip(asking, answers, strict=True):
+        counts[one.tenant, one.rank] += one.runs * has_place
+    return +counts
+
+
+def test_n_tenants_leave_the_n_and_first_part_of_the_places_free() -> None:
+    for tenants in (1, 2, 3, 9, 30):
+        counts = got([Asking(f"tenant-{n % tenants}") for n in range(PLACES * tenants)])
+        assert max(counts.values()) - min(counts.values()) <= 1
+        assert PLACES - counts.total() >= PLACES // (tenants + 1)
+        assert placed(counts, [Asking("another")]) == [True]
+
+
+@pytest.mark.parametrize(
+    ("weights", "shares"),
+    [
+        ({"a": 5, "b": 1}, {"a": 71, "b": 14}),
+        ({"a": 2, "b": 1}, {"a": 50, "b": 25}),
+        ({"a": 3}, {"a": 60, "b": 20}),  # of whom nothing is said, the weight is 1
+    ],
+)
+def test_tenants_that_contend_share_by_weight(weights: Mapping[str, int], shares: Mapping[str, int]) -> None:
+    assert got([Asking("a"), Asking("b")] * PLACES, weights=weights) == {(name, HIGH): n for name, n in shares.items()}
+
+
+def test_tenants_get_the_places_that_a_heavy_one_does_not_want() -> None:
+    counts = got([Asking("heavy")] * 10 + [Asking("light")] * PLACES, weights={"heavy": 5})
+    assert counts == {("heavy", HIGH): 10, ("light", HIGH): 45}
+
+
+def test_the_next_place_that_falls_free_goes_to_the_tenant_that_holds_least_by_its_weight() -> None:
+    held = {("crowd", HIGH): 60, ("heavy", HIGH): 38, ("other", HIGH): 1}
+    asking = [Asking("crowd")] * 50 + [Asking("heavy")] * 50 + [Asking("newcomer")]
+    assert got(asking, held, {"heavy": 5}) == {("newcomer", HIGH): 1}
+
+
+def test_nothing_is_preempted_and_a_tenant_beyond_its_share_gets_no_more() -> None:
+    held = {("crowd", HIGH): 60}
+    assert got([Asking("crowd")] * 50 + [Asking("other")] * 50, held) == {("other", HIGH): 20}
+
+
+def test_high_takes_what_the_minimums_leave() -> None:
+    tenants = [f"tenant-{n}" for n in range(300)]
+    counts = Counter[int]()
+    for (_, rank), count in got([Asking(one, rank) for rank in (LOW, NORMAL, HIGH) for one in tenants]).items():
+        counts[rank] += count
+    assert counts == {HIGH: PLACES - sum(MINIMUMS), NORMAL: MINIMUMS[NORMAL], LOW: MINIMUMS[LOW]}
+    assert sum(MINIMUMS) <= PLACES // 5
+
+
+def test_low_gets_its_minimum_and_no_more_while_high_of_its_tenant_waits() -> None:
+    flood = [Asking("one", LOW)] * 30 + [Asking("one", HIGH)] * 700
+    assert got(flood)["one", LOW] == MINIMUMS[LOW]
+    assert got(flood, {("one", HIGH): 50}) == {("one", LOW): MINIMUMS[LOW]}
+
+
+def test_each_priority_alone_may_have_all_that_tenants_may_have() -> None:
+    for rank in (HIGH, NORMAL, LOW):
+        assert got([Asking(f"tenant-{n}", rank) for n in range(300)]).total() == PLACES
+
+
+def test_a_message_of_several_runs_gets_places_for_all_of_them_or_none() -> None:
+    held = {(f"tenant-{n}", HIGH): 24 for n in range(4)}
+    assert got([Asking("other", runs=5), Asking("another", runs=4)], held) == {("another", HIGH): 4}
+
+
+def test_an_executor_that_asks_ahead_finds_places_for_what_comes_if_tenants_share_in_it_as_before() -> None:
+    for held in ({"a": 50}, {"a": 10}, {"a": 30, "b": 20}, {"a": 25, "b": 25}, {f"t{n}": 2 for n in range(25)}):
+        room, total = room_for_alike(held), sum(held.values())
+        asking = [Asking(tenant) for tenant, count in held.items() for _ in range(count + count * room // total)]
+        assert all(placed({}, asking))
+    assert [room_for_alike({"a": 50}), room_for_alike({"a": 10}), room_for_alike({})] == [0, 40, PLACES]
+
+
+def test_it_asks_on_for_a_heavy_tenant_beside_one_that_has_its_share_here() -> None:
+    held = {"heavy": 33, "light": 33}
+    assert room_for_alike(held) == 0
+    assert room_for_alike(held, {"heavy": 5}) > 20
+    assert room_for_alike({"heavy": 71, "light": 71}, {"heavy": 5}) == 0

@@ -1,0 +1,127 @@
+"""The places of an executor: lent to higher priorities, shared by weight, and waited for in the executor itself."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tests.engine.hanging import HANGS_MS, Hangs, called
+from tests.engine.play import NOW, Play, inline, spec
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import Priority
+from timeball.domain.sharing.places import MINIMUMS, PLACES
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Context
+from timeball.engine.execution.execute import execute
+from timeball.engine.execution.invocation import Term
+from timeball.testing.handing_out import handed_out
+
+
+def _played(*due: tuple[str, Priority, int, int]) -> Play:
+    """Let tenants have so many runs of a priority due so many seconds after the start, sent one after the other."""
+    play = Play()
+    play.caller = Hangs(play.clock)
+    for tenant, priority, number, seconds in due:
+        jobs = [spec(f"{priority}-{n}", At(NOW + seconds * SECOND_MS)) for n in range(number)]
+        play.store_jobs(replace(one, key=JobKey(tenant, one.key.job_id), priority=priority) for one in jobs)
+        play.scan_all()
+    return play
+
+
+def _executed(
+    play: Play, priority: Priority = Priority.NORMAL, context: Context | None = None, deadline_at: int | None = None
+) -> None:
+    """Let one executor of a priority work, and no other."""
+    names = [*Priority]
+    above = [play.queue.inbox(name) for name in names[: names.index(priority)]]
+    deliveries, inbox = play.queue.receive(priority), play.queue.inbox(priority)
+    term = Term(deadline_at, above=above)
+    work = execute(context or play.context(), inbox, play.caller, deliveries, "one", inline, term)
+    assert play.clock.run(handed_out(inbox, deliveries, work)) == []
+
+
+def _begun(play: Play, before_ms: int = HANGS_MS) -> Counter[str]:
+    """Count the calls of each priority that began in the first moments."""
+    return Counter(call.run.job.job_id.partition("-")[0] for at, call in play.caller.calls if at < NOW + before_ms)
+
+
+def test_an_executor_of_low_lends_its_places_to_high_and_keeps_its_minimum() -> None:
+    play = _played(("slow", Priority.HIGH, 60, 5), ("slow", Priority.LOW, 10, 5))
+    play.clock.advance(2 * SECOND_MS)
+    _executed(play, Priority.LOW)
+    begun = _begun(play)
+    assert begun["low"] == MINIMUMS[2]
+    assert begun["high"] >= PLACES // 2 - MINIMUMS[2]
+    assert len(called(play, "slow")) == 70
+
+
+def test_it_lends_also_if_its_own_runs_are_late() -> None:
+    play = _played(("slow", Priority.HIGH, 60, 0), ("slow", Priority.LOW, 10, 0))
+    play.clock.advance(20 * SECOND_MS)
+    _executed(play, Priority.LOW)
+    assert _begun(play)["low"] == MINIMUMS[2]
+
+
+def test_while_nothing_of_a_higher_priority_waits_low_has_all_that_a_tenant_may_have() -> None:
+    play = _played(("slow", Priority.LOW, 60, 0))
+    _executed(play, Priority.LOW)
+    assert _begun(play)["low"] == PLACES // 2
+
+
+def test_another_tenant_of_low_is_called_on_its_instant_beside_a_flood_of_high() -> None:
+    play = _played(
+        ("slow", Priority.LOW, 10, 0), ("slow", Priority.HIGH, 200, 0), ("quick", Priority.LOW, MINIMUMS[2], 5)
+    )
+    _executed(play, Priority.LOW, deadline_at=NOW + 900 * SECOND_MS)
+    assert called(play, "quick") == [5 * SECOND_MS] * MINIMUMS[2]
+
+
+def test_an_executor_of_high_takes_nothing_of_lower_priorities() -> None:
+    play = _played(("slow", Priority.HIGH, 10, 0), ("quick", Priority.NORMAL, 10, 0), ("quick", Priority.LOW, 10, 0))
+    _executed(play, Priority.HIGH)
+    assert _begun(play) == {"high": 10}
+
+
+def _weighing(play: Play, asked: list[Sequence[str]]) -> Context:
+    def weights_of(tenants: Sequence[str]) -> Mapping[str, int]:
+        asked.append(tenants)
+        return {"slow": 5}
+
+    return replace(play.context(), weights_of=weights_of)
+
+
+def test_tenants_that_contend_share_the_places_by_weight() -> None:
+    play = Play()
+    play.caller = Hangs(play.clock)
+    for number in range(0, 100, 5):
+        for tenant in ("slow", "step400"):
+            jobs = [spec(f"job-{number + n}", At(NOW + 5 * SECOND_MS)) for n in range(5)]
+            play.store_jobs(replace(one, key=JobKey(tenant, one.key.job_id)) for one in jobs)
+            play.scan_all()
+    play.clock.advance(2 * SECOND_MS)
+    asked: list[Sequence[str]] = []
+    _executed(play, context=_weighing(play, asked))
+    begun = [sum(at == 5 * SECOND_MS for at in called(play, tenant)) for tenant in ("slow", "step400")]
+    assert 4 <= begun[0] / begun[1] <= 6
+    assert len(asked) <= 1 + (play.clock.now() - NOW) // MINUTE_MS
+
+
+def test_a_tenant_that_is_alone_costs_no_question_for_its_weight() -> None:
+    play, asked = _played(("slow", Priority.NORMAL, 100, 0)), list[Sequence[str]]()
+    _executed(play, context=_weighing(play, asked))
+    assert (len(called(play, "slow")), asked) == (100, [])
+
+
+def test_a_kept_message_begins_as_soon_as_a_place_falls_free() -> None:
+    play = _played(("step3", Priority.NORMAL, 200, 0))
+    _executed(play)
+    assert called(play, "step3").count(1_200) == 10  # between two looks: the first ten calls have ended
+    assert play.messages() == []
+
+
+def test_an_executor_that_is_ended_keeps_nothing_and_what_it_kept_comes_again() -> None:
+    play = _played(("slow", Priority.HIGH, 60, 0), ("slow", Priority.LOW, 10, 0))
+    _executed(play, Priority.LOW, deadline_at=NOW + 352 * SECOND_MS)
+    assert _begun(play)["low"] == MINIMUMS[2]
+    left = Counter(run.job.job_id.partition("-")[0] for run, _ in play.messages())
+    assert left["low"] == 10 - MINIMUMS[2]
