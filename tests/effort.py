@@ -1,9 +1,9 @@
-"""How much processor time a piece of work takes, beside a yardstick: a machine that is slow is slow at both."""
+"""How dear a piece of work is, beside a yardstick: a machine that is slow, or busy, is so at both."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from time import process_time
+from time import perf_counter, process_time
 
 _MEASURED_SECONDS = 0.05
 """Long enough for a system that counts processor time in ticks of ten milliseconds."""
@@ -16,6 +16,14 @@ def at_most(yardsticks: int) -> Iterator[None]:
     yield
     took = (process_time() - began) / one
     assert took < yardsticks, f"{took:.0f} yardsticks"
+
+
+def busyness() -> float:
+    """Return how many times as long as its processor time work takes now: 1 where nothing else wants the processors."""
+    began, used = perf_counter(), process_time()
+    while process_time() - used < 4 * _MEASURED_SECONDS:
+        sum(number * number % 7 for number in range(30_000))
+    return max(1.0, (perf_counter() - began) / (process_time() - used))
 
 
 @cache

@@ -11,7 +11,7 @@ from tests.docs.readme import ROOT
 ALLOWED = {
     "tests/conftest.py": "shows the tiers' processor time; mends the sleep of a machine whose time is faked",
     "tests/contract/test_executor_function.py": "shifts the real clock of what is deployed to the middle of an hour",
-    "tests/effort.py": "compares processor time with that of a yardstick",
+    "tests/effort.py": "compares what work costs with a yardstick",
     "tests/end_to_end/steps.py": "waits for other processes, which read the real clock",
     "tests/fuzz/__main__.py": "tells a person how long it took",
     "tests/local/test_receiver.py": "holds the instants that the real receiver notes",

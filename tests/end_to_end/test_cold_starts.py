@@ -7,6 +7,7 @@ import pytest
 from local.demo_client import ApiClient
 from local.receiver import Receiver
 from local.stage import Stage
+from tests.effort import busyness
 from tests.end_to_end.emulated import kill
 from tests.end_to_end.steps import are_completed, calls_of, in_time, until
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
@@ -16,8 +17,8 @@ pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone]
 SENT_AHEAD_SECONDS = 6
 """More than the look-ahead: nothing is sent before the executors are ended."""
 
-TRIES = 2
-"""For a machine that is busy with other things for seconds: the bounds below are those of one that is not."""
+TRIES = 3
+"""For a machine that is busy with other things for seconds. The bounds below are of one that does nothing else."""
 
 
 @pytest.mark.parametrize(("jobs", "within_ms"), [(1, 300), (50, 1_000)])
@@ -31,11 +32,12 @@ def test_what_is_due_when_no_executor_is_warm_is_called_in_time(
 ) -> None:
     latest_ms = within_ms
     for _ in range(TRIES):
+        before = busyness()
         lateness_ms = called_after_all_executors_ended(stage, client, receiver, jobs)
         assert len(lateness_ms) == jobs
         assert min(lateness_ms) >= 0
-        latest_ms = max(lateness_ms)
-        figures = f"{sorted(lateness_ms)[jobs // 2]} ms late in the middle, {latest_ms} ms at the most"
+        latest_ms = round(max(lateness_ms) / max(before, busyness()))
+        figures = f"{sorted(lateness_ms)[jobs // 2]} ms late in the middle, {max(lateness_ms)} ms at the most"
         record_property(f"end to end, {jobs} due in one second, executors cold", figures)
         if latest_ms < within_ms:
             break
@@ -52,5 +54,5 @@ def called_after_all_executors_ended(stage: Stage, client: ApiClient, receiver: 
         return submitted
 
     submitted = in_time(3 + jobs // 10, submit_and_end)
-    until(lambda: are_completed(client, *submitted), 60)
+    until(lambda: are_completed(client, *submitted))
     return [call.at - call.fire_at for job in submitted for call in calls_of(receiver, job)]

@@ -9,6 +9,7 @@ from local.demo_scenario import BURST, EVERY, NOW, RETRYING, run_scenario
 from local.demo_table import each_lateness, figures, table
 from local.demo_tally import percentile, total
 from local.receiver import Receiver
+from tests.effort import busyness
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -35,4 +36,4 @@ def test_nothing_is_lost_doubled_or_early_and_the_ledger_says_what_the_receiver_
     assert [one["httpStatus"] for one in retried["attempts"]] == [500, 500, 200]
     p99 = percentile(whole.lateness, 0.99)
     assert p99 is not None
-    assert p99 < SANE_P99_MS, seen
+    assert p99 < SANE_P99_MS * busyness(), seen

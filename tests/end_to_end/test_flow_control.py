@@ -89,8 +89,9 @@ def test_a_rate_spaces_the_calls_of_all_jobs_that_name_it(client: ApiClient, rec
     answer = ask(client, "POST", "/v1/jobs:batch", {"jobs": [asked] * 5})
     jobs = [item["job"] for item in answer["items"]]
     until(lambda: are_completed(client, *jobs))
-    called_at = sorted(arrival.at for job in jobs for arrival in calls_of(receiver, job))
-    assert called_at[-1] - called_at[0] >= (len(jobs) - 1) * SECOND_MS * 95 // 100
+    calls = sorted((arrival for job in jobs for arrival in calls_of(receiver, job)), key=lambda arrival: arrival.at)
+    due_at = min(arrival.fire_at for arrival in calls)  # the first call itself may be late on a busy machine
+    assert calls[-1].at - due_at >= (len(jobs) - 1) * SECOND_MS * 95 // 100
 
 
 def test_what_is_submitted_twice_under_a_unique_key_is_one_job(client: ApiClient, receiver: Receiver) -> None:
