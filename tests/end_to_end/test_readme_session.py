@@ -30,7 +30,7 @@ def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
     assert (over["jobId"], over["status"]) == (created["jobId"], "completed")
     (run,) = ledger["items"]
     assert (run["jobId"], run["status"], run["attempt"]) == (created["jobId"], "succeeded", 1)
-    assert run["latenessSeconds"] >= 0
+    assert run["lateness"] >= 0
     assert len(report["nextRuns"]) == 5
     assert (cancelled["jobId"], cancelled["status"]) == (report["jobId"], "cancelled")
     assert cancelled["claimedRuns"] == []

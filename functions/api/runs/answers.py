@@ -8,6 +8,7 @@ from pydantic import Field
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.http.reply import Answer, Time, time_of
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
+from functions.api.runs.waits import WaitsAnswer, waits_answer
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
@@ -67,7 +68,10 @@ class RunAnswer(Answer):
     created_at: Time
     started_at: Time | None = Field(description="When the first attempt's call left.")
     finished_at: Time | None
-    lateness_seconds: float | None = Field(description="`startedAt` minus `fireTime`, or `movedTo`.")
+    lateness: float | None = Field(
+        description="From when it could start, after `waits`, to `startedAt`, in seconds; null if it was caught up."
+    )
+    waits: WaitsAnswer = Field(description="What held it before, in seconds.")
     cancel_requested: bool = Field(description="Whether a running attempt was asked to stop.")
     callback: CallbackAnswer | None = Field(description="While its target has answered 202 and is to report.")
     discarded_at: Time | None = Field(description="When somebody took it off the dead letters.")
@@ -213,7 +217,8 @@ def run_fields(run: Run) -> dict[str, Any]:
         "created_at": format_instant(run.created_at),
         "started_at": time_of(run.first_started_at),
         "finished_at": time_of(run.finished_at),
-        "lateness_seconds": None if run.lateness_ms is None else run.lateness_ms / SECOND_MS,
+        "lateness": None if run.lateness_ms is None else run.lateness_ms / SECOND_MS,
+        "waits": waits_answer(run.held),
         "cancel_requested": run.cancel_requested,
         "callback": _callback_answer(run),
         "discarded_at": time_of(run.discarded_at),

@@ -37,7 +37,7 @@ class TestRuns:
             "status": "running",
             "attempt": 2,
         }
-        assert (body["startedAt"], body["latenessSeconds"]) == ("2026-11-21T09:30:00.270Z", 0.02)
+        assert (body["startedAt"], body["lateness"]) == ("2026-11-21T09:30:00.270Z", 0.02)
         assert body["attempts"] == [
             {
                 "number": 1,

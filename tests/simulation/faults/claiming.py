@@ -6,6 +6,7 @@ from typing import Any
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
 from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.held import Gate, Held
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.planning.exclusions import Exclusions
@@ -84,7 +85,15 @@ def _forgets_that_it_collects(run: Run | None, *args: Any) -> Decision:
     return decide_claim(run and replace(run, collected=None), *args)
 
 
+def _twice(held: Held, gate: Gate, until: int) -> Held:
+    longer_ms = max(until - held.until, 0)
+    return replace(held, until=max(until, held.until), **{gate: getattr(held, gate) + 2 * longer_ms})
+
+
 FAULTS = {
+    "a gate counts for twice as long as it held a run": Fault(
+        given(Held, "by", _twice), "lateness counts from what held the run", 0
+    ),
     "an unexpired running run is claimed": Fault(
         instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 2
     ),

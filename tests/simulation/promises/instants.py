@@ -100,10 +100,27 @@ def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
             yield f"{write}, of {own}, beside failures of {paths}"
 
 
+def _lateness_counts_from_what_held_the_run(story: Story) -> Iterator[str]:
+    """No gate ends after the start, and the waits lead from the start of the schedule to the end of the last gate."""
+    for run in story.store.runs.values():
+        held = run.held
+        if run.first_started_at is None or not held.until or run.id.origin is not Origin.SCHEDULE:
+            continue
+        if held.until > run.first_started_at + 2 * MOST_SKEW_MS:
+            yield f"{run} began {held.until - run.first_started_at} ms before its last gate ended"
+        begins_at = held.until - held.at_work_ms - held.frozen
+        jobs = [write.after for write in story.store.history.of_job(run.id.job)]
+        moved = {one.after.regular_at for one in story.store.history.of_run(run.id)}
+        most_jitter_ms = max(job.spec.jitter_seconds for job in jobs) * SECOND_MS
+        if not any(at <= begins_at <= at + most_jitter_ms for at in moved):
+            yield f"{run} was held from {begins_at} on"
+
+
 PROMISES = (
     _a_run_waits_for_no_failures_of_another_path,
     _nothing_is_early,
     _nothing_is_called_before_its_instant,
+    _lateness_counts_from_what_held_the_run,
     _nobody_claims_long_before_the_instant,
     _late_starts_are_as_few_as_catching_up_allows,
 )

@@ -39,7 +39,7 @@ class Metric(StrEnum):
 MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
     Metric.LATENESS: (
         "ms",
-        "Start of a run's first attempt minus its fire time, once for each run. Those of backfills are left out.",
+        "Start of a run's first attempt minus when it could start, once a run. Not of backfills and caught-up fires.",
         "",
     ),
     Metric.RUNS_STARTED: ("count", "Runs of which the first attempt has begun, told when it is over or handed on.", ""),
@@ -100,8 +100,9 @@ def refused(context: Context, tenant: str, reason: str) -> None:
 
 
 def _events(before: Run, after: Run) -> Iterator[Event]:
-    late_ms = after.lateness_ms if before.first_started_at is None else None
-    if late_ms is not None:
+    has_begun = before.first_started_at is None and after.first_started_at is not None
+    late_ms = after.lateness_ms if has_begun else None
+    if has_begun:
         yield _event(after, Metric.RUNS_STARTED)
     if late_ms is not None and after.id.origin is not Origin.BACKFILL:
         yield Event(Metric.LATENESS, after.id.job.tenant, after.priority, late_ms, is_timing=True)

@@ -29,13 +29,15 @@ OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED, State.CANCELLED})
 class Standing:
     """A parent's state, its fire time if that is known, and what blocks those that wait for it, if anything does.
 
-    `ended` is what a child keeps of a parent that has ended, whichever end the child waits for.
+    `ended` is what a child keeps of a parent that has ended, whichever end the child waits for; `over_at` is when its
+    run in a cycle did.
     """
 
     state: State
     fire_at: int | None = None
     blocked: Blocked | None = None
     ended: Ended | None = None
+    over_at: int | None = None
 
 
 class Step(StrEnum):
@@ -120,7 +122,8 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
             return Standing(State.GOING, fire_at)
         return Standing(State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED, fire_at)
     if row.state in _RUN_STATES:
-        return kept_standing(Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at), parent.key.tenant)
+        ended = Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at)
+        return evolve(kept_standing(ended, parent.key.tenant), over_at=row.finished_at)
     if row.blocked is not None:
         return Standing(State.BLOCKED, fire_at, row.blocked.through(job_id))
     return Standing(State.GOING, fire_at)

@@ -62,7 +62,9 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
     match joined.step:
         case Step.RUN:
             begin_at = max(run.not_before, now)
-            free = evolve(_blocked_run(run, joined), reason=None, let_go_at=now, not_before=begin_at, due_at=begin_at)
+            let_go_at = min(max((parent.over_at or 0 for parent in parents), default=0) or now, now)
+            free = evolve(_blocked_run(run, joined), reason=None, let_go_at=let_go_at)
+            free = evolve(free, not_before=begin_at, due_at=begin_at)
             named = _named_by(job, parents)
             if named is None:
                 return evolve(free, waits=False)

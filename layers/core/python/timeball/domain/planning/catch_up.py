@@ -13,6 +13,8 @@ from timeball.domain.time.instants import EARLIEST, SECOND_MS
 
 def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int, excluded: Exclusions) -> bool:
     """Say whether a fire whose start, jitter apart, is `starts_at` counts as missed at `now`."""
+    if job.spec.schedule.is_one_off:
+        return False
     if starts_at < _late_before(job, now, misfire_ms):
         return True
     start_at = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)

@@ -40,7 +40,7 @@ MOST_MOVED_MS = (MOST_DAYS_LATER + 1) * DAY_MS
 class Exclusions:
     """When no fire starts: on the calendar's dates, and while frozen; and when nothing at all does: while `stopped`.
 
-    `suspended` is when a recurring job was paused or frozen: the catch-up policy decides about the fires of that time.
+    `suspended` is when the job was paused or frozen: the catch-up policy decides about the fires of that time.
     `moves_in` is the zone by whose clocks a fire on one of the dates is moved; None: it is skipped.
     """
 
@@ -155,9 +155,7 @@ def _second_of(at: int) -> int:
 
 
 def _suspended(job: Job, freezes: Iterable[Freeze]) -> Spans:
-    """Return when a job was paused or frozen: never, if it is a one-off, for that is not missed."""
-    if job.spec.schedule.is_one_off:
-        return NO_TIME
+    """Return when a job was paused or frozen."""
     spans = [one.span for one in freezes]
     if job.last_paused_at is not None and job.resumed_at is not None:
         spans.append((job.last_paused_at, job.resumed_at))

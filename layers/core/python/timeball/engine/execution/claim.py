@@ -8,13 +8,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.domain.attempts.claim import Action, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.attempts.decided import decided
+from timeball.domain.attempts.gates import held_by_gates
 from timeball.domain.ends.overlap import Step, holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.held import FREE, Held
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.exclusions import NOTHING, Exclusions
@@ -60,6 +62,7 @@ class Claim:
     job: Job | None
     decision: Decision
     is_watched: bool = False
+    excluded: Exclusions = NOTHING
 
     @property
     def is_mine(self) -> bool:
@@ -122,10 +125,10 @@ def _read_and_decide(
     jobs = read_jobs_of(context, rows, with_work=True)
     there = {job.key: job for job in jobs if job is not None}
     excluded = dict(zip(there, read_exclusions(context, list(there.values())), strict=True))
+    kept_away = [NOTHING if job is None else excluded[job.key] for job in jobs]
     return [
-        _kept(run, owner, tried)
-        or Claim(run, job, _decide(context, run, job, now, NOTHING if job is None else excluded[job.key]))
-        for run, job in zip(rows, jobs, strict=True)
+        _kept(run, owner, tried) or Claim(run, job, _decide(context, run, job, now, kept), excluded=kept)
+        for run, job, kept in zip(rows, jobs, kept_away, strict=True)
     ]
 
 
@@ -230,10 +233,20 @@ def _admitted(admitted: Admitted) -> Decision:
     return Decision(Action.CLAIM, starts_at=admitted.turn_at, slots=slots)
 
 
+def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:
+    """Return a run as it was decided, with what has held it so far."""
+    after = decided(run, one.job, one.decision, owner, now, rules)
+    if one.job is None or one.decision.action not in (Action.CLAIM, Action.LINE_UP, Action.DEFER):
+        return after
+    held = held_by_gates(run, one.job, now, rules.misfire_ms, one.excluded, one.decision.starts_at or 0)
+    is_plain = one.decision.action is Action.CLAIM and held == Held(run.regular_at)
+    return evolve(after, held=FREE if is_plain else held)
+
+
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
     """Write what was decided. Raises UnavailableError where the outcome is unknown: who asks again finds it."""
     writing = [
-        (one, Swap(one.run, decided(one.run, one.job, one.decision, owner, now, context.rules.claim)))
+        (one, Swap(one.run, _after(one, one.run, owner, now, context.rules.claim)))
         for one in claims
         if one.run is not None and (one.decision.action in _WRITTEN or one.decision.lets_go(one.run))
     ]

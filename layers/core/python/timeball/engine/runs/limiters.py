@@ -185,5 +185,5 @@ def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> None:
     if not calls:
         return
     sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in calls], now)
-    swaps = [Swap(run, called_run(run)) for (run, _), done in zip(calls, sent, strict=True) if done]
+    swaps = [Swap(run, called_run(run, now)) for (run, _), done in zip(calls, sent, strict=True) if done]
     context.store.runs.swap(swaps, now)

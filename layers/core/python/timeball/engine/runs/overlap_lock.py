@@ -90,7 +90,8 @@ def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tu
             continue
         match overlap.step:
             case Step.ACQUIRE:
-                return Step.START, locked(job, run.id, None if job.parked == run.id else job.parked)
+                handed_at = job.handed_at if job.holder == run.id else None
+                return Step.START, locked(job, run.id, None if job.parked == run.id else job.parked, handed_at)
             case Step.PARK | Step.TAKE_PLACE:
                 return Step.STAY, locked(job, job.holder, run.id)
             case step:
@@ -150,7 +151,7 @@ def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> 
     if job.holder == run and parked is not None and parked.state is RunState.QUEUED:
         if not send(context, [parked], now)[0]:
             raise UnavailableError("the message of the run next in line is not sent yet")
-        return locked(job, parked.id, None if is_over else run)
+        return locked(job, parked.id, None if is_over else run, handed_at=now)
     if not is_over:
         return None
     return locked(job, job.parked if job.holder == run else job.holder, None)

@@ -173,7 +173,8 @@ class Job:
     schedule's `max_runs`; before `paced_until` no missed fire is caught up. The fires from `skipped_from` up to
     `next_fire_at` have skipped rows already, although they are to come; so have those behind it up to `skipped_to`, but
     for those that the calendar skips. `holder` and `parked` (next in line) are
-    the overlap lock (overlap.py). `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
+    the overlap lock (overlap.py), which an earlier run has `handed_at` some time to its holder.
+    `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
     fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
     `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
     not survive unseen, `revision` every write. `created_by` is the id of a key, `depth` the generation
@@ -208,6 +209,7 @@ class Job:
     plan_failures: int = 0
     holder: RunId | None = None
     parked: RunId | None = None
+    handed_at: int | None = None
     intent: Intent | None = None
     live_from: int | None = None
     live_until: int | None = None
@@ -310,6 +312,6 @@ def _look_at(final_fire_at: int, now: int) -> int:
     return now + min(max(now - final_fire_at, MINUTE_MS), HOUR_MS)
 
 
-def locked(job: Job, holder: RunId | None, parked: RunId | None) -> Job:
-    """Return the job with its overlap lock held by one run, and another next in line."""
-    return evolve(job, holder=holder, parked=parked)
+def locked(job: Job, holder: RunId | None, parked: RunId | None, handed_at: int | None = None) -> Job:
+    """Return the job with its overlap lock held by one run, to which another handed it, and one next in line."""
+    return evolve(job, holder=holder, parked=parked, handed_at=handed_at)

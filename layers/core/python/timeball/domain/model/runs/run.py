@@ -12,6 +12,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.attempt import Attempt
 from timeball.domain.model.runs.fan_out import FanOut
+from timeball.domain.model.runs.held import FREE, Held
 from timeball.domain.model.runs.spent import NOTHING, Spent
 from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.domain.model.terms.dependency import Blocked, Ended
@@ -103,7 +104,8 @@ class Run:
     It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
     be `blocked`, and was `unblocked` so often; it is `untold` until its job's children know of that. It keeps which of
     those it waits for have `ended`, and how. `moved_to` is when its calendar has it start, or what it has `collected`,
-    if that is not at its fire time. `spent` is what its attempts that ended have cost.
+    if that is not at its fire time. `spent` is what its attempts that ended have cost, `held`
+    what kept it from its first one.
     `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
     itself: it waits for the runs of its items. With `waiting` it has no due key: its limiter is due. `places` names the
     limiters in which it may have a place, as a run under way, one that was called, or one that waits for another.
@@ -154,6 +156,7 @@ class Run:
     let_go_at: int | None = None
     moved_to: int | None = None
     spent: Spent = NOTHING
+    held: Held = FREE
     named: str | None = None
     fan: FanOut | None = None
     collected: Collected | None = None
@@ -225,8 +228,13 @@ class Run:
 
     @property
     def lateness_ms(self) -> int | None:
-        """Start of the first attempt minus the regular start."""
-        return None if self.first_started_at is None else self.first_started_at - self.regular_at
+        """Start of the first attempt minus the latest of its start, jitter included, and the end of the last gate.
+
+        None before that, and of a run that was caught up.
+        """
+        if self.first_started_at is None or self.held.is_extra:
+            return None
+        return max(self.first_started_at - (self.held.until or self.regular_at), 0)
 
     @property
     def waited_for_host_ms(self) -> int:

@@ -136,9 +136,12 @@ def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, p
     return evolve(waits, due_at=None, reason=reason, waiting=waiting, places=places)
 
 
-def called(run: Run) -> Run:
-    """Return a run that stood in a line and whose message was sent."""
-    return evolve(run, waiting=None if run.waiting is None else evolve(run.waiting, called=True))
+def called(run: Run, now: int = 0) -> Run:
+    """Return a run that stood in a line and whose message was sent; it was held so long, if it has not begun yet."""
+    if run.waiting is None:
+        return run
+    held = run.held if run.attempt else run.held.by("limits" if run.waiting.name else "quota", now)
+    return evolve(run, waiting=evolve(run.waiting, called=True), held=held if run.held.until else run.held)
 
 
 def out_of_line(run: Run) -> Run:

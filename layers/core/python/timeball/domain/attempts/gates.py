@@ -1,0 +1,49 @@
+"""What held a run until its first attempt, told from its row and its job's when they are claimed: a pure account.
+
+Each gate leaves its end in a row that is written at that moment anyway: parents in `let_go_at`, a circuit in
+`not_before`, a limiter in `held` when it calls the run, the overlap lock in `handed_at` of the job. The claim that
+writes the run next adds what a gate held it longer than all before.
+"""
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.held import Held
+from timeball.domain.model.runs.run import Run
+from timeball.domain.planning.catch_up import is_missed
+from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.jitter import jitter_ms
+
+
+def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclusions, starts_at: int = 0) -> Held:
+    """Return what has held an unstarted run so far; `starts_at` is the rate token that its claim was given, if any.
+
+    What a run was held by is settled with its first attempt.
+    """
+    if run.attempt:
+        return run.held
+    if not run.is_unstarted:
+        return evolve(run.held, is_extra=True)
+    is_scheduled = run.id.origin is Origin.SCHEDULE
+    jitter = jitter_ms(job.key, run.id.fire_at, job.spec.jitter_seconds) if is_scheduled else 0
+    held = run.held if run.held.until else Held(run.regular_at + jitter)
+    held = _frozen(held.by("parents", run.let_go_at or 0), run, now, excluded)
+    if run.reason in (Reason.CIRCUIT_OPEN, Reason.HOST_PACED):
+        held = held.by("circuit", run.not_before)
+    if run.stands_in_line and run.waiting is not None:  # its limiter has not noted yet that it called the run
+        held = held.by("limits" if run.waiting.name else "quota", now)
+    if job.holder == run.id:
+        held = held.by("overlap", now if job.parked == run.id else job.handed_at or 0)
+    held = _frozen(held, run, now, excluded)
+    is_late = is_scheduled and is_missed(job, run.id.fire_at, run.regular_at, now, misfire_ms, excluded)
+    is_extra = is_late and (not held.at_work_ms or run.not_before > held.until)
+    token_at = starts_at if starts_at > max(now, run.not_before) else 0
+    return evolve(held.by("limits", token_at), is_extra=is_extra)
+
+
+def _frozen(held: Held, run: Run, now: int, excluded: Exclusions) -> Held:
+    """Add a pause or a freeze that is over; a stop of the tenant alone holds manual runs and backfills too."""
+    is_fire = run.id.origin in (Origin.SCHEDULE, Origin.EVENT)
+    end_at = (excluded.suspended if is_fire else excluded.stopped).end_of(held.until)
+    return held if end_at is None or end_at > now else held.by("frozen", end_at)
