@@ -17,7 +17,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.changes.change import Outcome, pause, resume, revise
+from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
 from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.manual import succeed_runs
@@ -175,6 +175,35 @@ def test_a_child_keeps_how_an_expired_parent_ended_wherever_the_scan_stopped_tha
         left.clock.advance(3_600_000)
         work_on(left, 12)
         assert (called(left), statuses(left, "xc")) == (["a", "x", "c"], ["completed"] * 2)
+
+
+def test_a_child_that_gets_another_parent_runs_wherever_the_scan_was_that_skipped_it_ahead_of_its_time(
+    stage: Stage,
+) -> None:
+    for at in count(step=stage.step):
+        play = stage.play(NOW)
+        later, child = (
+            evolve(node(name, parents), schedule=spec(name, At(NOW + 600_000)).schedule, inherits=False)
+            for name, parents in (("x", ""), ("c", "x"))
+        )
+        submit_all(play, ROOT, later, child)
+        cancel(play.context(), [(key("x"), None)])
+        play.execute_next()
+        play.scan()
+        assert play.job(key("c")).waits
+        done: list[bool] = []
+
+        def meanwhile(play: Play = play, done: list[bool] = done) -> None:
+            done.append(_rewire(play, "c", "a"))
+
+        points = Points(at, meanwhile)
+        play.scan(points)
+        if points.reached <= at:
+            break
+        play.clock.advance(600_000)
+        work_on(play, 12)
+        assert statuses(play, "c") == ["completed" if done == [True] else "skipped"], at
+    assert at > 6
 
 
 def _rewire(play: Play, child: str, parent: str, points: Points | None = None) -> bool:

@@ -39,6 +39,7 @@ def test_a_job_keeps_what_it_waits_for_and_what_blocks_it(store: Store) -> None:
     row = evolve(
         with_spec(one_off(), **spec),
         waits=True,
+        waits_since=NOW - 5,
         skips=Reason.PARENT_SKIPPED,
         blocked=blocked,
         ended=(Ended("a", State.SUCCEEDED, NOW, NOW - 1), Ended("b", State.DEAD, NOW + 1, NOW - 1)),

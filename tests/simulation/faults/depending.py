@@ -25,8 +25,8 @@ def _by_nobody(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
     return evolve(join(rule, parents), blocked=None)
 
 
-def _a_second_late(job: Job, parents: list[Standing]) -> int:
-    return fire_time(job, parents) + 1_000
+def _a_second_late(job: Job, parents: list[Standing], now: int) -> int:
+    return fire_time(job, parents, now) + 1_000
 
 
 def _tells_a_parent(swap: Swap[Any]) -> bool:

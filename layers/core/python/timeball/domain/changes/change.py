@@ -130,6 +130,7 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
     spec = job.spec
     first_at = first_fire(spec.schedule, now)
     planned = job.runs_planned - _planned_ahead(job, old, now)
+    waits = spec.schedule.is_one_off and bool(spec.depends_on)
     if first_at is None and not isinstance(spec.schedule.timing, OnEvents):
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
@@ -137,8 +138,11 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
     return evolve(
         _asked(job, Verb.RESCHEDULE, now, old),
         schedule_version=job.schedule_version + 1,
-        waits=spec.schedule.is_one_off and bool(spec.depends_on),
+        waits=waits,
+        waits_since=job.waits_since if job.waits or not waits else now,
         skips=None,
+        # A plan that skips its fire, however far ahead, may still write that row: it is of before.
+        rerun_stamp=job.rerun_stamp if job.skips is None else job.schedule_version + 1,
         blocked=None,
         untold=job.untold or (job.has_children and job.blocked is not None),
         next_fire_at=first_at,

@@ -24,6 +24,8 @@ Waiting = TypeVar("Waiting", Job, Run)
 
 SOONEST_LOOK_MS = 30 * SECOND_MS
 """How soon who waits is looked at again, also if nobody tells of anything."""
+_AHEAD_MS = 10 * SECOND_MS
+"""A fire time further ahead than this is to come, by the clocks of all processes."""
 LATEST_LOOK_MS = HOUR_MS
 """How late, at the latest."""
 
@@ -33,11 +35,13 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
 
     If what blocks it has changed and it has children, that is written first, and told.
     """
-    fire_at = fire_time(job, parents)
-    since_at = max(job.created_at, job.rerun_at or 0)
+    fire_at = fire_time(job, parents, now)
+    since_at = max(job.created_at, job.waits_since or 0, job.rerun_at or 0)
     begins_at = max(fire_at, since_at)
     ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = _joined(job, parents)
+    if joined.step is Step.RUN and job.spec.inherits and fire_at > now + _AHEAD_MS:
+        fire_at = max((one.fire_at for one in parents if one.fire_at and one.fire_at <= now), default=now)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
     unblocked = job.unblocked + (job.blocked is not None and joined.blocked is None)
@@ -103,11 +107,21 @@ def _blocked_run(run: Run, joined: Joined) -> Run:
     return evolve(run, blocked=joined.blocked, unblocked=unblocked, reason=reason)
 
 
-def fire_time(job: Job, parents: list[Standing]) -> int:
-    """Return the fire time as it is known by now: the latest of the parents', or its own if that is later."""
+def fire_time(job: Job, parents: list[Standing], now: int) -> int:
+    """Return the fire time as it is known by now: the latest of the parents', or its own if that is later.
+
+    A parent that was cancelled long before its fire time has none.
+    """
     own_at = job.next_fire_at or 0
-    known = [one.fire_at for one in parents if one.fire_at is not None]
+    known = [one.fire_at for one in parents if one.fire_at is not None and not _is_called_off(one, now)]
     return max(known, default=own_at) if job.spec.inherits else max([own_at, *known])
+
+
+def _is_called_off(parent: Standing, now: int) -> bool:
+    is_cancelled = parent.state is State.CANCELLED or (
+        parent.ended is not None and parent.ended.state is State.CANCELLED
+    )
+    return is_cancelled and parent.fire_at is not None and parent.fire_at > now + _AHEAD_MS
 
 
 def next_look(since: int, now: int) -> int:

@@ -62,10 +62,10 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
     No range reaches beyond now, but for one of a single fire: a change of the job closes no more against older plans.
     """
     fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
+    if job.skips is not None and fire_at is not None:  # its parents have decided that, however far ahead it is
+        return SkippedRange(fire_at, fire_at, job.skips)
     if fire_at is None or fire_at > horizon_at:
         return Wait(fire_at)
-    if job.skips is not None:
-        return SkippedRange(fire_at, fire_at, job.skips)
     held_until = excluded.held_until(fire_at, now)
     if held_until is not None:
         return Hold(held_until)

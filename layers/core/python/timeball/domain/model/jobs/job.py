@@ -181,11 +181,12 @@ class Job:
     (generations.py).
 
     A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`,
-    and was `unblocked` so often. It keeps which of its parents have `ended`, and how.
-    One that is a gate of a recurring job is kept for good. With children (`has_children`) a job is `untold`, and due,
-    while they are to be looked at: it has ended, or is blocked, or is so no longer. `ancestors` is at least how many
-    jobs it depends on, also through others; `proposed` what it may depend on next. One that is run again was so asked
-    at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are of before, and end it no more.
+    and was `unblocked` so often. A change made it wait at `waits_since`, if its creation did not. It keeps which of its
+    parents have `ended`, and how. One that is a gate of a recurring job is kept for good. With children
+    (`has_children`) a job is `untold`, and due, while they are to be looked at: it has ended, or is blocked, or is so
+    no longer. `ancestors` is at least how many jobs it depends on, also through others; `proposed` what it may depend
+    on next. One that is run again was so asked at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are
+    of before, and end it no more.
 
     It was paused last from `last_paused_at` until `resumed_at`: the catch-up policy decides about fires of that time.
     `failing` is the end of a run that made it fail as often in a row as somebody wants to be told of; it is forgotten
@@ -220,6 +221,7 @@ class Job:
     created_by: str | None = None
     depth: int = 0
     waits: bool = False
+    waits_since: int | None = None
     skips: Reason | None = None
     blocked: Blocked | None = None
     unblocked: int = 0
