@@ -232,7 +232,8 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
             by=_actor(resolver),
             headers={name.lower(): value for name, value in event.headers.items()},
             path=path,
-            query=event.query_string_parameters,
+            query=_query(event.query_string_parameters, route),
+            raw_query=event.raw_event.get("rawQueryString") or "",
             body=body,
             bounds=json.loads(_authorized(resolver, "tags") or "{}"),
             attempt=int(_authorized(resolver, "attempt") or 0) or None,
@@ -242,6 +243,12 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
         return _response(route.operation(edge, request))
 
     return answer
+
+
+def _query(given: Mapping[str, str], route: Route) -> Mapping[str, str]:
+    """Return the parameters; an empty cursor means the first page, as if it were not given."""
+    is_first = "cursor" in route.query and given.get("cursor") == ""
+    return {name: text for name, text in given.items() if name != "cursor"} if is_first else given
 
 
 def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: Edge, path: Mapping[str, str]) -> None:

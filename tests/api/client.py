@@ -3,9 +3,10 @@
 import base64
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -103,7 +104,7 @@ class Api:
         role: str = "admin",
         bounds: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, str | Sequence[str]] | None = None,
         as_base64: bool = False,
     ) -> Answer:
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
@@ -184,7 +185,7 @@ def event_of(
     path: str,
     tenant: str | None,
     headers: Mapping[str, str],
-    query: Mapping[str, str],
+    query: Mapping[str, str | Sequence[str]],
     key: str = "key_1",
     role: str = "admin",
 ) -> dict[str, Any]:
@@ -203,8 +204,11 @@ def event_of(
         },
         "isBase64Encoded": False,
     }
-    if query:
-        event["queryStringParameters"] = dict(query)
+    if query:  # what is given several times the gateway joins with commas
+        event["rawQueryString"] = urlencode(query, doseq=True)
+        event["queryStringParameters"] = {
+            name: text if isinstance(text, str) else ",".join(text) for name, text in query.items()
+        }
     return event
 
 

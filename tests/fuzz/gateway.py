@@ -40,6 +40,7 @@ def _event(scope: Message, body: bytes) -> dict[str, Any]:
     query = _joined(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     tenant = "acme" if headers.get("authorization") == f"Bearer {KEY}" else None
     event = event_of(scope["method"], scope["path"], tenant, headers, query)
+    event["rawQueryString"] = scope["query_string"].decode("latin-1")
     return event | {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from functions.api.http.body import read_object, read_objects
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
@@ -28,6 +29,7 @@ _OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
 class Request:
     """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name.
 
+    `query` has what is given several times under one name with commas between, as the gateway joins it.
     `bounds` are the tags of the caller's key: it sees and makes only jobs that have all of them. `attempt` is that of
     the token by which the caller is known, if it is no key. `quotas` are the tenant's own; None: not told.
     """
@@ -37,10 +39,16 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+    raw_query: str = ""
     body: bytes = b""
     bounds: Mapping[str, str] = field(default_factory=dict)
     attempt: int | None = None
     quotas: Quotas | None = NO_QUOTAS
+
+    def each(self, name: str) -> list[str]:
+        """Return each value of a parameter that may be given several times; a value may have commas of its own."""
+        given = [text for one, text in parse_qsl(self.raw_query, keep_blank_values=True) if one == name]
+        return given or ([self.query[name]] if name in self.query else [])
 
 
 def expected_version(request: Request) -> int | None:

@@ -58,7 +58,10 @@ class BatchRequest(Strict):
 
 
 class BatchItemAnswer(Answer):
-    """What became of one item: a job (201; 200 if it stood for its unique key), or a problem and its status."""
+    """What became of one item: a job (201; 200 if it stood for its unique key), or a problem and its status.
+
+    Under an Idempotency-Key an item that is the same in its place is answered as before, and one that is not is a 422.
+    """
 
     index: int = Field(description="The place of the item in the request, from 0.")
     status: int
@@ -73,7 +76,7 @@ class BatchAnswer(Answer):
 
 
 def create_batch(edge: Edge, request: Request) -> Reply:
-    """Create up to a hundred jobs. An Idempotency-Key covers the whole batch: each item is repeated by its place."""
+    """Create up to a hundred jobs. An Idempotency-Key covers each item by its place: one that has changed is a 422."""
     wanted, given, errors = read_fields(BatchRequest, read_body(request))
     key = idempotency_key(request, errors)
     if "jobs" not in given and not errors:

@@ -15,12 +15,19 @@ _RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.RE
 
 
 _PLAIN: Final = {"pattern": r"^[^\x00-\x1f\x7f-\x9f]*$"}
+_TAG_KEY: Final = {"pattern": r"^[^:\x00-\x1f\x7f-\x9f]*$"}
 
 
 def _plain(text: str) -> str:
     if _CONTROL.search(text):
         raise ValueError("Leave out the control characters.")
     return text
+
+
+def _tag_key(text: str) -> str:
+    if ":" in text:
+        raise ValueError("Leave out the colon: in a query it ends the key of a tag.")
+    return _plain(text)
 
 
 def _retry_cause(text: str) -> str:
@@ -38,12 +45,12 @@ def _retry_causes(causes: list[str]) -> list[str]:
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), AfterValidator(_plain)]
 Tags = Annotated[
     dict[
-        Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_plain)],
+        Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_tag_key)],
         Annotated[str, Field(max_length=256, json_schema_extra=_PLAIN), AfterValidator(_plain)],
     ],
     Field(
         max_length=MAX_TAGS,
-        json_schema_extra={"propertyNames": {**_PLAIN, "minLength": 1, "maxLength": 128}},
+        json_schema_extra={"propertyNames": {**_TAG_KEY, "minLength": 1, "maxLength": 128}},
     ),
     BeforeValidator(cut_behind(MAX_TAGS)),
 ]

@@ -1,6 +1,6 @@
 """A tenant's jobs are listed, the newest first. What may be large, target and payload, is left to reading one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from functions.api.http.edge import Edge
@@ -58,7 +58,7 @@ def _filter(request: Request, reader: Reader) -> JobFilter:
     return JobFilter(
         request.tenant,
         statuses=_statuses(request.query, reader.errors),
-        tags=_tags(request.query, reader.errors),
+        tags=_tags(request.each("tag"), reader.errors),
         bounds=request.bounds,
         task_id=_task_id(request.query, reader.errors),
         from_at=from_at or 0,
@@ -79,14 +79,12 @@ def _task_id(query: Mapping[str, str], errors: list[FieldError]) -> str | None:
     return query.get("taskId")
 
 
-def _tags(query: Mapping[str, str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:
-    """Return the key and the value of a tag. A key may hold colons: the first that is not its beginning divides."""
-    if "tag" not in query:
-        return ()
-    key, colon, value = query["tag"].partition(":")
-    if not key or not colon:
+def _tags(given: Sequence[str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:
+    """Return the key and the value of each tag; no key has a colon."""
+    parts = [text.partition(":") for text in given]
+    if not all(key and colon for key, colon, _ in parts):
         errors.append(FieldError("tag", "Give a key and a value with a colon between, such as team:blue."))
-    return ((key, value),)
+    return tuple((key, value) for key, _, value in parts)
 
 
 def _cursor(asked: JobFilter, position: _Position) -> str:

@@ -103,7 +103,9 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, Fl
     pause_after_failures: int | None = Field(
         None, ge=1, le=MOST_AFTER_FAILURES, description="So many runs in a row that fail pause the job; default none."
     )
-    tags: Tags | None = Field(None, description="At most 50; keys of 1 to 128, values of up to 256 characters.")
+    tags: Tags | None = Field(
+        None, description="At most 50; keys of 1 to 128 without a colon, values of up to 256 characters."
+    )
 
 
 def named_task(request: JobRequest) -> str | None:

@@ -93,8 +93,11 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "tag": {
         "in": "query",
-        "description": "Only jobs with this tag: its key and its value with a colon between, such as `team:blue`.",
-        "schema": {"type": "string", "pattern": "^[^:]+:"},
+        "description": "Only jobs with all of these tags, each a key and a value with a colon between, such as "
+        "`tag=team:blue&tag=env:prod`.",
+        "style": "form",
+        "explode": True,
+        "schema": {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^[^:]+:"}},
     },
     "limit": {
         "in": "query",
@@ -103,8 +106,8 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "cursor": {
         "in": "query",
-        "description": "`nextCursor` of the page before; the rest of the query must be the same.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{12,}$"},
+        "description": "`nextCursor` of the page before; the rest of the query must be the same. Empty: the first.",
+        "schema": {"type": "string", "pattern": "^([A-Za-z0-9_-]{12,})?$"},
     },
     "Idempotency-Key": {
         "in": "header",
@@ -139,6 +142,10 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/jobs", "status"): {
         "description": "Only jobs in one of these statuses.",
         "schema": {"type": "array", "minItems": 1, "items": {"enum": [str(status) for status in STATUSES]}},
+    },
+    ("/v1/jobs:batch", "Idempotency-Key"): {
+        "description": "Covers each item by its place: under the same key an item that is the same is answered as "
+        "before, with 201 or 200, and one that has changed with 422.",
     },
     ("/v1/jobs", "taskId"): {"in": "query", "required": False, "description": "Only jobs that name this task."},
     ("/v1/jobs", "from"): {"description": "Not created before this."},

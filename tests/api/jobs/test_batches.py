@@ -59,6 +59,15 @@ def test_an_item_that_differs_under_the_same_key_is_told_and_the_others_are_repe
     assert len(api.store.jobs) == 3
 
 
+def test_an_item_whose_unique_key_stands_is_answered_so_beside_one_that_has_changed(api: Api) -> None:
+    unique = {**GOOD, "uniqueKey": "import"}
+    api.call("POST", "/v1/jobs", unique)
+    first = batch(api, [unique, GOOD], **KEY)
+    again = batch(api, [unique, {**GOOD, "name": "b"}], **KEY)
+    assert [item["status"] for item in first.body["items"]] == [200, 201]
+    assert [item["status"] for item in again.body["items"]] == [200, 422]
+
+
 def test_a_batchs_key_and_a_jobs_key_never_name_the_same_job(api: Api) -> None:
     batch(api, [GOOD], **KEY)
     assert api.call("POST", "/v1/jobs", GOOD, headers=KEY).headers.get("Idempotency-Replayed") is None
