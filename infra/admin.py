@@ -38,7 +38,7 @@ class Admin(Construct):
         # What it does is told in the audit log, and a tenant is stopped by a row of its freezes.
         allow(self.function, rows, [storage.jobs.table_arn])
         # It tells how many jobs a tenant has, and what it has cost, by the hour.
-        allow(self.function, FIND, storage.jobs_by(schema.LISTING))
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE))
 
         self.first_key = make_secret(
             self,

@@ -59,7 +59,7 @@ class Api(Construct):
             ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_TASK))
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE, schema.BY_TASK))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
         # It puts events onto the bus, and keeps the rules that match the patterns of jobs.
         allow(self.function, ["events:PutEvents"], [bus.arn])

@@ -40,7 +40,7 @@ class Scan(Construct):
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
         # A bulk operation goes through the jobs of its tenant, or of a task.
-        allow(self.function, FIND, storage.jobs_by(schema.DUE, schema.LISTING, schema.BY_TASK))
+        allow(self.function, FIND, storage.jobs_by(schema.DUE, schema.LISTING, schema.BY_STATE, schema.BY_TASK))
         # The weights of tenants that contend.
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)

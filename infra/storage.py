@@ -35,14 +35,15 @@ class _Units:
 _PER_RUN = {
     schema.JOBS.name: _Units(writes=4, reads=4),
     schema.DUE.name: _Units(writes=2),
-    schema.LISTING.name: _Units(writes=2),
-    schema.BY_TASK.name: _Units(writes=2),
+    schema.LISTING.name: _Units(writes=1),
+    schema.BY_STATE.name: _Units(writes=2),
+    schema.BY_TASK.name: _Units(writes=1),
 }
 """What a run takes of the jobs table and of each index in the second in which it is due.
 
 Of a recurring job: its row is inserted, claimed and ended, and its job moves on, with the due entry at two units; two
-reads of the job, one of the run, one look for runs that stand already. A one-off ends its job, which moves in the
-listing, too, and among its task's.
+reads of the job, one of the run, one look for runs that stand already. A one-off is listed when it is created, in three
+indexes if it names a task, and leaves that of open jobs when it ends; a failed one stands there among others.
 """
 
 _NEW = _Units(writes=4_000, reads=12_000)

@@ -8,7 +8,7 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.intake import Taking
@@ -31,7 +31,7 @@ def _create(play: Play, name: str) -> bool:
 
 
 def _open(play: Play) -> int:
-    return sum(one.count for one in play.store.jobs.count("acme", [JobStatus.PENDING]))
+    return play.store.jobs.count("acme").parts[Among.OPEN].count
 
 
 @pytest.mark.parametrize("standing", range(MOST))

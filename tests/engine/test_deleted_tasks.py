@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.engine.play import NOW, Play
 from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
@@ -34,6 +35,17 @@ def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
     users = delete_task(play.context(), TASK).users
     assert users is not None
     assert (users.count, users.is_more) == (100, True)
+
+
+def test_an_open_job_behind_a_thousand_that_have_ended_keeps_its_task() -> None:
+    play, job = begin(at=NOW + MINUTE_MS)
+    for number in range(1_100):
+        ended = replace(job, status=JobStatus.COMPLETED, due_at=None, created_at=job.created_at + 1 + number)
+        ended = with_spec(ended, key=JobKey("acme", f"ended-{number}"))
+        play.store.jobs.insert([ended], NOW)
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.IN_USE
+    cancel(play.context(), [(KEY, None)])
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
 
 
 def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:

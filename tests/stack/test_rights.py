@@ -42,6 +42,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
             {
                 "Jobs": ROWS | FIND,
                 "Jobs/index/listing": FIND,
+                "Jobs/index/by_state": FIND,
                 "Jobs/index/by_task": FIND,
                 **dict.fromkeys(SENDER, SEND | LOOK),
                 "Watch": SEND,
@@ -56,6 +57,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "Jobs": ROWS | FIND,
                 "Jobs/index/due": FIND,
                 "Jobs/index/listing": FIND,
+                "Jobs/index/by_state": FIND,
                 "Jobs/index/by_task": FIND,
                 **SENDER,
                 "Tenants": {"BatchGetItem"},
@@ -110,7 +112,15 @@ SIGN = {"secrets": {"GetSecretValue"}}
             },
         ),
         ("authorize", {"Tenants": {"BatchGetItem"}}),
-        ("admin", {"Jobs": KEEP | FIND, "Jobs/index/listing": FIND, "Tenants": KEEP | FIND}),
+        (
+            "admin",
+            {
+                "Jobs": KEEP | FIND,
+                "Jobs/index/listing": FIND,
+                "Jobs/index/by_state": FIND,
+                "Tenants": KEEP | FIND,
+            },
+        ),
         ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
     ],
 )

@@ -7,10 +7,10 @@ import pytest
 
 from tests.api.client import NOW, Api, event_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import HOUR_MS, format_instant
-from timeball.domain.usage.estimate import Estimate
+from timeball.domain.usage.estimate import Estimate, JobCounts
 from timeball.domain.usage.hours import HourKey, hour_of
 from timeball.engine.stats.tally import FLUSH_MS, Tally
 
@@ -62,9 +62,12 @@ def test_a_one_off_whose_run_is_under_way_counts_as_running_as_it_is_shown(api: 
 
 def test_of_many_jobs_an_estimate_is_told_with_its_error(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     job = api.create()
-    monkeypatch.setattr(type(api.store.jobs), "count", lambda *_: [Estimate(1_000_000, 64_018.7)] * len(JobStatus))
+    of_each = Estimate(1_000_000, 64_018.7)
+    counts = JobCounts(Estimate(5_000_000, 100_000.0), dict.fromkeys(Among, of_each))
+    monkeypatch.setattr(type(api.store.jobs), "count", lambda *_: counts)
     assert stats(api)["jobs"]["failed"] == {"count": 1_000_000, "exact": False, "standardError": 64018.7}
     assert stats(api)["jobs"]["pending"]["standardError"] > 64_018
+    assert stats(api)["jobs"]["completed"] == {"count": 1_000_000, "exact": False, "standardError": 162461.0}
     assert api.call("GET", f"/v1/jobs/{job['jobId']}").status == 200
 
 

@@ -17,6 +17,7 @@ from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.schema import LISTING, Index
 from timeball.aws.dynamodb.table.strata import strata, stratum_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.usage.estimate import MOST_COUNTED, Estimate
@@ -28,11 +29,12 @@ STATUSES = [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED]
 
 
 def test_the_jobs_of_a_small_tenant_are_counted_one_by_one(store: Store) -> None:
-    jobs = [replace(job(f"job-{n}"), status=STATUSES[n // 5], due_at=None) for n in range(10)]
+    jobs = [replace(job(f"job-{n}"), status=STATUSES[n // 5], due_at=None) for n in range(15)]
     other = with_spec(job("job-0"), key=JobKey("other", "job-0"))
-    assert store.jobs.insert([*jobs, other], NOW) == [None] * 11
-    assert store.jobs.count("acme", STATUSES) == [Estimate(5), Estimate(5), Estimate(0)]
-    assert store.jobs.count("nobody", STATUSES) == [Estimate(0)] * 3
+    assert store.jobs.insert([*jobs, other], NOW) == [None] * 16
+    counts, nothing = store.jobs.count("acme"), store.jobs.count("nobody")
+    assert (counts.in_all, counts.parts[Among.OPEN], counts.completed) == (Estimate(15), Estimate(10), Estimate(5))
+    assert (nothing.in_all, nothing.completed, *nothing.parts.values()) == (Estimate(0),) * 6
 
 
 def test_dead_letters_are_counted_until_they_are_discarded(store: Store) -> None:
@@ -47,13 +49,13 @@ def test_dead_letters_are_counted_until_they_are_discarded(store: Store) -> None
     ]
 
 
-def test_a_sample_is_the_same_whoever_draws_it_and_of_one_status(store: Store) -> None:
+def test_a_sample_is_the_same_whoever_draws_it_and_of_open_jobs(store: Store) -> None:
     jobs = [replace(job(f"job-{n}"), status=STATUSES[n % 3], due_at=None) for n in range(60)]
     store.jobs.insert(jobs, NOW)
-    pending = {row.key for row in jobs if row.status is JobStatus.PENDING}
-    drawn = store.jobs.sample("acme", JobStatus.PENDING, 7)
-    assert [key.job_id for key in drawn] == ["job-57", "job-27", "job-0", "job-3", "job-54", "job-33", "job-30"]
-    assert set(store.jobs.sample("acme", JobStatus.PENDING, 100)) == pending
+    are_open = {row.key for row in jobs if row.status is not JobStatus.COMPLETED}
+    drawn = store.jobs.sample_open("acme", 7)
+    assert [key.job_id for key in drawn] == ["job-4", "job-57", "job-27", "job-13", "job-0", "job-43", "job-3"]
+    assert set(store.jobs.sample_open("acme", 100)) == are_open
 
 
 def test_a_count_asks_for_each_stratum_once_and_reads_no_rows() -> None:
@@ -63,9 +65,12 @@ def test_a_count_asks_for_each_stratum_once_and_reads_no_rows() -> None:
         store.jobs.insert([replace(job(f"job-{n}"), due_at=None) for n in range(10)], NOW)
         asked: list[dict[str, Any]] = []
         dynamodb.meta.events.register("provide-client-params.dynamodb", lambda params, **_: asked.append(params))
-        assert store.jobs.count("acme", STATUSES) == [Estimate(10), Estimate(0), Estimate(0)]
-    assert len(asked) == len(STATUSES) * (SHARDS + 2)
-    assert {(request["IndexName"], request["Select"]) for request in asked} == {("listing", "COUNT")}
+        assert store.jobs.count("acme").parts[Among.OPEN] == Estimate(10)
+    assert len(asked) == (1 + len(Among)) * (SHARDS + 2)
+    assert {(request["IndexName"], request["Select"]) for request in asked} == {
+        ("listing", "COUNT"),
+        ("by_state", "COUNT"),
+    }
 
 
 class Strata:
@@ -85,13 +90,13 @@ def drawn(jobs: int, random: Random) -> Strata:
     """So many pending jobs, each in the stratum of its id; of many that is drawn instead of hashed."""
     if jobs <= 5_000:
         names = (str(random.random()) for _ in range(jobs))
-        found = [list_partition("acme", "pending", stratum_of("acme", name, SHARDS)) for name in names]
+        found = [list_partition("acme", "open", stratum_of("acme", name, SHARDS)) for name in names]
         return Strata({partition: found.count(partition) for partition in set(found)})
     counts, left, rest = {}, jobs, 1.0
     for stratum in strata(SHARDS):
         part = min(1.0, stratum.share / rest)
         count = round(random.gauss(left * part, math.sqrt(left * part * (1 - part)))) if part < 1 else left
-        counts[list_partition("acme", "pending", stratum.name)] = count
+        counts[list_partition("acme", "open", stratum.name)] = count
         left, rest = left - count, rest - stratum.share
     return Strata(counts)
 
@@ -101,7 +106,7 @@ def _random(seed: int) -> Random:
 
 
 def told(reader: Strata) -> Estimate:
-    return Listing(cast("Reader", reader), SHARDS).count("acme", JobStatus.PENDING)
+    return Listing(cast("Reader", reader), SHARDS).count("acme", Among.OPEN)
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 10, 200, 2_000, 3_500])

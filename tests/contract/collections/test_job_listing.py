@@ -6,13 +6,15 @@ import pytest
 
 from tests.contract.rows import NOW, job, swapped
 from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.terms.notify import End, News, Notice, Notify
 from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.store import Store
 
-ANY = [*JobStatus]
+ANY: list[Among] = []
 
 
 def _stored(store: Store, count: int = 12) -> list[Job]:
@@ -39,19 +41,28 @@ def test_pages_show_each_job_once_by_when_it_was_created(store: Store, limit: in
     assert found == sorted(expected, reverse=not oldest_first)
 
 
-def test_only_the_statuses_and_times_that_are_asked_for_are_listed(store: Store) -> None:
+def test_only_the_parts_and_times_that_are_asked_for_are_listed(store: Store) -> None:
     jobs = _stored(store)
-    paused = store.jobs.listed([JobStatus.PAUSED], ListQuery("acme", 50))
-    assert {key for _, key in paused} == {row.key for row in jobs if row.status is JobStatus.PAUSED}
-    within = store.jobs.listed([JobStatus.PENDING, JobStatus.COMPLETED], ListQuery("acme", 50, NOW + 1, NOW + 2))
-    assert {key.job_id for _, key in within} == {"job-03", "job-05", "job-06", "job-08"}
+    ended = replace(job("failed"), created_at=NOW + 9, status=JobStatus.FAILED, due_at=None)
+    store.jobs.insert([ended], NOW)
+    are_open = {row.key for row in jobs if row.status is not JobStatus.COMPLETED}
+    assert {key for _, key in store.jobs.listed([Among.OPEN], ListQuery("acme", 50))} == are_open
+    assert {key for _, key in store.jobs.listed([Among.OPEN, Among.FAILED], ListQuery("acme", 50))} == {
+        *are_open,
+        ended.key,
+    }
+    within = store.jobs.listed(ANY, ListQuery("acme", 50, NOW + 1, NOW + 2))
+    assert {key.job_id for _, key in within} == {f"job-{number:02}" for number in range(3, 9)}
 
 
-def test_a_job_that_changes_its_status_is_listed_under_the_new_one_at_its_old_place(store: Store) -> None:
-    row = _stored(store, 1)[0]
-    swapped(store.jobs, row, replace(row, status=JobStatus.PAUSED, updated_at=NOW + 99))
-    assert store.jobs.listed([JobStatus.PENDING], ListQuery("acme", 50)) == []
-    assert store.jobs.listed([JobStatus.PAUSED], ListQuery("acme", 50)) == [(NOW, row.key)]
+def test_a_job_keeps_its_place_in_the_listing_of_all_and_among_open_jobs_until_it_ends(store: Store) -> None:
+    row, place = _stored(store, 1)[0], [(NOW, JobKey("acme", "job-00"))]
+    parts = [ANY, [Among.OPEN], [Among.CANCELLED]]
+    statuses = [JobStatus.PAUSED, JobStatus.PENDING, JobStatus.CANCELLED, JobStatus.COMPLETED]
+    expected = [[place, place, []], [place, place, []], [place, [], place], [place, [], []]]
+    for status, lists in zip(statuses, expected, strict=True):
+        row = swapped(store.jobs, row, replace(row, status=status, updated_at=NOW + 99))
+        assert [store.jobs.listed(part, ListQuery("acme", 50)) for part in parts] == lists
 
 
 def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
@@ -60,8 +71,8 @@ def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
     )
     assert store.jobs.insert([notice], NOW) == [None]
     assert store.jobs.listed(ANY, ListQuery("acme", 50)) == []
-    assert [one.count for one in store.jobs.count("acme", [JobStatus.PENDING])] == [0]
-    assert store.jobs.sample("acme", JobStatus.PENDING, 10) == []
+    assert store.jobs.count("acme").in_all == store.jobs.count("acme").parts[Among.OPEN] == Estimate(0)
+    assert store.jobs.sample_open("acme", 10) == []
     (standing,) = store.jobs.read([notice.key])
     assert standing is not None
     assert standing.spec.notice == notice.spec.notice

@@ -69,23 +69,20 @@ def test_the_jobs_of_a_task_are_listed_whether_they_are_open_or_have_ended(store
     ]
     others = [job("without"), _of_task(job("of-another"), TaskUse("other"))]
     store.jobs.insert([*jobs, *others], NOW)
-    for is_open in (True, False):
-        expected = sorted(((row.created_at, row.key) for row in jobs if row.is_open is is_open), reverse=True)
-        query, found = ListQuery[JobKey]("acme", limit), []
-        while page := store.jobs.of_task(TASK.key, query, is_open=is_open):
-            found += page
-            query = replace(query, after=page[-1])
-        assert found == expected
-    assert store.jobs.of_task(TaskKey("other", "send_mail"), ListQuery("other", 9), is_open=True) == []
+    query, found = ListQuery[JobKey]("acme", limit), []
+    while page := store.jobs.of_task(TASK.key, query):
+        found += page
+        query = replace(query, after=page[-1])
+    assert found == sorted(((row.created_at, row.key) for row in jobs), reverse=True)
+    assert store.jobs.of_task(TaskKey("other", "send_mail"), ListQuery("other", 9)) == []
 
 
-def test_a_job_that_is_concluded_or_names_another_task_is_listed_so(store: Store) -> None:
+def test_a_job_is_listed_under_the_task_that_it_names_also_when_it_is_concluded(store: Store) -> None:
     row = _of_task(one_off())
     store.jobs.insert([row], NOW)
     moved = swapped(store.jobs, row, _of_task(row, TaskUse("other")))
     query, other = ListQuery[JobKey]("acme", 9), TaskKey("acme", "other")
-    assert store.jobs.of_task(TASK.key, query, is_open=True) == []
-    assert store.jobs.of_task(other, query, is_open=True) == [(NOW, KEY)]
+    assert store.jobs.of_task(TASK.key, query) == []
+    assert store.jobs.of_task(other, query) == [(NOW, KEY)]
     swapped(store.jobs, moved, concluded(moved, JobStatus.COMPLETED, NOW + 9))
-    assert store.jobs.of_task(other, query, is_open=True) == []
-    assert store.jobs.of_task(other, query, is_open=False) == [(NOW, KEY)]
+    assert store.jobs.of_task(other, query) == [(NOW, KEY)]

@@ -52,10 +52,10 @@ def metered() -> Iterator[Metered]:
         yield Metered(Play(store), charges)
 
 
-def test_a_create_that_is_not_yet_due_is_one_request_of_three_units(metered: Metered) -> None:
+def test_a_create_that_is_not_yet_due_is_one_request_of_four_units(metered: Metered) -> None:
     submit(metered.play.context(), [WANTED], NOW, BY)
     assert [name for name in metered.charges.requests if name in WRITES] == metered.charges.requests == ["PutItem"]
-    assert metered.rows() == {"JOB": 3}
+    assert metered.rows() == {"JOB": 4}
 
 
 def test_a_change_costs_two_units_more_than_its_swap(metered: Metered) -> None:

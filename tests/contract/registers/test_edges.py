@@ -3,7 +3,8 @@
 from tests.contract.rows import NOW, one_off, run, swapped
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.jobs.job import JobStatus, with_spec
+from timeball.domain.model.jobs.among import Among
+from timeball.domain.model.jobs.job import with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.dependency import Blocked, Edge, Ended, Parent, Proposed, State, TriggerRule
 from timeball.ports.collections.listing import ListQuery
@@ -61,12 +62,11 @@ def test_a_run_keeps_that_it_waits_and_what_blocks_it(store: Store) -> None:
     assert store.runs.read([row.id]) == [row]
 
 
-def test_a_blocked_job_is_listed_as_such_until_it_is_blocked_no_longer(store: Store) -> None:
+def test_a_blocked_job_keeps_its_place_in_the_listing(store: Store) -> None:
     row = one_off()
     store.jobs.insert([row], NOW)
     query = ListQuery[JobKey](row.key.tenant, 9)
     blocked = swapped(store.jobs, row, evolve(row, blocked=Blocked(RunId(PARENT, NOW, Origin.SCHEDULE), ("parent",))))
-    assert store.jobs.listed([JobStatus.BLOCKED], query) == [(row.created_at, row.key)]
-    assert store.jobs.listed([JobStatus.PENDING], query) == []
+    assert store.jobs.listed([], query) == [(row.created_at, row.key)]
     swapped(store.jobs, blocked, evolve(blocked, blocked=None))
-    assert store.jobs.listed([JobStatus.PENDING], query) == [(row.created_at, row.key)]
+    assert store.jobs.listed([Among.OPEN], query) == [(row.created_at, row.key)]

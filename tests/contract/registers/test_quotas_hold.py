@@ -14,6 +14,7 @@ from tests.api.client import Api, event_of
 from tests.contract.conftest import Subject
 from tests.contract.rows import NOW, job, run
 from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import Part, Waiting
 from timeball.domain.model.tenants.quotas import Quotas
@@ -56,7 +57,7 @@ def _event(path: str, body: object, quotas: Quotas) -> dict[str, Any]:
 
 
 def _open(store: Store) -> int:
-    return sum(one.count for one in store.jobs.count("acme", [*JobStatus][:3]))
+    return store.jobs.count("acme").parts[Among.OPEN].count
 
 
 def test_fifty_clients_create_as_many_jobs_a_second_as_the_quota_says(api: Api) -> None:
@@ -129,11 +130,11 @@ def test_of_fifty_executors_that_ask_at_once_as_many_begin_as_the_quota_says(
 
 
 def _listed(api: Api) -> list[Any]:
-    return api.store.jobs.listed([JobStatus.PENDING], ListQuery("acme", 10))
+    return api.store.jobs.listed([Among.OPEN], ListQuery("acme", 10))
 
 
 def _end(store: Store, number: int) -> None:
-    keys = [key for _, key in store.jobs.listed([JobStatus.PENDING], ListQuery("acme", number))]
+    keys = [key for _, key in store.jobs.listed([Among.OPEN], ListQuery("acme", number))]
     jobs = [job for job in store.jobs.read(keys) if job is not None]
     ended = [Swap(job, replace(job, status=JobStatus.CANCELLED, due_at=None)) for job in jobs]
     assert all(one.done for one in store.jobs.swap(ended, 0))

@@ -53,7 +53,7 @@ def _is_due_at_once(
 
 FAULTS = {
     "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
-    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 21),
+    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 71),
     "an operation retries what has died again": Fault(
         instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,
@@ -62,7 +62,7 @@ FAULTS = {
     "an operation goes on behind what it could not do": Fault(
         instead(treat, _leaves_out_what_cannot_be_done), _ALL, 11
     ),
-    "an operation looks at each place once": Fault(instead(looked, _looks_once), _ALL, 151),
+    "an operation looks at each place once": Fault(instead(looked, _looks_once), _ALL, 31),
     "an operation counts what somebody else has counted": Fault(
         instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 1
     ),

@@ -16,9 +16,10 @@ from typing import Any
 from tests.simulation.world.history import History, Write
 from tests.simulation.world.process import acting_name
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey, fraction_of
+from timeball.domain.model.jobs.among import Among, among
 from timeball.domain.model.jobs.freeze import Freezes
-from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Part, Run, Waiting
@@ -26,7 +27,6 @@ from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.flow import Named
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.runs import LedgerPage, LedgerQuery
 from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
@@ -46,8 +46,21 @@ _OLD_MS = (0, 100, 1_000, 5_000)
 _EXAMINED = 3
 """How many rows a page under a filter examines where pages are short; and how many the due index shows at once."""
 
-_READING_MS = 2_000
-"""How long a page of the listing is read, which is of many partitions."""
+_LONGEST_UNLISTED_MS = 1_500
+"""How long a new job may be in no list."""
+
+_LONGEST_MOVE_MS = 3_000
+"""How long the index of parts takes to lose a job that moves, and to get it."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A job's move from one part to another: until when the index has it in the one, and from when in the other."""
+
+    moves_from: Among | None
+    until_at: int
+    to: Among | None
+    from_at: int
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,8 @@ class LaggingMemory(Memory):
         self.lines: dict[RunId, tuple[str, Waiting, int]] = {}
         self.history = History()
         self.live: dict[RunId, Run] = {}
-        self.moving: dict[JobKey, int] = {}
+        self.moves: dict[JobKey, Move] = {}
+        self.listed_from: dict[JobKey, int] = {}
         self.clock, self._random = clock, random
         self._coming: list[tuple[int, int, Callable[[], None]]] = []
         self._last_seen: dict[object, int] = {}
@@ -98,8 +112,7 @@ class LaggingMemory(Memory):
         self._blur(at, key, before, after)
         if isinstance(after, Job):
             self.history.note_job(Write(at, by, before, after))
-            if before is not None and before.status is not after.status:
-                self.moving[after.key] = at
+            self._note_move(before, after, at)
         elif isinstance(after, Run):
             self.history.note_run(Write(at, by, before, after))
             self.live.pop(after.id, None)
@@ -132,6 +145,17 @@ class LaggingMemory(Memory):
             self._past[type(after), key].append((at, after))
         if self.blur.lines_lag and isinstance(after, Run):
             self._line_up(before, after)
+
+    def _note_move(self, before: Job | None, after: Job, at: int) -> None:
+        """Let the index of parts lose a job that moves, and get it, seconds apart and in either order."""
+        name = after.key.tenant, after.key.job_id
+        if before is None:
+            self.listed_from[after.key] = at + int(fraction_of("listed", *name, at) * _LONGEST_UNLISTED_MS)
+            return
+        if (moves_from := among(before.status)) is (to := among(after.status)):
+            return
+        lost_ms, got_ms = (int(fraction_of(what, *name, at) * _LONGEST_MOVE_MS) for what in ("lost", "got"))
+        self.moves[after.key] = Move(moves_from, at + lost_ms, to, at + got_ms)
 
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
         """Let a row stand in the due index after a while."""
@@ -178,17 +202,18 @@ class LaggingIndex(MemoryDueIndex):
 
 
 class LaggingJobs(MemoryJobs):
-    """Jobs whose listing is read partition by partition: one that moves meanwhile is in neither."""
+    """Jobs of which new ones are listed a while later, and those that move are in both parts, or neither."""
 
-    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Leave out, once, whatever has just moved from one status to another."""
+    def _is_listed(self, job: Job, parts: Sequence[Among]) -> bool:
         assert isinstance(self._memory, LaggingMemory)
-        moving, now = self._memory.moving, self._memory.clock.now()
-        named = super().listed(statuses, query)
-        missed = {key for _, key in named if self._memory.lags and now - moving.get(key, -LATEST) <= _READING_MS}
-        for key in missed:
-            del moving[key]
-        return [one for one in named if one[1] not in missed]
+        if not self._memory.lags:
+            return super()._is_listed(job, parts)
+        now, move = self._memory.clock.now(), self._memory.moves.get(job.key)
+        if now < self._memory.listed_from[job.key]:
+            return False
+        if move is None or not parts:
+            return super()._is_listed(job, parts)
+        return (move.moves_from in parts and now < move.until_at) or (move.to in parts and now >= move.from_at)
 
 
 class LaggingRuns(MemoryRuns):

@@ -9,14 +9,15 @@ from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, fraction_of
+from timeball.domain.model.jobs.among import Among, among
 from timeball.domain.model.jobs.freeze import Freezes
-from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, with_spec
+from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Part, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Operation
-from timeball.domain.usage.estimate import Estimate
+from timeball.domain.usage.estimate import Estimate, JobCounts
 from timeball.ports.collections.listing import Id, ListQuery
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.collections.runs import LedgerPage, LedgerQuery
@@ -45,11 +46,16 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
         """Replace each job that is as it was read."""
         return [evolve(one, row=one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
 
-    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return the jobs of a tenant in a status, by when they were created."""
+    def listed(self, parts: Sequence[Among], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return the jobs of a tenant, or of parts of them, by when they were created."""
         with self._memory.lock:
-            jobs = [(job.created_at, job.key) for job in self._of_users() if job.listed_status in statuses]
-        return _page([one for one in jobs if one[1].tenant == query.tenant], query)
+            own = [job for job in self._of_users() if job.key.tenant == query.tenant]
+            jobs = [(job.created_at, job.key) for job in own if self._is_listed(job, parts)]
+        return _page(jobs, query)
+
+    def _is_listed(self, job: Job, parts: Sequence[Among]) -> bool:
+        """Say whether the index has a job in one of these parts, or (none) at all: here as soon as it belongs there."""
+        return not parts or among(job.status) in parts
 
     def read_with_tasks(
         self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
@@ -58,28 +64,28 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
         with self._memory.lock:
             return self.read(keys, with_work=with_work), [self.tasks.version(ref) for ref in refs]
 
-    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
-        """Return a task's jobs, open or ended, by when they were created."""
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return a task's jobs, by when they were created."""
         with self._memory.lock:
             own = [job for job in self.values() if job.key.tenant == task.tenant and job.task_id == task.task_id]
-            return _page([(job.created_at, job.key) for job in own if job.is_open is is_open], query)
+            return _page([(job.created_at, job.key) for job in own], query)
 
-    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
-        """Count a tenant's jobs in each status."""
+    def count(self, tenant: str) -> JobCounts:
+        """Count a tenant's jobs."""
         with self._memory.lock:
-            found = Counter(job.listed_status for job in self._of_users() if job.key.tenant == tenant)
-        return [Estimate(found[status]) for status in statuses]
+            found = Counter(among(job.status) for job in self._of_users() if job.key.tenant == tenant)
+        return JobCounts(Estimate(found.total()), {part: Estimate(found[part]) for part in Among})
 
     def count_open(self, tenant: str, before_at: int, most: int) -> int:
         """Count a tenant's jobs that have not ended."""
         with self._memory.lock:
             own = [job for job in self._of_users() if job.key.tenant == tenant and job.created_at < before_at]
-            return min(sum(job.listed_status in OPEN for job in own), most)
+            return min(sum(job.is_open for job in own), most)
 
-    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
-        """Return a tenant's jobs in a status, those first whose hashes are the least."""
+    def sample_open(self, tenant: str, most: int) -> list[JobKey]:
+        """Return a tenant's open jobs, those first whose hashes are the least."""
         with self._memory.lock:
-            keys = [job.key for job in self._of_users() if job.key.tenant == tenant and job.listed_status is status]
+            keys = [job.key for job in self._of_users() if job.key.tenant == tenant and job.is_open]
         return sorted(keys, key=lambda key: fraction_of("listed", key.tenant, key.job_id))[:most]
 
     def _of_users(self) -> list[Job]:

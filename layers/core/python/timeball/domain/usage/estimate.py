@@ -5,8 +5,11 @@ counted one after the other, the smallest first, for as long as that is cheap; o
 estimate never drifts: it is made anew from what is there, and nothing is written for it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import hypot, sqrt
+
+from timeball.domain.model.jobs.among import Among
 
 MOST_COUNTED = 4_000
 """About how many rows are counted at most, once the smallest stratum is."""
@@ -23,6 +26,21 @@ class Estimate:
     def is_exact(self) -> bool:
         """Whether nothing was left uncounted."""
         return self.standard_error == 0
+
+
+@dataclass(frozen=True)
+class JobCounts:
+    """How many jobs there are in all, and of each part of them."""
+
+    in_all: Estimate
+    parts: Mapping[Among, Estimate]
+
+    @property
+    def completed(self) -> Estimate:
+        """How many are of no part."""
+        others = self.parts.values()
+        left = self.in_all.count - sum(one.count for one in others)
+        return Estimate(max(0, left), hypot(self.in_all.standard_error, *(one.standard_error for one in others)))
 
 
 def goes_on(counted: int, share: float, following: float) -> bool:

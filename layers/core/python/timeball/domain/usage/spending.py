@@ -25,8 +25,8 @@ MANUAL: Final = 7
 RETRY: Final = 5
 """Into the due index and out of it again, and the second claim."""
 
-_OF_A_TASK = 3
-"""Of a one-off: it is listed under its task, and then elsewhere."""
+_OF_A_TASK = 1
+"""Of a one-off: it is listed under its task, too."""
 _LOCK, _LOCK_OF_A_ONE_OFF = 2, 3
 _JITTER = 3
 """Into the due index and out of it again; a fire that its calendar moves, too."""

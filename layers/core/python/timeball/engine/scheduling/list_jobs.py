@@ -1,14 +1,17 @@
 """A tenant's jobs, listed by status and by filters, each with the status that the API shows.
 
-The listing knows the status that a job's row has. Whether a one-off is `running` its run alone tells: that is read for
-those that may be.
+The listing only names jobs, by when they were created: their rows say which are meant. Where a job stands in it does
+not change with a pause, a resume or a block; in the listing of all it never changes. So a job that exists and is meant
+throughout a listing is in it, once. Whether a one-off is `running` its run alone tells: that is read for those that
+may be.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
-from timeball.domain.model.jobs.job import OPEN, Job, JobStatus
+from timeball.domain.model.jobs.among import Among, among
+from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import LATEST
@@ -22,8 +25,6 @@ RUNNING = "running"
 
 _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 """What the row of a one-off says whose run may be live: a failed one is tried again if its run is retried manually."""
-
-_PENDING = (JobStatus.PENDING, JobStatus.BLOCKED)
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,23 @@ class JobFilter:
     rows: frozenset[JobStatus] = frozenset(JobStatus)
 
     @property
-    def listed(self) -> list[JobStatus]:
-        """The statuses of the rows that may be meant."""
-        named = [status for status in JobStatus if status in (self.statuses or self.rows)]
-        others = [*(_MAY_RUN if RUNNING in self.statuses else ()), *(_PENDING if JobStatus.PENDING in named else ())]
-        return list(dict.fromkeys([*named, *others]))
+    def parts(self) -> list[Among]:
+        """The parts of all jobs that hold those that are meant; none: they are looked for among all.
+
+        A job that is meant before and after it moves from one part to another may for a while stand in neither, so
+        several parts are read only where no job is meant in both.
+        """
+        statuses = self.statuses or self.rows
+        parts = {Among.OPEN if status == RUNNING else among(JobStatus(status)) for status in statuses}
+        if len(parts) > 1 or None in parts:
+            return []
+        may_run = [Among.FAILED] if RUNNING in statuses else []
+        return list(dict.fromkeys([*(part for part in parts if part is not None), *may_run]))
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether every job is meant that was created within the time."""
+        return not (self.statuses or self.tags or self.bounds or self.task_id)
 
     def matches(self, job: Job, shown: str) -> bool:
         """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again.
@@ -83,7 +96,7 @@ def list_jobs(
         return name_jobs(context, asked, query)
 
     def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
-        jobs = context.store.jobs.read(keys, strong=False)
+        jobs = context.store.jobs.read(keys, strong=not asked.is_of_all)
         statuses = shown_statuses(context, [job for job in jobs if job is not None])
         return [
             ListedJob(job, status) if job is not None and asked.matches(job, status := statuses[job.key]) else None
@@ -96,11 +109,8 @@ def list_jobs(
 def name_jobs(context: Context, asked: JobFilter, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
     """Return a page of what the listing names as jobs that may be meant. Raises UnavailableError."""
     if asked.task_id is None:
-        return context.store.jobs.listed(asked.listed, query)
-    task = TaskKey(asked.tenant, asked.task_id)
-    sides = {status in OPEN for status in asked.listed}
-    named = [one for is_open in sides for one in context.store.jobs.of_task(task, query, is_open=is_open)]
-    return sorted(dict.fromkeys(named), reverse=not query.oldest_first)[: query.limit]
+        return context.store.jobs.listed(asked.parts, query)
+    return context.store.jobs.of_task(TaskKey(asked.tenant, asked.task_id), query)
 
 
 def shown_statuses(context: Context, jobs: Sequence[Job]) -> dict[JobKey, str]:

@@ -1,34 +1,35 @@
 """How many jobs a tenant has in each status that the API shows: told from samples, never by a look at each of them.
 
-Rows say all of it but for one thing: a pending one-off whose run is under way is shown as running. That share of the
-pending jobs is told from SAMPLED of them, or from all if they are no more.
+The listing says how many are open, and how many ended in which way. How the open ones stand is told from SAMPLED of
+them, or from all if they are no more.
 """
 
+from collections import Counter
 from typing import Final
 
-from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.jobs.among import Among
+from timeball.domain.model.jobs.job import OPEN, JobStatus
 from timeball.domain.usage.estimate import Estimate, parted
 from timeball.engine.context import Context
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
 
-SAMPLED: Final = 100
+SAMPLED: Final = 1_000
 
 
 def count_jobs(context: Context, tenant: str) -> dict[str, Estimate]:
     """Return how many jobs a tenant has in each status. Raises UnavailableError."""
-    counted = context.store.jobs.count(tenant, [*JobStatus])
-    counts = dict(zip(map(str, JobStatus), counted, strict=True))
-    running, pending = _running(context, tenant, counts[JobStatus.PENDING])
-    return {**counts, JobStatus.PENDING.value: pending, RUNNING: running}
+    counted = context.store.jobs.count(tenant)
+    ended = {part.value: estimate for part, estimate in counted.parts.items() if part is not Among.OPEN}
+    standing = _open(context, tenant, counted.parts[Among.OPEN])
+    return {**standing, JobStatus.COMPLETED.value: counted.completed, **ended}
 
 
-def _running(context: Context, tenant: str, pending: Estimate) -> tuple[Estimate, Estimate]:
-    """Return how many of the pending jobs are shown as running, and how many are not."""
-    if pending.count == 0:
-        return Estimate(0), pending
-    sampled = context.store.jobs.sample(tenant, JobStatus.PENDING, SAMPLED)
+def _open(context: Context, tenant: str, in_all: Estimate) -> dict[str, Estimate]:
+    """Return how many of the open jobs are shown in each status."""
+    statuses = [*sorted(OPEN), RUNNING]
+    sampled = context.store.jobs.sample_open(tenant, SAMPLED) if in_all.count else []
     jobs = [job for job in context.store.jobs.read(sampled, strong=False) if job is not None]
     if not jobs:
-        return Estimate(0), pending
-    shown = [*shown_statuses(context, jobs).values()]
-    return parted(pending, len(shown), shown.count(RUNNING))
+        return {status: Estimate(0) for status in statuses} | {JobStatus.PENDING.value: in_all}
+    shown = Counter(shown_statuses(context, jobs).values())
+    return {status: parted(in_all, len(jobs), shown[status])[0] for status in statuses}

@@ -3,7 +3,7 @@
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.jobs.job import OPEN
+from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.runs.limiter import new_limiter
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.limiter import turns_taken, under_way
@@ -17,11 +17,11 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
 
     Of runs only where they have that quota: else nobody notes what begins.
     """
-    active = context.store.jobs.count(tenant, sorted(OPEN))
+    active = context.store.jobs.count(tenant).parts[Among.OPEN]
     slots = context.store.slots.read([tenant])[0]
     named = context.store.backfills.read([] if slots is None else slots.held)
     running = [one for one in named if one is not None and one.status is BackfillStatus.RUNNING]
-    used = {"active_jobs": sum(one.count for one in active), "running_backfills": len(running)}
+    used = {"active_jobs": active.count, "running_backfills": len(running)}
     if quotas.submits_per_second or quotas.active_jobs:
         second = context.clock.now() // SECOND_MS * SECOND_MS
         used["submits_per_second"] = context.store.intakes.read(tenant).taken.get(second, 0)

@@ -137,11 +137,13 @@ def _users(context: Context, key: TaskKey) -> Users | None:
     """Return who uses a task, by their rows, which the index only names."""
 
     def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
-        return context.store.jobs.of_task(key, ListQuery(key.tenant, at_once, after=behind), is_open=True)
+        return context.store.jobs.of_task(key, ListQuery(key.tenant, at_once, after=behind))
 
     def read(keys: Sequence[JobKey]) -> list[JobKey | None]:
         jobs = context.store.jobs.read(keys)
         return [job.key if job is not None and job.is_open and job.task_id == key.task_id else None for job in jobs]
 
     page = read_page(name, read, _COUNTED, None)
+    while not page.items and page.next_after is not None:  # jobs that have ended stand among them
+        page = read_page(name, read, _COUNTED, page.next_after)
     return Users(len(page.items), page.next_after is not None, page.items[0]) if page.items else None

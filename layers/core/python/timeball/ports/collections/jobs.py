@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.among import Among
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.task import Task, TaskRef
-from timeball.domain.usage.estimate import Estimate
+from timeball.domain.usage.estimate import JobCounts
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Rows
 
@@ -29,17 +30,18 @@ class Jobs(Rows[JobKey, Job], Protocol):
         They are not read at one instant: a version that has just been replaced may be missed.
         """
 
-    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return up to `limit` jobs that the listing names in one of these statuses, by when each was created.
+    def listed(self, parts: Sequence[Among], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return up to `limit` jobs of these parts, or (none) of all, by when each was created, each once.
 
-        It may lag.
+        It may lag. A job stands in the listing of all as long as its row does; while it moves from one part to another
+        it may for some seconds stand in both, or in neither.
         """
 
-    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
-        """Return up to `limit` jobs that are listed as open, or as ended, under a task. It may lag."""
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return up to `limit` jobs that name a task, open or ended. It may lag."""
 
-    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
-        """Return how many jobs a tenant has in each status: all counted if they are few, else an estimate. May lag."""
+    def count(self, tenant: str) -> JobCounts:
+        """Return how many jobs a tenant has: all counted if they are few, else an estimate. May lag."""
 
     def count_open(self, tenant: str, before_at: int, most: int) -> int:
         """Return how many jobs of a tenant have not ended that were created before an instant (ms): all counted.
@@ -48,5 +50,5 @@ class Jobs(Rows[JobKey, Job], Protocol):
         as good: nobody reads what millions of jobs take to tell that they are too many. May lag by some seconds.
         """
 
-    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
-        """Return so many jobs of a tenant in a status, by a hash of their ids: a fair sample. All if they are fewer."""
+    def sample_open(self, tenant: str, most: int) -> list[JobKey]:
+        """Return so many open jobs of a tenant, by a hash of their ids: a fair sample. All if they are fewer."""

@@ -6,13 +6,15 @@ from typing import Any
 from timeball.aws.dynamodb.collections.listing import Listing
 from timeball.aws.dynamodb.collections.works import DynamoWorks
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
-from timeball.aws.dynamodb.table.keys import job_key, task_key, task_version_key
+from timeball.aws.dynamodb.table.keys import JOBS, job_key, task_key, task_version_key
 from timeball.aws.dynamodb.table.mapper import to_job, to_task
+from timeball.aws.dynamodb.table.schema import BY_STATE, LISTING
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, with_spec
+from timeball.domain.model.jobs.among import Among
+from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
-from timeball.domain.usage.estimate import Estimate
+from timeball.domain.usage.estimate import JobCounts
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Swap, Swapped
 
@@ -66,28 +68,30 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         self._works.forget(left, now)
         return [evolve(answer, row=answer.row and _without(answer.row)) for answer in answers]
 
-    def listed(self, statuses: Sequence[JobStatus], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return what the listing index names as jobs in a status."""
-        return self._listing.page(JobKey, statuses, query)
+    def listed(self, parts: Sequence[Among], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return what the listing names as jobs of those parts, or as jobs."""
+        if not parts:
+            return self._listing.page(JobKey, [JOBS], query)
+        return self._listing.page(JobKey, parts, query, BY_STATE)
 
-    def of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
-        """Return what the index of tasks names as its open, or ended, jobs."""
-        return self._listing.page_of_task(task, query, is_open=is_open)
+    def of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return what the index of tasks names as its jobs."""
+        return self._listing.page_of_task(task, query)
 
-    def count(self, tenant: str, statuses: Sequence[JobStatus]) -> list[Estimate]:
-        """Count a tenant's jobs in each status, all of them at once."""
-        return list(self._table.threads.map(lambda status: self._listing.count(tenant, status), statuses))
+    def count(self, tenant: str) -> JobCounts:
+        """Count a tenant's jobs and each part of them, all at once."""
+        asked = [(JOBS, LISTING), *((part, BY_STATE) for part in Among)]
+        counted = self._table.threads.map(lambda one: self._listing.count(tenant, *one), asked)
+        in_all, *parts = counted
+        return JobCounts(in_all, dict(zip(Among, parts, strict=True)))
 
     def count_open(self, tenant: str, before_at: int, most: int) -> int:
-        """Count a tenant's jobs in each status that is not the last, all of them at once."""
-        counted = self._table.threads.map(
-            lambda status: self._listing.count_older(tenant, status, before_at, most), sorted(OPEN)
-        )
-        return sum(counted)
+        """Count a tenant's jobs that have not ended."""
+        return self._listing.count_older(tenant, Among.OPEN, before_at, most)
 
-    def sample(self, tenant: str, status: JobStatus, most: int) -> list[JobKey]:
-        """Return a fair sample of what the listing index names as jobs in a status."""
-        return self._listing.sample(tenant, status, most)
+    def sample_open(self, tenant: str, most: int) -> list[JobKey]:
+        """Return a fair sample of what the index names as open jobs."""
+        return self._listing.sample(tenant, Among.OPEN, most)
 
 
 def _brings_work(swap: Swap[Job]) -> bool:

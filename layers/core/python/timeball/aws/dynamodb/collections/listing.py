@@ -1,4 +1,4 @@
-"""The listing index: what a tenant has in some states, by its time, over all of the shards.
+"""The listing indexes: what a tenant has, by its time, over all of the shards.
 
 The index lags, and may name a row too long; whoever asks reads the rows. What has the same millisecond is told apart by
 its identity, so all of that is read before a page ends among it.
@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
 from timeball.aws.dynamodb.table.queries import Reader
-from timeball.aws.dynamodb.table.schema import BY_TASK, LISTING, Index
+from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
 from timeball.aws.dynamodb.table.strata import place_of, strata
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.time.instants import LATEST
@@ -28,32 +28,34 @@ class Listing:
     def __init__(self, reader: Reader, list_shards: int) -> None:
         self._reader, self._list_shards = reader, list_shards
 
-    def page(self, kind: type[Id], states: Sequence[str], query: ListQuery[Id]) -> list[tuple[int, Id]]:
+    def page(
+        self, kind: type[Id], states: Sequence[str], query: ListQuery[Id], index: Index = LISTING
+    ) -> list[tuple[int, Id]]:
         """Return a page of what is in some states."""
         partitions = {
             list_partition(query.tenant, state, stratum.name): stratum.share / len(states)
             for state in states
             for stratum in strata(self._list_shards)
         }
-        return self._page(kind, LISTING, partitions, query)
+        return self._page(kind, index, partitions, query)
 
-    def count(self, tenant: str, state: str) -> Estimate:
+    def count(self, tenant: str, state: str, index: Index = LISTING) -> Estimate:
         """Count what a tenant has in a state, or tell it from the first strata."""
         counted, share = 0, 0.0
         for stratum in strata(self._list_shards):
             if share and not goes_on(counted, share, stratum.share):
                 return estimated(counted, share)
-            counted += self._reader.count(LISTING, list_partition(tenant, state, stratum.name))
+            counted += self._reader.count(index, list_partition(tenant, state, stratum.name))
             share = stratum.end
         return estimated(counted, share)
 
     def count_older(self, tenant: str, state: str, before_at: int, most: int) -> int:
-        """Count what a tenant has in a state since before an instant (ms), and stop behind so many."""
+        """Count the jobs that a tenant has in a state since before an instant (ms), and stop behind so many."""
         counted = 0
         for stratum in strata(self._list_shards):
             if counted < most:
                 partition = list_partition(tenant, state, stratum.name)
-                counted += self._reader.count(LISTING, partition, before_at - 1, most - counted)
+                counted += self._reader.count(BY_STATE, partition, before_at - 1, most - counted)
         return counted
 
     def sample(self, tenant: str, state: str, most: int) -> list[JobKey]:
@@ -66,25 +68,29 @@ class Listing:
             if len(found) >= most:
                 break
             partition = list_partition(tenant, state, stratum.name)
-            rows = self._reader.listed(LISTING, partition, 0, LATEST, _SAMPLED_AT_ONCE, forward=True)
+            rows = self._reader.listed(BY_STATE, partition, 0, LATEST, _SAMPLED_AT_ONCE, forward=True)
             found += [job_of(row["pk"]) for row in rows]
         return nsmallest(most, found, key=lambda job: place_of(tenant, job.job_id))
 
-    def page_of_task(self, task: TaskKey, query: ListQuery[JobKey], *, is_open: bool) -> list[tuple[int, JobKey]]:
-        """Return a page of a task's jobs, those that are open or those that have ended."""
+    def page_of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return a page of a task's jobs."""
         shards = range(self._list_shards)
-        partitions = {by_task_partition(task, shard, is_open=is_open): 1 / len(shards) for shard in shards}
+        partitions = {by_task_partition(task, shard): 1 / len(shards) for shard in shards}
         return self._page(JobKey, BY_TASK, partitions, query)
 
     def _page(
         self, kind: type[Id], index: Index, partitions: Mapping[str, float], query: ListQuery[Id]
     ) -> list[tuple[int, Id]]:
-        """Return a page from partitions with their shares. Of each little more is read than its part of the page."""
+        """Return a page from partitions with their shares. Of each little more is read than its part of the page.
+
+        What moves from one partition to another may stand in both for a while; it is in a page once.
+        """
         entries = [
             self._from_position(kind, index, partition, query, int(query.limit * share) + _FEWEST)
             for partition, share in partitions.items()
         ]
-        return list(islice(merge(*entries, reverse=not query.oldest_first), query.limit))
+        merged = groupby(merge(*entries, reverse=not query.oldest_first))
+        return [one for one, _ in islice(merged, query.limit)]
 
     def _from_position(
         self, kind: type[Id], index: Index, partition: str, query: ListQuery[Id], at_once: int

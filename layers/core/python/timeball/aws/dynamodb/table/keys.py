@@ -40,6 +40,7 @@ SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
 """Where the secret stands with which Timeball signs; no tenant has a row without a `#`."""
 LAST = "~"
 """Sorts after every character of a sort key."""
+JOBS = "jobs"
 DEAD = "dead"
 """What stands for the status in the listing's partition of dead letters."""
 REGISTERED = "task"
@@ -256,18 +257,18 @@ def due_bucket(shard: int, at: int) -> str:
 
 
 def list_key(tenant: str, state: str, name: str, list_shards: int) -> str:
-    """Return the listing's partition of what a tenant calls so, in a status, or DEAD, or REGISTERED."""
+    """Return the partition of what a tenant calls so: of JOBS, DEAD, REGISTERED, OPERATIONS, or a part of its jobs."""
     return list_partition(tenant, state, stratum_of(tenant, name, list_shards))
 
 
-def by_task_key(key: JobKey, task_id: str, list_shards: int, *, is_open: bool) -> str:
+def by_task_key(key: JobKey, task_id: str, list_shards: int) -> str:
     """Return the partition of the jobs of a task in which a job stands."""
-    return by_task_partition(TaskKey(key.tenant, task_id), shard_of(key, list_shards), is_open=is_open)
+    return by_task_partition(TaskKey(key.tenant, task_id), shard_of(key, list_shards))
 
 
-def by_task_partition(task: TaskKey, list_shard: int, *, is_open: bool) -> str:
-    """Return the partition of those jobs of a task in a shard that are open, or that have ended."""
-    return f"{task.tenant}#{task.task_id}#{'open' if is_open else 'ended'}#{list_shard:04d}"
+def by_task_partition(task: TaskKey, list_shard: int) -> str:
+    """Return the partition of the jobs of a task in a shard."""
+    return f"{task.tenant}#{task.task_id}#{list_shard:04d}"
 
 
 def list_partition(tenant: str, state: str, stratum: str) -> str:

@@ -13,6 +13,7 @@ from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_ite
 from timeball.aws.dynamodb.table.keys import (
     CALENDAR,
     DEAD,
+    JOBS,
     OPERATIONS,
     REGISTERED,
     Key,
@@ -44,6 +45,7 @@ from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.jobs.among import among
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.revision import Announcement, Revision, outline
@@ -81,10 +83,11 @@ class Mapper:
             **_bucket(job, now),
         }
         if job.spec.notice is None:  # whoever lists jobs wants those that users made
-            item["listed_at"] = job.created_at
-            item["list_key"] = list_key(job.key.tenant, job.listed_status, job.key.job_id, self.list_shards)
+            item |= self._listed(job.key.tenant, JOBS, job.key.job_id, job.created_at)
+            if (part := among(job.status)) is not None:
+                item["state_key"] = list_key(job.key.tenant, part, job.key.job_id, self.list_shards)
         if job.task_id is not None:
-            item["task_key"] = by_task_key(job.key, job.task_id, self.list_shards, is_open=job.is_open)
+            item["task_key"] = by_task_key(job.key, job.task_id, self.list_shards)
         if not job.is_open and job.intent is None and not job.is_gate:
             item["expires_at"] = self.expiry(job.updated_at)
         return item
@@ -93,8 +96,7 @@ class Mapper:
         """Return a run's row. `now` is the time of writing, for the due bucket."""
         item = {**_row(run_key(run.id), run, "id"), **_bucket(run, now)}
         if run.is_dead_letter and run.finished_at is not None:
-            listed = list_key(run.id.job.tenant, DEAD, str(run.id), self.list_shards)
-            item |= {"listed_at": run.finished_at, "list_key": listed}
+            item |= self._listed(run.id.job.tenant, DEAD, str(run.id), run.finished_at)
         if run.waiting is not None and run.stands_in_line:
             line = line_partition(LimiterKey(run.id.job.tenant, run.waiting.name), run.waiting.part)
             item |= {"listed_at": run.place_in_line, "list_key": line}
@@ -136,20 +138,14 @@ class Mapper:
     def of_task(self, task: Task, _: int) -> Item:
         """Return a task's row, listed unless it is deleted. It never expires: finished jobs may be run again."""
         item = _row(task_key(task.key), task)
-        if task.is_deleted:
-            return item
-        listed = list_key(task.key.tenant, REGISTERED, task.key.task_id, self.list_shards)
-        return {**item, "listed_at": task.created_at, "list_key": listed}
+        place = self._listed(task.key.tenant, REGISTERED, task.key.task_id, task.created_at)
+        return item if task.is_deleted else item | place
 
     def of_operation(self, operation: Operation, now: int) -> Item:
         """Return a bulk operation's row, listed by its creation. `now` is the time of writing, for the due bucket."""
         key = operation.key
-        item: Item = {
-            **_row(operation_key(key), operation, "key"),
-            **_bucket(operation, now),
-            "listed_at": operation.created_at,
-            "list_key": list_key(key.tenant, OPERATIONS, key.name, self.list_shards),
-        }
+        item: Item = {**_row(operation_key(key), operation, "key"), **_bucket(operation, now)}
+        item |= self._listed(key.tenant, OPERATIONS, key.name, operation.created_at)
         if not operation.is_running:
             item["expires_at"] = self.expiry(operation.updated_at)
         return item
@@ -179,6 +175,9 @@ class Mapper:
         """Return a unique key's row, which is forgotten a while after its window; without one it stays."""
         item = _row(unique_row_key(named.key), named, "key")
         return item if named.until is None else {**item, "expires_at": (named.until + DAY_MS) // SECOND_MS}
+
+    def _listed(self, tenant: str, state: str, name: str, at: int) -> Item:
+        return {"listed_at": at, "list_key": list_key(tenant, state, name, self.list_shards)}
 
     def expiry(self, at: int) -> int:
         """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""

@@ -41,12 +41,18 @@ DUE = Index("due", Attribute("due_bucket", "S"), Attribute("due_at", "N"))
 """The sparse index on which everything that waits for a time stands, and nothing else."""
 
 LISTING = Index("listing", Attribute("list_key", "S"), Attribute("listed_at", "N"))
-"""Jobs by tenant and state, by their creation; dead letters, by when they died, and tasks as states of their own."""
+"""All jobs of a tenant by their creation; dead letters by when they died; tasks, bulk operations, and lines.
+
+A job keeps its place there as long as its row stands, whatever becomes of it.
+"""
+
+BY_STATE = Index("by_state", Attribute("state_key", "S"), Attribute("listed_at", "N"))
+"""The sparse index of jobs that are open, or ended otherwise than completed, by their creation."""
 
 BY_TASK = Index("by_task", Attribute("task_key", "S"), Attribute("listed_at", "N"))
-"""The sparse index of jobs that name a task, by that and whether they are open, by their creation."""
+"""The sparse index of jobs that name a task, by their creation."""
 
-JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_TASK), ttl="expires_at")
+JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_STATE, BY_TASK), ttl="expires_at")
 """Jobs, their payloads, runs and results, one item collection each; tasks, partition and shard rows beside them."""
 
 TENANTS = Table("tenants", Attribute("pk", "S"), Attribute("sk", "S"))
