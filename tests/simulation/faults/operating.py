@@ -53,7 +53,7 @@ def _is_due_at_once(
 
 FAULTS = {
     "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
-    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 71),
+    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
     "an operation retries what has died again": Fault(
         instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,
