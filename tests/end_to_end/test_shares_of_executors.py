@@ -79,7 +79,8 @@ def test_a_job_of_each_second_is_on_time_beside_700_calls_of_another_tenant(
         p99 = late[len(late) * 99 // 100]
         record_property(
             "end to end, a job each second beside 700 calls of 10 s of another tenant",
-            f"{len(late)} runs, p50 {late[len(late) // 2]:.2f} s, p99 {p99:.2f} s, max {late[-1]:.2f} s late",
+            f"{len(late)} runs, p50 {late[len(late) // 2]:.2f} s, p99 {p99:.2f} s, max {late[-1]:.2f} s late, "
+            f"{sum(one > 1 for one in late)} of them more than a second",
         )
         assert len(late) >= 20
         if p99 <= 1:

@@ -48,7 +48,7 @@ _DEFERRED_MS = 5 * SECOND_MS
 """After how long a run over a quota is sent again; its row brings it back, and no message."""
 
 
-Rule = Callable[[Mapping[Holder, int], Sequence[Asking], Mapping[str, int], int, int], list[bool]]
+Rule = Callable[..., list[bool]]
 """Who gets a place."""
 
 
@@ -88,6 +88,7 @@ class _Executor:
     late_until: dict[int, int] = field(default_factory=dict)
     asks_above_at: int = 0
     began_full: bool = False
+    has_more: bool = False
     came_full: bool = False
 
     def left_ms(self, now: int) -> int:
@@ -182,7 +183,7 @@ class Executors:
         one.asked = max(asks.values(), default=0)
         found = {rank: self.queue.receive(NAMES[rank], limit) for rank, limit in asks.items()}
         if self._own in asks:
-            one.came_full = len(by_message(found[self._own])) == asks[self._own]
+            one.came_full = one.has_more = len(by_message(found[self._own])) == asks[self._own]
         if any(found.values()) and one.may_start_successor and needs_successor(one.left_ms(now)):
             one.may_start_successor = False
             self.coming.append(_Executor(now + COLD_START_MS, stays_until=one.born_at + LIVES_MS))
@@ -266,7 +267,7 @@ class Executors:
             asking = [*one.kept, *due]
             late = min((rank for rank, until in one.late_until.items() if until > now), default=LOWEST)
             asks = [message.asking for message in asking]
-            has_place = self.rule(one.holders(), asks, self.weights, self.places, late)
+            has_place = self.rule(one.holders(), asks, self.weights, self.places, late, more=one.has_more)
             one.kept = []
             for message, has in zip(asking, has_place, strict=True):
                 if has:

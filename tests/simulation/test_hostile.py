@@ -21,7 +21,7 @@ def test_with_executors_that_take_nothing_more_it_would_be_late() -> None:
 
 def test_with_an_executor_that_gives_a_place_to_whoever_asks_it_would_be_late() -> None:
     def whoever_asks(
-        held: Mapping[Holder, int], asking: Sequence[Asking], _: Mapping[str, int], places: int, __: int
+        held: Mapping[Holder, int], asking: Sequence[Asking], _: Mapping[str, int], places: int, __: int, **___: bool
     ) -> list[bool]:
         free = (places - sum(held.values())) // Rules().runs_per_message
         return [number < free for number in range(len(asking))]

@@ -40,6 +40,16 @@ def test_tenants_that_contend_share_by_weight(weights: Mapping[str, int], shares
     assert got([Asking("a"), Asking("b")] * PLACES, weights=weights) == {(name, HIGH): n for name, n in shares.items()}
 
 
+def test_while_more_waits_a_tenant_gets_no_more_than_its_share_beside_one_that_has_come_in_part() -> None:
+    asking, weights = [Asking("heavy"), Asking("light")] * 33, {"heavy": 5}
+    assert sum(placed({}, asking, weights)) == 66
+    answers = placed({}, asking, weights, more=True)
+    assert Counter(one.tenant for one, has_place in zip(asking, answers, strict=True) if has_place) == {
+        "heavy": 33,
+        "light": 14,
+    }
+
+
 def test_tenants_get_the_places_that_a_heavy_one_does_not_want() -> None:
     counts = got([Asking("heavy")] * 10 + [Asking("light")] * PLACES, weights={"heavy": 5})
     assert counts == {("heavy", HIGH): 10, ("light", HIGH): 45}

@@ -1,8 +1,9 @@
 """The places of an executor: lent to higher priorities, shared by weight, and waited for in the executor itself."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tests.engine.hanging import HANGS_MS, Hangs, called
 from tests.engine.play import NOW, Play, inline, spec
@@ -14,6 +15,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
+from timeball.engine.execution.offload import Offload
 from timeball.testing.handing_out import handed_out
 
 
@@ -29,14 +31,18 @@ def _played(*due: tuple[str, Priority, int, int]) -> Play:
 
 
 def _executed(
-    play: Play, priority: Priority = Priority.NORMAL, context: Context | None = None, deadline_at: int | None = None
+    play: Play,
+    priority: Priority = Priority.NORMAL,
+    context: Context | None = None,
+    deadline_at: int | None = None,
+    offload: Offload = inline,
 ) -> None:
     """Let one executor of a priority work, and no other."""
     names = [*Priority]
     above = [play.queue.inbox(name) for name in names[: names.index(priority)]]
     deliveries, inbox = play.queue.receive(priority), play.queue.inbox(priority)
     term = Term(deadline_at, above=above)
-    work = execute(context or play.context(), inbox, play.caller, deliveries, "one", inline, term)
+    work = execute(context or play.context(), inbox, play.caller, deliveries, "one", offload, term)
     assert play.clock.run(handed_out(inbox, deliveries, work)) == []
 
 
@@ -90,7 +96,8 @@ def _weighing(play: Play, asked: list[Sequence[str]]) -> Context:
     return replace(play.context(), weights_of=weights_of)
 
 
-def test_tenants_that_contend_share_the_places_by_weight() -> None:
+def _contending() -> Play:
+    """Let two tenants have a hundred runs each, of which five of one are sent, and then five of the other."""
     play = Play()
     play.caller = Hangs(play.clock)
     for number in range(0, 100, 5):
@@ -99,11 +106,33 @@ def test_tenants_that_contend_share_the_places_by_weight() -> None:
             play.store_jobs(replace(one, key=JobKey(tenant, one.key.job_id)) for one in jobs)
             play.scan_all()
     play.clock.advance(2 * SECOND_MS)
-    asked: list[Sequence[str]] = []
+    return play
+
+
+def _begun_on_time(play: Play) -> list[int]:
+    return [sum(at == 5 * SECOND_MS for at in called(play, tenant)) for tenant in ("slow", "step400")]
+
+
+def test_tenants_that_contend_share_the_places_by_weight() -> None:
+    play, asked = _contending(), list[Sequence[str]]()
     _executed(play, context=_weighing(play, asked))
-    begun = [sum(at == 5 * SECOND_MS for at in called(play, tenant)) for tenant in ("slow", "step400")]
-    assert 4 <= begun[0] / begun[1] <= 6
+    heavy, light = _begun_on_time(play)
+    assert 4 <= heavy / light <= 6
     assert len(asked) <= 1 + (play.clock.now() - NOW) // MINUTE_MS
+
+
+def test_they_do_so_where_the_queue_is_slow_and_part_of_them_has_come_when_the_first_are_claimed() -> None:
+    play, asked = _contending(), list[Sequence[str]]()
+
+    async def slowly(work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if work.__name__ == "receive":
+            await play.clock.sleep_until(play.clock.now() + 300)
+        return work(*args, **kwargs)
+
+    _executed(play, context=_weighing(play, asked), offload=slowly)
+    heavy, light = _begun_on_time(play)
+    assert light <= 20
+    assert heavy >= 2 * light
 
 
 def test_a_tenant_that_is_alone_costs_no_question_for_its_weight() -> None:

@@ -61,11 +61,14 @@ def placed(
     weights: Mapping[str, int] = _NO_WEIGHTS,
     places: int = PLACES,
     late: int = LOWEST,
+    *,
+    more: bool = False,
 ) -> list[bool]:
     """Say of each message that asks whether its runs get places: by priority, then the tenant first that holds least.
 
     A priority that holds less than its minimum comes before all others, also beyond its tenant's share. Among equals
-    the order is that in which they ask. `late` is the rank of the highest priority of which runs wait too long.
+    the order is that in which they ask. `late` is the rank of the highest priority of which runs wait too long. With
+    `more` these are some of those that wait, and tenants share as if the others were alike.
     """
     free = places - sum(held.values())
     of_tenant, of_rank, of_holder = Counter[str](), Counter[int](), Counter(held)
@@ -76,7 +79,7 @@ def placed(
     if wanted.total() <= places // 2 and late == LOWEST:
         return [True] * len(asking)
     minimums = [minimum * places // PLACES for minimum in MINIMUMS]
-    highest = level(of_tenant, wanted, weights, places)
+    highest = level(of_tenant, _times(_MORE, wanted) if more else wanted, weights, places)
     shares = {tenant: max(1, int(weights.get(tenant, 1) * highest)) for tenant in wanted}
     lines: dict[Holder, list[int]] = {}
     for number in range(len(asking) - 1, -1, -1):
@@ -127,10 +130,14 @@ def room_for_alike(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEI
     """
     if not held:
         return places
-    highest = level({}, {tenant: _MORE * count for tenant, count in held.items()}, weights, places)
+    highest = level({}, _times(_MORE, held), weights, places)
     counted = {tenant: min(count, weights.get(tenant, 1) * highest) for tenant, count in held.items()}
     total, most = sum(counted.values()), max(count / weights.get(tenant, 1) for tenant, count in counted.items())
     return int(max(0, (places - total - most) * total // (total + most)))
+
+
+def _times(factor: int, counts: Mapping[str, int]) -> dict[str, int]:
+    return {tenant: factor * count for tenant, count in counts.items()}
 
 
 def _runs(asking: Iterable[Asking]) -> Counter[str]:

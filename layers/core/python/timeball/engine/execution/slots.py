@@ -54,7 +54,10 @@ class Kept:
 
 
 class Slots:
-    """The places of an executor: `batches` hold them, `kept` messages wait for them. `changed`: one may be free."""
+    """The places of an executor: `batches` hold them, `kept` messages wait for them. `changed`: one may be free.
+
+    `has_more`: more messages wait in its queue than have come.
+    """
 
     def __init__(self, context: Context, offload: Offload) -> None:
         self._context, self._offload = context, offload
@@ -62,6 +65,7 @@ class Slots:
         self.kept: dict[str, Kept] = {}
         self.changed = asyncio.Event()
         self.weights: dict[str, int] = {}
+        self.has_more = False
         self._weighed_at: int | None = None
         self._late_until: dict[int, int] = {}
 
@@ -123,13 +127,13 @@ class Slots:
         late = min(
             (rank for rank, until in self._late_until.items() if until > self._context.clock.now()), default=LOWEST
         )
-        answers = placed(self._held(), [one.asking for one in asks], self.weights, late=late)
+        answers = placed(self._held(), [one.asking for one in asks], self.weights, late=late, more=self.has_more)
         return [one for one, has_place in zip(asks, answers, strict=True) if has_place]
 
     async def _weigh(self, asks: Sequence[Kept]) -> None:
-        """Read the weights, if tenants contend: if one has to wait beside another."""
+        """Read the weights, if tenants contend: if one has to wait beside another, here or in the queue."""
         tenants = {tenant for tenant, _ in self._held()} | {one.asking.tenant for one in asks}
-        if len(tenants) > 1 and len(self._placed(asks)) < len(asks):
+        if len(tenants) > 1 and (self.has_more or len(self._placed(asks)) < len(asks)):
             await self.read_weights(tenants)
 
     async def read_weights(self, tenants: Iterable[str]) -> None:

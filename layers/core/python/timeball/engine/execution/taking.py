@@ -83,7 +83,7 @@ class Taking:
         if above and all(are_all.values()):
             self._asks_above_at = self.context.clock.now() + ABOVE_AHEAD_MS
         if own in asks:
-            self.came_full = len(by_message(found[own])) == asks[own]
+            self.came_full = self.slots.has_more = len(by_message(found[own])) == asks[own]
         if any(found.values()) and self.successor is not None and needs_successor(self._left_ms()):
             self._starting = asyncio.create_task(self._start(self.successor))
             self.successor = None
