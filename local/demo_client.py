@@ -35,10 +35,15 @@ class ApiClient:
     url: str
     key: str | None
 
-    def send(self, method: str, path: str, raw: bytes | None = None) -> ApiAnswer:
-        """Send a request with these bytes as JSON; raise OSError or HTTPException if there is no answer."""
+    def send(self, method: str, path: str, raw: bytes | None = None, **more: str) -> ApiAnswer:
+        """Send a request with these bytes as JSON; raise OSError or HTTPException if there is no answer.
+
+        `more` are further headers, written as Python writes names: `if_match`.
+        """
         url = urlsplit(self.url)
-        headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        headers = {name.replace("_", "-"): value for name, value in more.items()}
+        if self.key is not None:
+            headers["Authorization"] = f"Bearer {self.key}"
         if raw is not None:
             headers["Content-Type"] = "application/json"
         connection = http.client.HTTPConnection(url.netloc, timeout=_TIMEOUT_SECONDS)
