@@ -50,3 +50,8 @@ class Hardships:
     def has_changed_limits(self) -> bool:
         """Whether jobs change the keys that they name and the limits, and a person those of keys and tenants."""
         return self._comes("the changed limits", 0.4)
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether invocations of executors have deadlines, and successors."""
+        return self._comes("the terms", 0.2)

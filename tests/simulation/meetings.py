@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tests.simulation.actors.executors import execute_messages
 from tests.simulation.actors.on_cue import (
     Verb,
     calls_two_paths,
@@ -28,10 +29,11 @@ from tests.simulation.actors.on_cue import (
     revises,
     scans,
     submits,
+    submits_under_a_key,
     swaps_a_dependency,
     weaves,
 )
-from tests.simulation.actors.workers import execute_messages, judge_dead_letters, scan_each_second, watch_over_runs
+from tests.simulation.actors.workers import judge_dead_letters, scan_each_second, watch_over_runs
 from tests.simulation.checker import complaints
 from tests.simulation.story import START, Story
 from tests.simulation.unfinished import is_going_on
@@ -178,6 +180,9 @@ MEETINGS = {
     "the only execution, and a cancel": Meeting(_due_once, (5, executes), [cancels]),
     "an execution of a path that fails, and one of another": Meeting(
         [(0, calls_two_paths), (1, scans)], (4, executes), [], call_seconds=0
+    ),
+    "an execution that takes long to line a run up, behind a run that is soon over": Meeting(
+        [(0, submits_under_a_key), (1, scans)], (5, executes), [], stop_seconds=16, call_seconds=0
     ),
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
     "an execution that wakes while another is at its run": Meeting(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from tests.simulation.actors.events import receive_events, send_events
 from tests.simulation.actors.executions import tell_of_ends
+from tests.simulation.actors.executors import execute_messages
 from tests.simulation.actors.flow import come_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.operations import operate
@@ -15,13 +16,13 @@ from tests.simulation.actors.tasks import keep_tasks
 from tests.simulation.actors.users import act, give_up
 from tests.simulation.actors.workers import (
     befall,
-    execute_messages,
     heat_up,
     judge_dead_letters,
     repartition,
     scan_each_second,
     watch_over_runs,
 )
+from tests.simulation.idle_slots import IdleSlots
 from tests.simulation.story import Story
 from tests.simulation.unfinished import is_going_on, unfinished
 from tests.simulation.world.store import LONGEST_LAG_MS
@@ -70,6 +71,7 @@ async def _play(story: Story) -> None:
     if story.is_long:
         await give_up(story)
     await _until_over(story, tasks)
+    tasks += story.begun
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -81,10 +83,12 @@ async def _until_over(story: Story, tasks: list["asyncio.Task[None]"]) -> None:
     awake_at = max(process.frozen_until for process in story.scanners)
     await clock.sleep_until(max(story.ends_at, awake_at + LONGEST_LAG_MS + SECOND_MS))
     until, latest = clock.now() + CALM_MS, clock.now() + _CALM_OF_TURNS_MS
+    idle_slots = IdleSlots(found=story.idle_slots)
     while is_going_on(story) and clock.now() < until:
         await clock.sleep_until(clock.now() + SECOND_MS)
+        idle_slots.look(story)
         if any(run.reason in _TURNS for run in unfinished(story)):
             until = min(max(until, clock.now() + MINUTE_MS), latest)
-        for task in tasks:
+        for task in (*tasks, *story.begun):
             if task.done():
                 task.result()

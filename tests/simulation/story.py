@@ -3,8 +3,9 @@
 Whatever happens is drawn from the seed alone.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
@@ -19,7 +20,7 @@ from tests.simulation.world.queue import UnrulyQueue
 from tests.simulation.world.receiver import HOSTS, Receiver
 from tests.simulation.world.store import Blur, LaggingStore
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.ports.collections.rows import Swap
@@ -89,7 +90,7 @@ class Story:
 
     `partitions` is how many loops of scans the ticker is to begin from now on, at `repartition_at` and later another.
     `touched` is the job that was changed last; `skips` counts the requests to skip a fire of a job. The storm lasts
-    until `storm_ends_at`, or until the last user is done.
+    until `storm_ends_at`, or until the last user is done. `idle_slots` are those that stayed free for long.
     """
 
     seed: int
@@ -101,6 +102,8 @@ class Story:
     scanners: list[Process] = field(default_factory=list)
     executors: dict[int, Process] = field(default_factory=dict)
     users: list[Process] = field(default_factory=list)
+    idle_slots: dict[LimiterKey, str] = field(default_factory=dict)
+    begun: list["asyncio.Task[None]"] = field(default_factory=list)
     rules: Rules = _RULES
     storm_ends_at: int = START + STORM_MS
     partitions: int = 1
@@ -141,6 +144,7 @@ class Story:
         self.task_draw = Random(f"the tasks of {self.seed}")
         self.operation_draw = Random(f"the operations of {self.seed}")
         self.limits_draw = Random(f"the changed limits of {self.seed}")
+        self.terms_draw = Random(f"the terms of executors of {self.seed}")
         self.event_draw = Random(f"the events of {self.seed}")
         mishaps = Random(f"what the bus does to events of {self.seed}") if hardships.has_flaky_bus else None
         self.bus = KeptBus(self.clock, self.event_draw, mishaps)
@@ -241,6 +245,10 @@ class Story:
     def slowness(self) -> int:
         """How slowly one thing follows another."""
         return 4 if self.is_long else 1
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let something go on beside all else."""
+        self.begun.append(asyncio.create_task(work))
 
     def new_process(self, name: str) -> Process:
         """Return a process with a clock that is a little off."""

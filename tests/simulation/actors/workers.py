@@ -1,30 +1,17 @@
-"""What runs a deployment: scanners, executors, who reconciles dead letters; and what befalls them."""
+"""The processes of a deployment beside its executors: scanners, a reconciler, a watcher; and what befalls them."""
 
 import asyncio
-from itertools import count
 
-from tests.simulation.actors.executions import caller_of
 from tests.simulation.story import Story
-from tests.simulation.world.process import Process, simulated
+from tests.simulation.world.process import Process
 from tests.simulation.world.receiver import HOSTS
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.execution.execute import execute
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.partitions import Owner
-from timeball.testing.handing_out import handed_out
-
-VISIBILITY_SECONDS = 90
-"""How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.
-
-Less than the 900 s of a deployment, so that a story ends soon in which nobody looks again.
-"""
-
-_POLL_MS = 150
-"""The longest time between the arrival of a message and its receipt."""
 
 _MISHAPS = ("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")
 
@@ -56,34 +43,6 @@ async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Ow
             await story.clock.sleep_until(until)
         elif found is None or not found.backlog:
             await process.sleep_until(process.now() // SECOND_MS * SECOND_MS + SECOND_MS)
-
-
-async def execute_messages(story: Story, number: int) -> None:
-    """Execute what arrives; an executor that is killed is followed by another."""
-    for life in count(1):
-        process = story.executors[number] = story.new_process(f"executor-{number}.{life}")
-        task = asyncio.create_task(_invocations(story, process))
-        try:
-            await asyncio.wait([task, process.death], return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                task.result()
-        finally:
-            task.cancel()
-        await story.clock.sleep_until(story.clock.now() + story.random.randrange(SECOND_MS))
-
-
-async def _invocations(story: Story, process: Process) -> None:
-    context, caller = story.context(process), caller_of(story, process)
-    for number in count(1):
-        priority = process.random.choice(await story.queue.arrivals())
-        await process.sleep_until(process.now() + process.random.randrange(_POLL_MS))
-        deliveries = story.queue.receive(priority, visibility_seconds=900 if story.is_lossy else VISIBILITY_SECONDS)
-        if not deliveries:
-            continue
-        process.trace(f"{process.name} receives {', '.join(str(one.run) for one in deliveries)}")
-        inbox = simulated(story.queue.inbox(priority), process)
-        work = execute(context, inbox, caller, deliveries, f"{process.name}/{number}", process.run)
-        await handed_out(inbox, deliveries, work, process.run)
 
 
 async def judge_dead_letters(story: Story) -> None:

@@ -1,19 +1,27 @@
 """Faults of keys and quotas of runs: of who is asked before a run begins, of what is noted, and of who is called."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import timeball.engine.execution.claim as claiming
-from tests.simulation.faults.hands import Fault, instead
+from tests.simulation.faults.hands import Fault, answered, given, instead
+from timeball.domain.attempts.claim import Action, Decision
+from timeball.domain.attempts.decided import decided
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Part, Run, RunState
+from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.sharing.limiter import Passed, admit, has_place, left_in_line, room_for
 from timeball.domain.sharing.stated import Ask
+from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
+from timeball.engine.runs.limiters import expect
 from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.ports.queue import Delivery
+from timeball.testing.memory_queue import MemoryInbox
 
 
 def _everybody_may(_: Context, __: Sequence[tuple[Run, Job]], ___: int) -> dict[RunId, Admitted]:
@@ -58,6 +66,24 @@ def _leaves_lines_alone(context: Context, ids: Sequence[RunId]) -> list[bool]:
     return [may_go.get(run, True) for run in ids]
 
 
+def _whatever_it_has_become(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+    return has_place(limiter, evolve(begun, revision=LATEST, until=LATEST), row, now)
+
+
+def _still_in_line(run: Run, owner: str, now: int, lease_ms: int) -> Run:
+    return evolve(claimed(run, owner, now, lease_ms), waiting=run.waiting)
+
+
+def _as_if_taken(inbox: MemoryInbox, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
+    inbox.queue.send_again(inbox.priority, deliveries, seconds)
+    return [True] * len(deliveries)
+
+
+def _relies_on_its_message(run: Run, job: Job | None, decision: Decision, *rest: Any) -> Run:
+    after = decided(run, job, decision, *rest)
+    return evolve(after, due_at=run.due_at) if decision.action is Action.WAIT else after
+
+
 AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin in a second than may"
 STUCK = "nothing is stuck"
 
@@ -72,6 +98,26 @@ FAULTS = {
     "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 2),
     "what its target has keeps no place": Fault(instead(has_place, by_its_lease), AT_ONCE, 37),
     "a slot is free when a lease is out": Fault(instead(has_place, by_its_lease), AT_ONCE, 12),
+    "a slot is reserved for whatever its run has become": Fault(
+        instead(has_place, _whatever_it_has_become), "no slot stays free while a run waits for it", 12
+    ),
+    "a run that lines up late is not expected": Fault(
+        instead(expect, lambda *_: None, within=claiming),
+        STUCK,
+        meeting="an execution that takes long to line a run up, behind a run that is soon over",
+    ),
+    "the last in a line are called first": Fault(
+        answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 57
+    ),
+    "a run that leaves its line for a lock is not due": Fault(
+        instead(decided, _relies_on_its_message), "whose last message goes is found again", 354
+    ),
+    "a claim keeps its place in a line": Fault(
+        instead(claimed, _still_in_line), "what is under way or over waits in no line", 7
+    ),
+    "a delivery is acknowledged though its new message was refused": Fault(
+        given(MemoryInbox, "send_again", _as_if_taken), STUCK, 559
+    ),
     "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 12),
     "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 12),
     "a call is noted whose message was given up": Fault(instead(reconcile_messages, _leaves_lines_alone), STUCK, 5349),

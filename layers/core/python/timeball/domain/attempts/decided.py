@@ -33,7 +33,9 @@ def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int,
     wait_until = decision.wait_until or now
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.lets_go(run):
-        return out_of_line(run)
+        freed = out_of_line(run)
+        # Another executor may have lined the run up since, and removed the message that this one relies on.
+        return evolve(freed, due_at=wait_until) if decision.action is Action.WAIT else freed
     if decision.action is Action.PUT_OFF:
         return put_off(run, wait_until, run.due_at)
     if decision.action is Action.MOVE:

@@ -1,0 +1,32 @@
+"""What a run's row becomes by a decision about it, beside what the decision's own tests show."""
+
+from timeball.domain.attempts.claim import Action, ClaimRules, Decision
+from timeball.domain.attempts.decided import decided
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.time.instants import parse_instant
+
+NOW = parse_instant("2026-11-21T09:30:00Z")
+RULES = ClaimRules(early_ms=10_000, misfire_ms=60_000, takeover_margin_ms=5_000, lease_ms=30_000, lookahead_ms=5_000)
+IN_LINE = Run(
+    RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE),
+    RunState.QUEUED,
+    1,
+    "normal",
+    0,
+    NOW,
+    NOW,
+    waiting=Waiting("db", Part.PLACE),
+)
+
+
+def test_a_run_that_leaves_its_line_to_wait_for_a_lock_is_due() -> None:
+    """Another executor may have lined it up since, and so removed the message that was to bring it back."""
+    after = decided(IN_LINE, None, Decision(Action.WAIT, wait_until=NOW + 5_000), "executor", NOW, RULES)
+    assert (after.waiting, after.due_at) == (None, NOW + 5_000)
+
+
+def test_a_run_that_leaves_its_line_behind_another_is_not_due() -> None:
+    """The end of the run before it sends it again."""
+    after = decided(IN_LINE, None, Decision(Action.STAY), "executor", NOW, RULES)
+    assert (after.waiting, after.due_at) == (None, None)

@@ -1,0 +1,47 @@
+"""Slots that stay free while a run waits for one: looked for each second after the storm."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from tests.simulation.story import Story
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.time.instants import SECOND_MS
+
+LONGEST_MS = 150 * SECOND_MS
+"""How long a slot may stay free: for two leases it is that of a run which was called, whose message may be lost."""
+
+
+@dataclass
+class IdleSlots:
+    """Since when each limiter has had a free slot and a run in the line for it; `found` tells of those for too long."""
+
+    since: dict[LimiterKey, int] = field(default_factory=dict)
+    found: dict[LimiterKey, str] = field(default_factory=dict)
+
+    def look(self, story: Story) -> None:
+        """Note which limiters have a free slot and a line at this instant."""
+        now, lines = story.clock.now(), defaultdict[LimiterKey, list[Run]](list)
+        for run in story.store.past.live.values():
+            if run.waiting is not None and run.waiting.part is Part.PLACE and run.stands_in_line:
+                lines[LimiterKey(run.id.job.tenant, run.waiting.name)].append(run)
+        idle = {key: line for key, line in lines.items() if _has_free_slot(story, story.store.limiters[key])}
+        self.since = {key: self.since.get(key, now) for key in idle}
+        for key, since_at in self.since.items():
+            if now - since_at > LONGEST_MS:
+                self.found[key] = f"{key} has had a free slot for {now - since_at} ms: {idle[key][0]} waits for one"
+
+
+def _has_free_slot(story: Story, limiter: Limiter) -> bool:
+    places = limiter.bounds.places
+    holders = sum(_holds_slot(limiter.key, run) for run in story.store.past.live.values())
+    return places is None or holders < places
+
+
+def _holds_slot(key: LimiterKey, run: Run) -> bool:
+    """Say whether a run is under way with a slot, or waits with it in the line of another limiter."""
+    if run.id.job.tenant != key.tenant or key.name not in run.places:
+        return False
+    waits_elsewhere = run.waiting is not None and run.waiting != Waiting(key.name, Part.PLACE)
+    return run.state is RunState.RUNNING or waits_elsewhere
