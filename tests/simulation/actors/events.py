@@ -3,7 +3,7 @@
 What a job listens to is drawn apart from all else, so that stories without events stay as they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,12 @@ from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from tests.simulation.world.process import CutOffError, simulated
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.event import Event
-from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.schedule import At, OnEvents, Schedule
-from timeball.engine.changes.change import Changed, Outcome
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
 from timeball.engine.events.receive import Matched, receive
-from timeball.engine.events.subscribe import retire_unneeded, subscribe
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus
 
@@ -48,61 +44,6 @@ def listening(story: Story, spec: JobSpec) -> JobSpec:
     if isinstance(spec.schedule.timing, At) or draw.random() < _ALONE:
         spec = replace(spec, schedule=Schedule(OnEvents()), jitter_seconds=0, calendar=None)
     return spec
-
-
-def submitting(client: Client, verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return how jobs are created: as the API does it, which lets the bus match their patterns first."""
-    if not client.story.has_events:
-        return verb
-    bus = bus_of(client)
-
-    def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> Any:
-        assert not subscribe(context, bus, specs, context.clock.now())
-        return verb(context, specs, now, by)
-
-    return submit
-
-
-def changing(client: Client, verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return how a job is changed: its new pattern is matched first, and its old one goes."""
-    if not client.story.has_events:
-        return verb
-    bus = bus_of(client)
-
-    def revise(context: Context, pairs: Sequence[tuple[Job, JobSpec]], action: Action, by: Actor) -> Any:
-        ((job, spec),) = pairs
-        is_new = spec.event != job.spec.event
-        if is_new:
-            assert not subscribe(context, bus, [spec], context.clock.now())
-        (done,) = verb(context, pairs, action, by)
-        if done.outcome is Outcome.DONE and is_new:
-            _let_go(context, bus, job.spec)
-        return [done]
-
-    return revise
-
-
-def cancelling(client: Client, verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Return how a job is cancelled: its pattern goes too, if no other job has it."""
-    if not client.story.has_events:
-        return verb
-    bus = bus_of(client)
-
-    def cancel(context: Context, keys: Sequence[tuple[JobKey, int | None]], by: Actor = NOBODY) -> list[Changed]:
-        (done,) = verb(context, keys, by)
-        if done.job is not None and not done.job.is_open:
-            _let_go(context, bus, done.job.spec)
-        return [done]
-
-    return cancel
-
-
-def _let_go(context: Context, bus: EventBus, spec: JobSpec) -> None:
-    key = subscription_of(spec)
-    try:
-        retire_unneeded(context, bus, [] if key is None else [key])
-    except UnavailableError:
-        return
 
 
 def bus_of(client: Client) -> EventBus:

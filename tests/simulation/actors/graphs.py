@@ -1,9 +1,12 @@
 """Who weaves graphs of jobs and rewires them, and mends what is dead."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from random import Random
 
+from functions.api.http.problems import ProblemError
 from tests.simulation.actors.client import Client
+from tests.simulation.actors.edge import rewiring
 from tests.simulation.story import START, Story
 from tests.simulation.world.receiver import HOSTS, WEAVERS
 from timeball.domain.model.evolve import evolve
@@ -19,7 +22,6 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import Changed, cancel, pause, resume, revise
 from timeball.engine.context import Context
-from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.manual import retry_runs, succeed_runs
 from timeball.engine.scheduling.submit import Submitted, submit
@@ -92,7 +94,8 @@ class _Weaver(Client):
             case "rewire":
                 others = [one.key.job_id for one in self._jobs() if one.key != key]
                 parents = draw.sample(others, min(len(others), draw.choice((1, 1, 2))))
-                await self.request("rewire", key, _rewire, key, tuple(map(Parent, parents)), self.by)
+                with suppress(ProblemError):
+                    await self.request("rewire", key, rewiring(self), key, tuple(map(Parent, parents)), self.by)
             case "reschedule":
                 await self.request(
                     "reschedule", key, _reschedule, key, self.process.now() + draw.randrange(20_000), self.by
@@ -120,20 +123,6 @@ def _weave(context: Context, spec: JobSpec, now: int, by: Actor) -> list[Submitt
     if examined.faults:
         return [examined.faults[0].sentence]
     return [*submit(context, [examined.spec], now, by, ancestors={spec.key: examined.ancestors})]
-
-
-def _rewire(context: Context, key: JobKey, parents: tuple[Parent, ...], by: Actor) -> list[Changed | str]:
-    """Do as the API does for a PATCH of `dependsOn`."""
-    (job,) = context.store.jobs.read([key], with_work=True)
-    if job is None or not job.is_open:
-        return ["it is too late"]
-    for_each = job.spec.for_each if job.spec.for_each in [parent.job_id for parent in parents] else None
-    adopted = adopt(context, job, evolve(job.spec, depends_on=parents, for_each=for_each))
-    if adopted.faults:
-        return [adopted.faults[0].sentence]
-    if job.has_children and adopted.spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
-        return ["jobs depend on it"]
-    return [*revise(context, [(job, adopted.spec)], Action.PATCH, by)]
 
 
 def _reschedule(context: Context, key: JobKey, at: int, by: Actor) -> list[Changed | str]:

@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
+from functions.api.http.problems import ProblemError
 from tests.simulation.actors.client import Client
-from tests.simulation.actors.events import cancelling, changing, listening, submitting
+from tests.simulation.actors.edge import cancelling, revising, submitting
+from tests.simulation.actors.events import listening
 from tests.simulation.actors.exclusions import change_calendar, freeze, with_moved_fires
 from tests.simulation.actors.executions import following
 from tests.simulation.actors.notices import telling
@@ -25,7 +27,7 @@ from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
-from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise, skip_next
+from timeball.engine.changes.change import Outcome, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, discard, list_dead, read_dead, replay
@@ -180,8 +182,8 @@ class _User(Client):
                 timing = replace(job.spec.schedule, timing=later)
                 spec = replace(spec, schedule=timing, event=job.spec.event, overlap=job.spec.overlap)
             try:
-                answer = await self.request("revise", key, changing(self, revise), [(job, spec)], Action.PUT, self.by)
-            except ValueError:
+                answer = await self.request("revise", key, revising(self), [(job, spec)], Action.PUT, self.by)
+            except (ValueError, ProblemError):
                 return
             if answer is not None and answer[0].outcome is not Outcome.STALE:
                 story.done.append(Done(story.clock.now(), "revise", key, answer[0]))

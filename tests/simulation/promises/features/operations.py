@@ -72,7 +72,8 @@ def _of_tenant(story: Story, tenant: str) -> list[Operation]:
 def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iterator[str]:
     """With those that were meant at every moment while it ran; but for such as it has told of that it failed for.
 
-    A job that is stored later is none of them, though a slow clock dates it back.
+    A job that is stored later is none of them, though a slow clock dates it back; nor is one that the listing does not
+    show yet when the operation is asked for.
     """
     begun = {write.after.key: write.at for write in story.store.history.operations if write.before is None}
     for operation, ended_at in through(story):
@@ -83,7 +84,7 @@ def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iter
             jobs = story.store.history.jobs_between(key, operation.created_at - MOST_SKEW_MS, ended_at)
             if key.tenant != operation.key.tenant or key.job_id in told or not jobs:
                 continue
-            if story.store.history.job_at(key, begun[operation.key]) is None:
+            if begun[operation.key] < story.store.past.listed_from[key]:
                 continue
             if jobs[0].created_at > operation.created_at or not all(_is_meant(operation, job) for job in jobs):
                 continue

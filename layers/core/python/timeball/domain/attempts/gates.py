@@ -27,7 +27,9 @@ def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclu
         return evolve(run.held, is_extra=True)
     is_scheduled = run.id.origin is Origin.SCHEDULE
     jitter = jitter_ms(job.key, run.id.fire_at, job.spec.jitter_seconds) if is_scheduled else 0
-    held = run.held if run.held.until else Held(run.regular_at + jitter)
+    # A run that was sent before its job got more jitter starts without that.
+    regular_at = max(run.regular_at, min(run.regular_at + jitter, run.not_before))
+    held = run.held if run.held.until else Held(regular_at)
     held = _frozen(held.by("parents", run.let_go_at or 0), run, now, excluded)
     if run.reason in (Reason.CIRCUIT_OPEN, Reason.HOST_PACED):
         held = held.by("circuit", run.not_before)

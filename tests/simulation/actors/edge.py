@@ -1,0 +1,82 @@
+"""The API as users of stories meet it: its own compositions of verbs, without HTTP."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from functions.api.events.subscribing import let_go, unheard
+from functions.api.http.edge import Edge
+from functions.api.http.request import Request
+from functions.api.jobs.changing import revise_job, with_parents
+from tests.simulation.actors.client import Client
+from tests.simulation.world.process import simulated
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.terms.dependency import Parent
+from timeball.engine.changes.change import Changed
+from timeball.engine.context import Context
+
+Verb = Callable[..., Any]
+
+
+def _edge_of(client: Client, context: Context) -> Edge:
+    """Return what the operations of the API are handed by the process that serves a client."""
+    return Edge(context, _never, _never, _never, _never, bus=simulated(client.story.bus, client.process))
+
+
+def _never(*_: object) -> NoReturn:
+    raise AssertionError("no change of a job asks for that")
+
+
+def submitting(client: Client, verb: Verb) -> Verb:
+    """Return how jobs are created: the bus matches their patterns first."""
+
+    def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> Any:
+        assert not unheard(_edge_of(client, context), specs, context.clock.now())
+        return verb(context, specs, now, by)
+
+    return submit
+
+
+def revising(client: Client) -> Verb:
+    """Return how a job is changed: its calendar is noted and its new pattern is matched first, and its old one goes.
+
+    Raises ProblemError if its calendar is not there.
+    """
+
+    def revise(context: Context, pairs: Sequence[tuple[Job, JobSpec]], action: Action, by: Actor) -> list[Changed]:
+        ((job, spec),) = pairs
+        return [revise_job(_edge_of(client, context), job, spec, action, by)]
+
+    return revise
+
+
+def rewiring(client: Client) -> Verb:
+    """Return how a job is made to depend on others, as by a PATCH of `dependsOn`.
+
+    Raises ProblemError that says what is wrong with the parents.
+    """
+
+    def rewire(context: Context, key: JobKey, parents: tuple[Parent, ...], by: Actor) -> list[Changed | str]:
+        (job,) = context.store.jobs.read([key], with_work=True)
+        if job is None or not job.is_open:
+            return ["it is too late"]
+        for_each = job.spec.for_each if job.spec.for_each in [parent.job_id for parent in parents] else None
+        edge, wanted = _edge_of(client, context), evolve(job.spec, depends_on=parents, for_each=for_each)
+        spec = with_parents(edge, Request(key.tenant, by), job, wanted)
+        return [revise_job(edge, job, spec, Action.PATCH, by)]
+
+    return rewire
+
+
+def cancelling(client: Client, verb: Verb) -> Verb:
+    """Return how a job is cancelled: its pattern goes too, if no other job has it."""
+
+    def cancel(context: Context, keys: Sequence[tuple[JobKey, int | None]], by: Actor = NOBODY) -> list[Changed]:
+        (done,) = verb(context, keys, by)
+        if done.job is not None and not done.job.is_open:
+            let_go(_edge_of(client, context), done.job.spec)
+        return [done]
+
+    return cancel
