@@ -49,11 +49,12 @@ def test_every_open_job_is_changed_and_one_that_is_so_already_counts(
     assert (over.due_at, over.batch) == (None, ())
 
 
-def test_where_nothing_matches_it_ends_at_once() -> None:
+def test_where_nothing_matches_it_ends_as_soon_as_each_job_is_sure_to_be_listed() -> None:
     play = Play()
     store_many(play, 3)
     create_operation(play.context(), operation(PAUSE, NOW, Match({"team": "blue"})))
-    over = standing(play)
+    assert standing(play).is_running
+    over = scan_to_its_end(play, most=3)
     assert (over.status, over.matched, over.done, over.due_at) == (OperationStatus.SUCCEEDED, 0, 0, None)
 
 

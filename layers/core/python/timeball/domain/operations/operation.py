@@ -205,13 +205,14 @@ def looked(row: Operation, look: Look, now: int) -> Operation:
     """Return a running operation whose batch is dealt with as one that has the next batch; or that is over.
 
     The next look begins where this one's new part began: all is looked at twice, for a job that somebody moves from one
-    status to another may be missed while that happens. It is over when a look finds nothing new.
+    status to another may be missed while that happens. It is over when a look finds nothing new, and not before each of
+    its jobs is sure to be listed.
     """
     if look.is_last and not look.names and look.through == row.through:
         if not row.is_begun:
             return evolve(row, is_begun=True)
         later = evolve(row, due_at=row.created_at + _SETTLE_MS)
-        if row.matched and not later.is_next(now):
+        if not later.is_next(now):
             return later
         status = OperationStatus.FAILED if row.failed else OperationStatus.SUCCEEDED
         return evolve(row, updated_at=now, status=status, due_at=None, batch=())
