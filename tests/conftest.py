@@ -15,10 +15,17 @@ from pathlib import PurePosixPath
 from typing import TextIO
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if "FAKETIME_DONT_FAKE_MONOTONIC" in os.environ:
     # libfaketime 0.9 refuses to sleep until an instant of a clock that it does not fake, as Python asks it to.
     vars(time)["sleep"] = lambda seconds: threading.Event().wait(seconds)
+
+# An example has no time limit, which a busy machine would break, and each run of the tests has the same examples.
+settings.register_profile(
+    "timeball", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("timeball")
 
 _STARTED_AT = pytest.StashKey[float]()
 
