@@ -19,6 +19,7 @@ from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
 from tests.contract.rows import NOW
 from timeball.aws.dynamodb.table.mapper import work_text
+from timeball.aws.dynamodb.table.schema import TENANTS
 from timeball.aws.successor import LambdaSuccessor
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import JobSpec
@@ -74,6 +75,7 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         environment = {
             **{f"TIMEBALL_QUEUE_{name}": _new_queue(sqs, name.lower()) for name in QUEUES},
             "TIMEBALL_JOBS_TABLE": new_table(client("dynamodb")),
+            "TIMEBALL_TENANTS_TABLE": new_table(client("dynamodb"), TENANTS),
             "TIMEBALL_WRITES": "single",  # moto gets PartiQL wrong
             "TIMEBALL_AWS_CLIENT": "boto3",  # moto mocks no connections of ours
             "TIMEBALL_SHARDS": "1",

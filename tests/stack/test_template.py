@@ -171,7 +171,8 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
     Environment.read(variables)
     for name, function in stack.functions().items():
         told = {variable for variable in function["Environment"]["Variables"] if variable.startswith("TIMEBALL_")}
-        keys = {"TIMEBALL_TENANTS_TABLE"} if name in {"admin", "authorize", "first-key-maker", "scan"} else set()
+        has_tenants = name in {"admin", "authorize", "first-key-maker", "scan"} or name.startswith("execute-")
+        keys = {"TIMEBALL_TENANTS_TABLE"} if has_tenants else set()
         keys |= BUS if name in {"api", "events"} else set()
         keys |= {"TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
         keys |= {"TIMEBALL_TRIALS"} if name == "api" else set()
