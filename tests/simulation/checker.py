@@ -5,7 +5,19 @@ Each promise is a generator of complaints; a story without complaints kept them 
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tests.simulation.promises import answers, attempts, calls, ends, instants, ledger, missed, moves, records, sharing
+from tests.simulation.promises import (
+    answers,
+    attempts,
+    calls,
+    ends,
+    instants,
+    ledger,
+    missed,
+    moves,
+    records,
+    rewriting,
+    sharing,
+)
 from tests.simulation.promises.features import (
     events,
     exclusions,
@@ -33,6 +45,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *ends.PROMISES,
     *answers.PROMISES,
     *records.PROMISES,
+    *rewriting.PROMISES,
     *events.PROMISES,
     *exclusions.PROMISES,
     *executions.PROMISES,

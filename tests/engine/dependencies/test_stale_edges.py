@@ -8,8 +8,9 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent
-from timeball.domain.time.schedule import Every, Schedule
-from timeball.engine.changes.change import Outcome, pause, revise
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.changes.change import Outcome, pause, resume, revise
 from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import cycle_sentence, examine
 
@@ -44,6 +45,20 @@ def test_two_jobs_that_have_swapped_their_dependency_are_seldom_written_while_bl
         graph.until(615)
         assert [graph.run(name).state for name in "pba"] == [RunState.SUCCEEDED] * 3
         assert graph.called == ["p", "p", "b", "a"]
+
+
+def test_a_run_that_was_sent_for_former_parents_is_not_called_before_the_new_ones_have_ended() -> None:
+    child = evolve(node("c", "a"), schedule=Schedule(At(BEGIN + 30 * SECOND_MS)), inherits=False)
+    with Graph(node("a"), node("z"), child) as graph:
+        pause(graph.play.context(), [(key("z"), None)])
+        graph.until(27)
+        assert graph.run("c").state is RunState.QUEUED
+        patch_parents(graph, "c", "z")
+        graph.until(40)
+        assert graph.called == ["a"]
+        resume(graph.play.context(), [(key("z"), None)])
+        graph.until(75)
+        assert graph.called == ["a", "z", "c"]
 
 
 def test_a_job_that_gets_the_id_of_an_expired_one_closes_no_cycle_over_the_edges_of_that() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.engine.play import Play, spec
 from tests.engine.service import Service, at
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.reason import Reason
@@ -138,6 +139,18 @@ def test_a_run_that_was_not_seen_in_the_line_of_a_busy_key_is_found_by_the_watch
     play.scan_all()
     play.execute_next()
     assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
+
+
+def test_a_key_that_is_due_already_looks_long_enough_for_a_run_that_lines_up_late() -> None:
+    """The look that is due may come before the index shows the run, and find an empty line."""
+    play, run = _forgotten()
+    (standing,) = play.store.limiters.read([LimiterKey("acme", "db")])
+    assert standing is not None
+    play.store.limiters.swap([Swap(standing, evolve(standing, due_at=play.clock.now()))], play.clock.now())
+    expect(play.context(), [run], are_new=True)
+    (after,) = play.store.limiters.read([LimiterKey("acme", "db")])
+    assert after is not None
+    assert left_in_line(after, (), play.clock.now() + SETTLES_MS - 1, some_called=False).due_at is not None
 
 
 def test_the_watch_over_a_run_in_line_goes_on_if_its_key_cannot_be_written() -> None:

@@ -16,6 +16,7 @@ from tests.simulation.faults import (
     recording,
     repeating,
     rerunning,
+    rewriting,
     settling,
     sharing,
     telling,
@@ -38,6 +39,7 @@ FAULTS = (
     | recording.FAULTS
     | repeating.FAULTS
     | rerunning.FAULTS
+    | rewriting.FAULTS
     | settling.FAULTS
     | answering.FAULTS
     | watching.FAULTS

@@ -102,7 +102,7 @@ FAULTS = {
         instead(has_place, _whatever_it_has_become), "no slot stays free while a run waits for it", 12
     ),
     "a run that lines up late is not expected": Fault(
-        instead(expect, lambda *_: None, within=claiming),
+        instead(expect, lambda *_, **__: None, within=claiming),
         STUCK,
         meeting="an execution that takes long to line a run up, behind a run that is soon over",
     ),
@@ -111,6 +111,9 @@ FAULTS = {
     ),
     "a run that leaves its line for a lock is not due": Fault(
         instead(decided, _relies_on_its_message), "whose last message goes is found again", 354
+    ),
+    "a key that is due is not told of a run that lines up late": Fault(
+        instead(expect, lambda context, runs, **_: expect(context, runs), within=claiming), STUCK, 1_000_429
     ),
     "a claim keeps its place in a line": Fault(
         instead(claimed, _still_in_line), "what is under way or over waits in no line", 7

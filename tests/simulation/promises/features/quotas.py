@@ -80,9 +80,19 @@ def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
         bounded = dict(_bounds_of(story, write)) if _is_claim(write) else {}
         for key, bounds in bounded.items():
             others = [one for one, keys in live.values() if key in keys and _counts(story, one, key, write.at)]
-            if bounds.places is not None and len(others) >= bounds.places:
+            if bounds.places is not None and len(others) >= max(bounds.places, *_stated(story, others, key)):
                 yield f"{key} with {bounds.places}: {write} beside {others}"
         live[after.id] = after, named | {key for key, bounds in bounded.items() if bounds.places is not None}
+
+
+def _stated(story: Story, runs: list[Run], key: LimiterKey) -> list[int]:
+    """Return the limits that the jobs of runs state for a key: each run goes by the limit of its own job."""
+    stated = [
+        job.spec.flow.concurrency
+        for run in runs
+        for job in story.store.history.jobs_between(run.id.job, run.claimed_at or 0, run.claimed_at or 0)
+    ]
+    return [0, *(one.limit for one in stated if one is not None and one.key == key.name)]
 
 
 def _counts(story: Story, run: Run, key: LimiterKey, at: int) -> bool:

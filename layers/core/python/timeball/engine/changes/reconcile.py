@@ -196,7 +196,7 @@ def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
         return None
     if run.stamp > job.schedule_version:
         return None  # it was let go by a change that came later than this reading of the job
-    if not is_occurrence(job.spec.schedule, run.id.fire_at):
+    if job.waits or not is_occurrence(job.spec.schedule, run.id.fire_at):
         return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.OWNER))
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None

@@ -257,7 +257,8 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
     outcomes = context.store.runs.swap(swaps, now)
     moved(context, swaps, outcomes)
     if context.clock.now() >= now + _LATE_MS:
-        expect(context, [one.row for one in outcomes if one.row is not None and one.row.stands_in_line])
+        late = [one.row for one in outcomes if one.row is not None and one.row.stands_in_line]
+        expect(context, late, are_new=True)
     for (one, _), outcome in zip(writing, outcomes, strict=True):
         one.run = outcome.row
         if outcome.done:

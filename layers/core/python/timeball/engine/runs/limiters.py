@@ -61,17 +61,18 @@ def move_on(context: Context, limiters: Sequence[Limiter]) -> int:
     return sum(_move_on(context, one) for one in limiters)
 
 
-def expect(context: Context, runs: Sequence[Run]) -> None:
+def expect(context: Context, runs: Sequence[Run], *, are_new: bool = False) -> None:
     """See to it that runs that stand in a line are called: that their limiter is due. Raises UnavailableError.
 
     It is not if it was looked at before their rows were written, by a process that stood still, or were in the index.
+    Of runs that are new in the line the index may know nothing yet: their limiter is due until it does.
     """
     waiting = {LimiterKey(run.id.job.tenant, run.waiting.name): None for run in runs if run.waiting is not None}
     limiters = context.store.limiters.read(list(waiting)) if waiting else []
     now = context.clock.now()
 
     def due(_: int, limiter: Limiter) -> Limiter | None:
-        return expected(limiter, now) if limiter.due_at is None else None
+        return expected(limiter, now) if are_new or limiter.due_at is None else None
 
     if not all(one.done for one in compare_and_swap(context.store.limiters.swap, limiters, due, now)):
         raise UnavailableError("a limiter kept changing")

@@ -1,0 +1,63 @@
+"""What must hold of the number of writes: no row is rewritten without end, and no run is watched without end."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from tests.simulation.story import Story
+from timeball.domain.attempts.watch import pause_ms
+from timeball.domain.time.instants import MINUTE_MS
+
+_MOST_A_MINUTE = 45
+"""A row that is rewritten at each second has more; in stories without a fault none has had more than thirty."""
+
+
+def _no_row_is_rewritten_without_end(story: Story) -> Iterator[str]:
+    """But for renewals, for jobs that fire or whose lock moves, and for runs that name items."""
+    written: dict[object, list[int]] = defaultdict(list)
+    for write in story.store.history.runs:
+        before, after = write.before, write.after
+        if before is not None and before.lease_until == after.lease_until and after.fan is None:
+            written[after.id].append(write.at)
+    for change in story.store.history.jobs:
+        job, changed = change.before, change.after
+        is_same = job is not None and (job.next_fire_at, job.holder, job.parked, job.version) == (
+            changed.next_fire_at,
+            changed.holder,
+            changed.parked,
+            changed.version,
+        )
+        if is_same:
+            written[changed.key].append(change.at)
+    for key, instants in written.items():
+        if (count := _most_in_a_minute(instants)) > _MOST_A_MINUTE:
+            yield f"{key} was written {count} times in a minute"
+
+
+def _most_in_a_minute(instants: Sequence[int]) -> int:
+    first = most = 0
+    for position, at in enumerate(instants):
+        while instants[first] < at - MINUTE_MS:
+            first += 1
+        most = max(most, position - first + 1)
+    return most
+
+
+def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
+    """Its watch ends with its next look, which is late by no more than it takes to come."""
+    now = story.clock.now()
+    for watch in story.queue.watches if story.is_lossy else ():
+        if watch.at < now - MINUTE_MS:
+            yield f"{watch} should have been dealt with {now - watch.at} ms ago"
+        for run in watch.runs:
+            row = story.store.runs.get(run)
+            ended_at = None if row is None or not row.is_terminal else row.finished_at
+            looked_at = watch.at - _pause_before(watch.look)
+            if ended_at is not None and watch.look > 1 and ended_at < looked_at - MINUTE_MS:
+                yield f"{watch} was made {looked_at - ended_at} ms after the end of {row}"
+
+
+def _pause_before(look: int) -> int:
+    return pause_ms(look - 1) if look > 1 else 0
+
+
+PROMISES = (_no_row_is_rewritten_without_end, _no_run_that_is_over_is_watched_for_long)
