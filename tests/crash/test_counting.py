@@ -35,7 +35,7 @@ def _overdue(stage: Stage) -> Play:
 
 
 def _next(stage: Stage) -> Play:
-    """Return a play with a job whose next fire is to come: its closing row is all that a cancel writes."""
+    """Return a play with a job whose next fire lies ahead: its closing row is all that a cancel writes."""
     play = stage.play(NOW)
     play.store_jobs([spec("job", Every(10, NOW + 3_000))])
     return play

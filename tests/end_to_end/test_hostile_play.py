@@ -1,4 +1,4 @@
-"""What hostile users of the HTTP API once found broken, played again on the real template.
+"""Hostile users of the HTTP API once found these things broken; they are played again on the real template.
 
 Each rule has tests of its own beside its code. These show the same from outside, where a person meets it.
 """

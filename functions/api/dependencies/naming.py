@@ -1,4 +1,4 @@
-"""What the items of a batch call each other, and in which rounds they are created.
+"""The names by which the items of a batch call each other, and the rounds in which they are created.
 
 It goes by the bodies as they came: a body that is wrong is refused later.
 """

@@ -1,4 +1,4 @@
-"""What held a run before its first attempt, as its answers tell it."""
+"""The gates that held a run before its first attempt, as its answers tell them."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""What a run's row becomes by a decision about it, beside what the decision's own tests show."""
+"""The row of a run after a decision about it; the decision has tests of its own."""
 
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision
 from timeball.domain.attempts.decided import decided
@@ -21,7 +21,7 @@ IN_LINE = Run(
 
 
 def test_a_run_that_leaves_its_line_to_wait_for_a_lock_is_due() -> None:
-    """Another executor may have lined it up since, and so removed the message that was to bring it back."""
+    """Another executor may have lined it up since, and so removed the message that would have brought it back."""
     after = decided(IN_LINE, None, Decision(Action.WAIT, wait_until=NOW + 5_000), "executor", NOW, RULES)
     assert (after.waiting, after.due_at) == (None, NOW + 5_000)
 

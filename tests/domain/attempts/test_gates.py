@@ -1,4 +1,4 @@
-"""What held a run, where no test of lateness in `tests/engine` shows it."""
+"""The gates of a run that no test of lateness in `tests/engine` shows."""
 
 from timeball.domain.attempts.gates import held_by_gates
 from timeball.domain.model.evolve import evolve

@@ -36,7 +36,7 @@ def _one(service: Service, job_id: str = "job") -> Run:
 
 
 def _in_seconds(held: Held) -> dict[str, int]:
-    """Return what held a run, but for what did not, in whole seconds."""
+    """Return the gates that held a run, in whole seconds; other gates are left out."""
     gates = ("parents", "limits", "quota", "overlap", "circuit", "frozen")
     return {gate: round(ms / SECOND_MS) for gate in gates if (ms := getattr(held, gate))}
 
@@ -107,7 +107,7 @@ def test_a_run_that_waits_for_its_tenants_quota_is_held_by_that(service: Service
     _assert_held(runs[1], quota=20)
 
 
-def test_a_run_behind_an_earlier_one_of_its_job_is_held_by_overlap(service: Service) -> None:
+def test_an_earlier_run_of_its_job_holds_a_run_by_overlap(service: Service) -> None:
     wanted = spec("job", Schedule(Every(10, NOW), end_at=at(10)))
     service.play.store_jobs([replace(wanted, overlap=OverlapPolicy.QUEUE_ONE)])
     service.target.takes = lambda _: 125 * SECOND_MS
@@ -151,7 +151,7 @@ def test_a_fire_that_is_caught_up_has_no_lateness_and_counts_as_started(service:
     assert service.play.telemetry.timings[Metric.LATENESS] == []
 
 
-def test_what_runs_late_for_want_of_executors_is_late(service: Service) -> None:
+def test_a_run_that_starts_late_for_want_of_executors_is_late(service: Service) -> None:
     service.play.store_jobs([spec("job", Every(600, at(10)))])
     service.is_executing = False
     service.until(at(40))

@@ -20,7 +20,7 @@ from timeball.testing.handing_out import handed_out
 VISIBILITY_SECONDS = 90
 """How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.
 
-Less than the 900 s of a deployment, so that a story ends soon in which nobody looks again.
+Less than the 900 s of a deployment, so that a story without a watch ends soon.
 """
 
 _POLL_MS = 150
@@ -95,7 +95,7 @@ async def _within(term: Term, process: Process, work: Coroutine[Any, Any, object
 
 @dataclass(frozen=True)
 class _Successor:
-    """What starts the successor of an executor, which takes what waits in a queue; it may come late, or not at all."""
+    """The starter of an executor's successor, which takes messages that wait; it may come late, or not at all."""
 
     story: Story
     priority: str

@@ -38,7 +38,7 @@ class _Span:
 
 
 def _a_fire_of_a_pause_runs_only_as_catching_up_allows(story: Story) -> Iterator[str]:
-    """Of the fires of a pause or a freeze that is over only the newest run, as many as the policy says.
+    """Only the newest fires of a pause or a freeze that is over run, as many as the policy says.
 
     The account leaves out jobs with a guard or a calendar, and runs that waited for something else. Any version of the
     job may have decided.

@@ -1,4 +1,4 @@
-"""What must hold of the lines of limiters: their order, which runs stand in them, and that no slot stays free."""
+"""The promises of limiters' lines: their order, the runs that stand in them, and that no slot stays free."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def _what_is_under_way_or_over_waits_in_no_line(story: Story) -> Iterator[str]:
 
 
 def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
-    """Of those that are long in a line, none is passed by a run that comes behind it and gets a slot.
+    """No run that comes later gets a slot before a run that has long been in the line.
 
     A limiter that names a run gives it the slot. A run may be seen in the line when the index shows it.
     """

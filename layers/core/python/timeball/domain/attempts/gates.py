@@ -1,4 +1,4 @@
-"""What held a run until its first attempt, told from its row and its job's when they are claimed: a pure account.
+"""The gates that held a run until its first attempt, told from its row and its job's at the claim: a pure account.
 
 Each gate leaves its end in a row that is written at that moment anyway: parents in `let_go_at`, a circuit in
 `not_before`, a limiter in `held` when it calls the run, the overlap lock in `handed_at` of the job. The claim that
@@ -19,7 +19,7 @@ from timeball.domain.planning.jitter import jitter_ms
 def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclusions, starts_at: int = 0) -> Held:
     """Return what has held an unstarted run so far; `starts_at` is the rate token that its claim was given, if any.
 
-    What a run was held by is settled with its first attempt.
+    The first attempt of a run settles this account.
     """
     if run.attempt:
         return run.held

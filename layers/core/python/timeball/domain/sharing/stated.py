@@ -22,7 +22,7 @@ RATE_HOLDS_MS: Final = 3_600 * SECOND_MS
 
 @dataclass(frozen=True)
 class Ask:
-    """What a run needs of a limiter, bounded so by its job, or by its tenant's quotas."""
+    """A run's request to a limiter, with the bounds that its job or its tenant's quotas state."""
 
     key: LimiterKey
     bounds: Bounds

@@ -1,4 +1,4 @@
-"""What held a run before its first attempt: how long each gate did, and when the run could start at last.
+"""The gates that held a run before its first attempt: for how long, and when the run could start at last.
 
 A gate is what a run must pass once its start has come: its parents, limits of its keys, quotas of its tenant, the
 overlap lock, the circuit of its host, and the pauses and freezes of its job. Lateness counts from `until`.
