@@ -205,7 +205,7 @@ def event_of(
         "isBase64Encoded": False,
     }
     if query:  # what is given several times the gateway joins with commas
-        event["rawQueryString"] = urlencode(query, doseq=True)
+        event["rawQueryString"] = urlencode(query, doseq=True, errors="surrogatepass")
         event["queryStringParameters"] = {
             name: text if isinstance(text, str) else ",".join(text) for name, text in query.items()
         }
