@@ -22,7 +22,13 @@ from timeball.ports.errors import UnavailableError
 Apply = Callable[[pytest.MonkeyPatch], None]
 Hand = Callable[[Context], Context]
 
-_ENGINE = ("timeball.", "tests.simulation.actors.", "tests.simulation.meetings", "tests.simulation.world.receiver")
+_ENGINE = (
+    "timeball.",
+    "functions.",
+    "tests.simulation.actors.",
+    "tests.simulation.meetings",
+    "tests.simulation.world.receiver",
+)
 """Who is to meet a function that is replaced: the engine and who calls it, but for whoever judges what came of it."""
 
 

@@ -79,7 +79,7 @@ FAULTS = {
         handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
     ),
     "a message of an event goes before its runs stand": Fault(instead(receive, _goes_before_its_runs), _HEARD, 27),
-    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 37),
+    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 27),
     "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
     "an event runs whoever was noted once": Fault(
         instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 7

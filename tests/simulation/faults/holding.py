@@ -19,7 +19,6 @@ from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.execution.limits import Admitted, pass_limiters
 from timeball.engine.runs.limiters import expect
-from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox
 
@@ -57,13 +56,6 @@ def _nobody_is_due(limiter: Limiter, left: Sequence[Part], now: int, *, some_cal
 def _nobody_without_room(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
     seen = [part for part in left if part in limiter.lines or room_for(limiter, part, now) > 0]
     return left_in_line(limiter, seen, now, some_called=some_called)
-
-
-def _leaves_lines_alone(context: Context, ids: Sequence[RunId]) -> list[bool]:
-    in_line = {run.id for run in context.store.runs.read(list(ids)) if run is not None and run.stands_in_line}
-    others = [run for run in ids if run not in in_line]
-    may_go = dict(zip(others, reconcile_messages(context, others), strict=True))
-    return [may_go.get(run, True) for run in ids]
 
 
 def _whatever_it_has_become(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
@@ -123,6 +115,5 @@ FAULTS = {
     ),
     "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 12),
     "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 12),
-    "a call is noted whose message was given up": Fault(instead(reconcile_messages, _leaves_lines_alone), STUCK, 5349),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }

@@ -49,7 +49,7 @@ FAULTS = {
         instead(concluded, _with_half), "a run with items ends as these do", 6
     ),
     "a cycle that runs again leaves its items as they were": Fault(
-        instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 366
+        instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 336
     ),
     "nobody looks at the whole when an item is mended": Fault(
         instead(healed, lambda *_: None), "who died with an item is mended with it", 231

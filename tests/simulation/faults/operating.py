@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.simulation.faults.hands import Fault, answered, instead
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.tenants.actor import NOBODY, Actor
-from timeball.domain.operations.operation import Failure, Look, Operation, looked, treated
+from timeball.domain.operations.operation import Failure, Operation, treated
 from timeball.domain.operations.operation import Fault as Reason
 from timeball.engine.context import Context
 from timeball.engine.operations.treat import treat
@@ -30,11 +30,6 @@ def _leaves_out_what_cannot_be_done(context: Context, operation: Operation, key:
         return treat(context, operation, key)
     except UnavailableError:
         return None
-
-
-def _looks_once(row: Operation, look: Look, now: int) -> Operation:
-    after = looked(row, look, now)
-    return replace(after, behind=after.through)
 
 
 def _adds_to_whatever_stands(
@@ -62,7 +57,6 @@ FAULTS = {
     "an operation goes on behind what it could not do": Fault(
         instead(treat, _leaves_out_what_cannot_be_done), _ALL, 11
     ),
-    "an operation looks at each place once": Fault(instead(looked, _looks_once), _ALL, 31),
     "an operation counts what somebody else has counted": Fault(
         instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 1
     ),

@@ -127,7 +127,7 @@ FAULTS = {
     "withdrawn without the stamp": Fault(
         answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
     ),
-    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 0),
+    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 147),
     "what is skipped has no row": Fault(
         lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_BY_HAND), "each due instant has one row", 24
     ),
