@@ -1,4 +1,4 @@
-"""Connections are kept and never used twice at once; whatever the other side does, a request is sent at most once."""
+"""Connections are kept and never used twice at once; only what a purged connection swallowed is sent a second time."""
 
 import socket
 import ssl
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.webhooks.targets import self_signed
-from timeball.aws.wire.connections import Connections, UnansweredError
+from timeball.aws.wire.connections import MOST_IDLE_SECONDS, Connections, UnansweredError
 
 HEADERS = {"host": "here", "x-amz-target": "T"}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -138,6 +138,70 @@ def test_an_answer_that_does_not_come_is_unknown_and_its_request_is_not_repeated
         silent.set()
         assert server.bodies == [b"once"]
         assert not asked._idle
+
+
+def test_a_connection_that_was_idle_for_long_is_not_used_again(serve: Callable[[Serve], Server]) -> None:
+    server, seconds = serve(lambda connection, _: send(connection, ANSWER)), [1_000.0]
+    with closing(Connections(server.url, 10, 10, kept=4, now=lambda: seconds[0])) as asked:
+        for idle_seconds in (0, MOST_IDLE_SECONDS, MOST_IDLE_SECONDS + 1, -1):
+            seconds[0] += idle_seconds
+            asked.post(HEADERS, b"")
+    assert server.came_on == [0, 0, 1, 2]
+
+
+def _with_kept(server: Server, asked: Connections, count: int) -> None:
+    """Let so many connections be kept: as many requests are under way at once."""
+    with ThreadPoolExecutor(count) as threads:
+        list(threads.map(lambda _: asked.post(HEADERS, b"warm"), range(count)))
+    server.came_on.clear()
+    server.bodies.clear()
+
+
+def test_the_first_purged_connection_drops_all_and_its_request_is_sent_again_on_a_new_one(
+    serve: Callable[[Serve], Server],
+) -> None:
+    together = threading.Barrier(8)
+
+    def answer(connection: socket.socket, _: int) -> bool:
+        if server.bodies[-1] == b"warm":
+            together.wait(10)
+            return send(connection, ANSWER)
+        if server.came_on[-1] < 8:  # as a connection that AWS has purged: a reset, and nothing else
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            return False
+        return send(connection, ANSWER)
+
+    server = serve(answer)
+    with connections(server) as asked:
+        _with_kept(server, asked, 8)
+        assert asked.post(HEADERS, b"once").body == b"{}"
+        assert len(server.came_on) == 2
+        assert server.came_on[0] < 8 <= server.came_on[1]
+        assert asked.post(HEADERS, b"next").body == b"{}"
+        assert server.came_on[2] == server.came_on[1]
+
+
+def test_a_kept_connection_that_stays_silent_drops_all_and_its_request_is_unanswered_once(
+    serve: Callable[[Serve], Server],
+) -> None:
+    together, silent = threading.Barrier(3), threading.Event()
+
+    def answer(connection: socket.socket, _: int) -> bool:
+        if server.bodies[-1] == b"warm":
+            together.wait(10)
+            return send(connection, ANSWER)
+        if server.came_on[-1] < 3:
+            return not silent.wait(10)
+        return send(connection, ANSWER)
+
+    server = serve(answer)
+    with connections(server, read_seconds=0.3) as asked:
+        _with_kept(server, asked, 3)
+        with pytest.raises(UnansweredError):
+            asked.post(HEADERS, b"once")
+        assert asked.post(HEADERS, b"again").body == b"{}"
+        silent.set()
+    assert server.bodies == [b"once", b"again"]
 
 
 def test_an_endpoint_that_is_not_there_is_unanswered() -> None:

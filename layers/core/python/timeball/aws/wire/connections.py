@@ -1,20 +1,31 @@
 """Connections to one endpoint, kept between requests; each thread that asks has one to itself meanwhile.
 
-Invariant: a request is sent at most once. A kept connection that was closed meanwhile is seen before it is used, and
-replaced; one on which anything goes wrong is closed.
+Lambda freezes a sandbox between invocations, and AWS purges idle connections meanwhile. So a connection that has been
+idle for long is closed, and so is one whose end can be read before it is used. If a kept connection breaks all the
+same, the others are as old: all are dropped, and the request is sent again at once on a new one.
+
+Invariant: no request is sent twice on new connections, nor after it may have taken long. A connection on which anything
+goes wrong is closed.
 """
 
 import os
 import select
 import ssl
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
+
+MOST_IDLE_SECONDS = 20
+"""How long a kept connection may be idle. AWS documents no bound; a scan that idles asks each third second."""
+
+_AT_ONCE_SECONDS = 0.5
+"""Within this time a kept connection that AWS has purged breaks: AWS answers what it is sent with a reset."""
 
 
 @dataclass(frozen=True)
@@ -31,51 +42,75 @@ class UnansweredError(Exception):
 
 
 class Connections:
-    """Connections to an endpoint, as many as are used at once; `kept` of them at most outlast their request."""
+    """Connections to an endpoint, as many as are used at once; `kept` of them at most outlast their request.
 
-    def __init__(self, url: str, connect_seconds: float, read_seconds: float, kept: int) -> None:
+    `now` (seconds) is the time of day: a clock that only counts may stand still while a sandbox is frozen.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        connect_seconds: float,
+        read_seconds: float,
+        kept: int,
+        now: Callable[[], float] = time.time,
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
             raise ValueError(f"no endpoint: {url}")
         self._host, self._port, self._is_plain = parts.hostname, parts.port, parts.scheme == "http"
         self._connect_seconds, self._read_seconds = connect_seconds, read_seconds
-        self._idle: deque[HTTPConnection] = deque()
-        self._kept = kept
+        self._idle: deque[tuple[HTTPConnection, float]] = deque()
+        self._kept, self._now = kept, now
         self.host = parts.netloc.rpartition("@")[2]
 
     def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
         """Post to the root of the endpoint. Raises UnansweredError."""
+        kept, begun_at = self._taken(), self._now()
         try:
-            connection = self._taken() or self._opened()
-            try:
-                answer = _exchanged(connection, headers, body)
-            except BaseException:  # nobody may read here what was an answer to somebody else
-                connection.close()
-                raise
+            if kept is not None:
+                try:
+                    return self._exchange(kept, headers, body)
+                except (OSError, HTTPException) as error:
+                    self.close()
+                    if isinstance(error, TimeoutError) or self._now() - begun_at > _AT_ONCE_SECONDS:
+                        raise
+            return self._exchange(self._opened(), headers, body)
         except (OSError, HTTPException) as error:
             raise UnansweredError(f"{type(error).__name__}: {error}") from error
-        if connection.sock is None or len(self._idle) >= self._kept:  # the endpoint says that it closes it, or enough
-            connection.close()
-        else:
-            self._idle.append(connection)
-        return answer
 
     def close(self) -> None:
         """Close the connections that are kept."""
-        while self._idle:
-            self._idle.pop().close()
+        while (connection := self._popped()) is not None:
+            connection[0].close()
+
+    def _exchange(self, connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Answer:
+        try:
+            answer = _exchanged(connection, headers, body)
+        except BaseException:  # another request must not read what was left of this answer
+            connection.close()
+            raise
+        if connection.sock is None or len(self._idle) >= self._kept:  # the endpoint says that it closes it, or enough
+            connection.close()
+        else:
+            self._idle.append((connection, self._now()))
+        return answer
 
     def _taken(self) -> HTTPConnection | None:
-        """Take the connection that was used last, if it still stands: what can be read there now is its end."""
-        while self._idle:
-            try:
-                connection = self._idle.pop()
-            except IndexError:  # another thread was faster
-                return None
-            if connection.sock is not None and not _is_readable(connection.sock.fileno()):
+        """Take the connection that was used last, if it is young and still stands: what can be read now is its end."""
+        while (found := self._popped()) is not None:
+            connection, used_at = found
+            is_young = 0 <= self._now() - used_at <= MOST_IDLE_SECONDS
+            if is_young and connection.sock is not None and not _is_readable(connection.sock.fileno()):
                 return connection
             connection.close()
         return None
+
+    def _popped(self) -> tuple[HTTPConnection, float] | None:
+        try:
+            return self._idle.pop()
+        except IndexError:  # none is left, or another thread was faster
+            return None
 
     def _opened(self) -> HTTPConnection:
         if self._is_plain:
