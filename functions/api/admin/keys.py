@@ -1,6 +1,7 @@
 """A tenant's keys are made, read, changed, rotated and revoked, by its admins and by those of the operating tenant.
 
-Invariant: the key itself stands in the one answer that made it, and nowhere else.
+Invariant: the key itself stands in the one answer that made it, and nowhere else. And no key grants what outlives it:
+a key that another makes, rotates or changes ends no later than that one.
 """
 
 from functions.api.admin.answers import KeyPageAnswer, key_answer
@@ -9,7 +10,7 @@ from functions.api.admin.tenants import LIST_PARAMETERS, standing_tenant
 from functions.api.http.edge import Edge
 from functions.api.http.merge_patch import merge
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
-from functions.api.http.problems import Problem, ProblemError, invalid, not_found
+from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
 from functions.api.http.request_model import aliases, read_fields
@@ -27,10 +28,13 @@ from timeball.ports.errors import ContendedError, UnavailableError
 def create_key(edge: Edge, request: Request) -> Reply:
     """Create a key; the answer alone shows it."""
     wanted, errors = read_key(read_body(request), edge.context.clock.now())
+    longest_at = _ends_at(edge, request)
+    if wanted.expires_at is not None:
+        errors += _outlives(wanted.expires_at, longest_at)
     if errors or wanted.role is None:
         raise invalid(errors)
-    tenant = standing_tenant(edge, request).name
-    made = Key("", "", Role(wanted.role), 0, wanted.name, wanted.tags or {}, expires_at=wanted.expires_at)
+    tenant, ends_at = standing_tenant(edge, request).name, wanted.expires_at or longest_at
+    made = Key("", "", Role(wanted.role), 0, wanted.name, wanted.tags or {}, expires_at=ends_at)
     return _created(edge, request, tenant, made)
 
 
@@ -69,6 +73,8 @@ def patch_key(edge: Edge, request: Request) -> Reply:
     if errors or wanted.role is None:
         raise invalid(errors)
     after = evolve(key, role=Role(wanted.role), name=wanted.name, tags=wanted.tags or {}, expires_at=wanted.expires_at)
+    if _grants(key, after) and (refused := _outlives(after.expires_at, _ends_at(edge, request))):
+        raise invalid(refused)
     is_own = key.key_id == request.by.key_id
     if is_own and (after.role, after.expires_at) != (key.role, key.expires_at):
         raise _locks_out()
@@ -86,7 +92,9 @@ def rotate_key(edge: Edge, request: Request) -> Reply:
     old, now = _live(_standing(edge, request)), edge.context.clock.now()
     overlap_ms = DAY_MS if wanted.overlap_seconds is None else wanted.overlap_seconds * SECOND_MS
     lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
-    reply = _created(edge, request, old.tenant, evolve(old, expires_at=lifetime_ms and now + lifetime_ms, revision=1))
+    bounds = (None if lifetime_ms is None else now + lifetime_ms, _ends_at(edge, request))
+    new_ends_at = min((one for one in bounds if one is not None), default=None)
+    reply = _created(edge, request, old.tenant, evolve(old, expires_at=new_ends_at, revision=1))
     ends_at = now + overlap_ms
 
     def ended(_: int, key: Key) -> Key | None:
@@ -132,6 +140,28 @@ def _standing(edge: Edge, request: Request) -> Key:
     if key is None:
         raise not_found("The tenant has no key with this id; list its keys at .../keys.")
     return key
+
+
+def _ends_at(edge: Edge, request: Request) -> int | None:
+    """Return when the key of a request ends (ms); None: never."""
+    own = edge.admin.keys.read([request.by.key_id or ""])[0]
+    return None if own is None else own.expires_at
+
+
+def _outlives(ends_at: int | None, longest_at: int | None) -> list[FieldError]:
+    """Return what is wrong with the end of a key, beside the end of the key that makes or changes it."""
+    if longest_at is None or (ends_at is not None and ends_at <= longest_at):
+        return []
+    sentence = (
+        f"The key of this request ends at {format_instant(longest_at)} and grants nothing beyond that: "
+        "give that time or an earlier one, or use a key without an end."
+    )
+    return [FieldError("expiresAt", sentence)]
+
+
+def _grants(before: Key, after: Key) -> bool:
+    """Say whether a change gives a key anything that it did not have."""
+    return (before.role, before.tags, before.expires_at) != (after.role, after.tags, after.expires_at)
 
 
 def _live(key: Key) -> Key:

@@ -191,3 +191,34 @@ def test_an_admins_key_that_has_expired_makes_no_other(api: Api) -> None:
     brief = make(api, role="admin", expiresAt=format_instant(NOW + 1_000))["keyId"]
     api.clock.advance(1_000)
     assert api.call("POST", KEYS, {"role": "admin"}, key=brief).status == 403
+
+
+ENDS_AT = "2026-12-01T00:00:00.000Z"
+LATER = "2026-12-01T00:00:01Z"
+
+
+def test_a_key_that_is_made_ends_no_later_than_its_maker(api: Api) -> None:
+    maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
+    made = api.call("POST", KEYS, {"role": "admin"}, key=maker)
+    assert (made.status, made.body["expiresAt"]) == (201, ENDS_AT)
+    later = api.call("POST", KEYS, {"role": "viewer", "expiresAt": LATER}, key=maker)
+    assert (later.status, later.bad_fields()) == (400, ["expiresAt"])
+    assert api.call("POST", KEYS, {"role": "viewer", "expiresAt": ENDS_AT}, key=maker).status == 201
+
+
+def test_a_rotation_asked_for_by_a_key_that_ends_makes_none_that_outlives_it(api: Api) -> None:
+    endless, maker = make(api, role="admin"), make(api, role="admin", expiresAt=ENDS_AT)
+    api.clock.advance(86_400_000)
+    for key in (endless, maker):
+        rotated = api.call("POST", f"{KEYS}/{key['keyId']}/rotate", {}, key=maker["keyId"])
+        assert (rotated.status, rotated.body["expiresAt"]) == (201, ENDS_AT)
+
+
+@pytest.mark.parametrize("change", [{"role": "admin"}, {"expiresAt": None}, {"expiresAt": LATER}, {"tags": {"a": "b"}}])
+def test_a_key_that_ends_gives_nothing_to_one_that_outlives_it(api: Api, change: dict[str, Any]) -> None:
+    maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
+    other = make(api) if "expiresAt" not in change else make(api, expiresAt=ENDS_AT)
+    answer = api.call("PATCH", f"{KEYS}/{other['keyId']}", change, key=maker)
+    assert (answer.status, answer.bad_fields()) == (400, ["expiresAt"])
+    assert api.call("PATCH", f"{KEYS}/{other['keyId']}", {"name": "mine"}, key=maker).status == 200
+    assert api.call("DELETE", f"{KEYS}/{other['keyId']}", key=maker).status == 200
