@@ -13,7 +13,7 @@ _ALWAYS = 150
 
 _GROUP = 25
 
-_TELLING = (193, 101, 167, 96, 87, 141, 114, 59)
+_TELLING = (239, 193, 101, 167, 96, 87, 141, 114, 59)
 """Stories that between them tell of everything, when this was written."""
 
 _UNTOLD = {
