@@ -3,8 +3,13 @@
 So a new hardship changes no story that is without it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+
+from timeball.engine.context import Rules
+
+_OTHERS = {"lookahead_seconds": 8, "lease_seconds": 45, "heartbeat_seconds": 5, "host_failures": 5, "lead_seconds": 4}
+"""Settings in which two versions of a deployment may differ."""
 
 
 @dataclass(frozen=True)
@@ -12,6 +17,15 @@ class Hardships:
     """Which hardships the story of a seed has."""
 
     seed: int
+
+    def settings_of(self, process: str, rules: Rules) -> Rules:
+        """Return the settings of a process: in some stories half of the processes have those of another version."""
+        is_other = Random(f"the settings of {process} of {self.seed}").random() < 0.5
+        return replace(rules, **_OTHERS) if self.has_two_settings and is_other else rules
+
+    def longest_lookahead_ms(self, rules: Rules) -> int:
+        """Return the longest look-ahead of any process."""
+        return replace(rules, **_OTHERS).lookahead_ms if self.has_two_settings else rules.lookahead_ms
 
     def _comes(self, what: str, share: float) -> bool:
         return Random(f"whether {what} of {self.seed}").random() < share
@@ -55,3 +69,18 @@ class Hardships:
     def has_terms(self) -> bool:
         """Whether invocations of executors have deadlines, and successors."""
         return self._comes("the terms", 0.2)
+
+    @property
+    def has_intakes(self) -> bool:
+        """Whether quotas bound, where tenants have some, what they create too."""
+        return self._comes("the intakes", 0.3)
+
+    @property
+    def has_two_settings(self) -> bool:
+        """Whether some processes have other settings than others, as during a deployment."""
+        return self._comes("the two settings", 0.2)
+
+    @property
+    def has_expiries(self) -> bool:
+        """Whether rows that are unused for a while expire: those of keys and unique keys."""
+        return self._comes("the expiries", 0.3)

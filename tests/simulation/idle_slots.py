@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from tests.simulation.story import Story
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
 from timeball.domain.time.instants import SECOND_MS
 
@@ -26,16 +25,17 @@ class IdleSlots:
         for run in story.store.past.live.values():
             if run.waiting is not None and run.waiting.part is Part.PLACE and run.stands_in_line:
                 lines[LimiterKey(run.id.job.tenant, run.waiting.name)].append(run)
-        idle = {key: line for key, line in lines.items() if _has_free_slot(story, story.store.limiters[key])}
+        idle = {key: line for key, line in lines.items() if _has_free_slot(story, key)}
         self.since = {key: self.since.get(key, now) for key in idle}
         for key, since_at in self.since.items():
             if now - since_at > LONGEST_MS:
                 self.found[key] = f"{key} has had a free slot for {now - since_at} ms: {idle[key][0]} waits for one"
 
 
-def _has_free_slot(story: Story, limiter: Limiter) -> bool:
-    places = limiter.bounds.places
-    holders = sum(_holds_slot(limiter.key, run) for run in story.store.past.live.values())
+def _has_free_slot(story: Story, key: LimiterKey) -> bool:
+    limiter = story.store.limiters.get(key)
+    places = None if limiter is None else limiter.bounds.places
+    holders = sum(_holds_slot(key, run) for run in story.store.past.live.values())
     return places is None or holders < places
 
 

@@ -16,6 +16,7 @@ from tests.simulation.actors.tasks import keep_tasks
 from tests.simulation.actors.users import act, give_up
 from tests.simulation.actors.workers import (
     befall,
+    expire,
     heat_up,
     judge_dead_letters,
     repartition,
@@ -52,6 +53,7 @@ async def _play(story: Story) -> None:
     actors += [execute_messages(story, number) for number in (1, 2, 3)]
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
     actors += [watch_over_runs(story)] if story.is_lossy else []
+    actors += [expire(story)] if story.hardships.has_expiries else []
     actors += [heat_up(story)] if story.hardships.has_hot_rows else []
     changes_limits = story.hardships.has_changed_limits and (story.has_keys or story.has_quotas)
     actors += [change_limits(story)] if changes_limits else []

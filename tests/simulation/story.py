@@ -260,7 +260,8 @@ class Story:
         rows = with_outages(self.store, self.heat.fails) if self.hardships.has_hot_rows else self.store
         store, queue = simulated(rows, process), simulated(self.queue, process)
         executions = seen_by(process, self.executions)
-        return self.hand(Context(store, queue, process, self.rules, self.telemetry, executions=executions))
+        rules = self.hardships.settings_of(process.name, self.rules)
+        return self.hand(Context(store, queue, process, rules, self.telemetry, executions=executions))
 
     def hand(self, context: Context) -> Context:
         """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""

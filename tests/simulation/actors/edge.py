@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 from functions.api.events.subscribing import let_go, unheard
 from functions.api.http.edge import Edge
+from functions.api.http.quotas import count_submits, uncount_submits
 from functions.api.http.request import Request
 from functions.api.jobs.changing import revise_job, with_parents
 from tests.simulation.actors.client import Client
@@ -16,6 +17,7 @@ from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
 from timeball.domain.model.terms.dependency import Parent
 from timeball.engine.changes.change import Changed
 from timeball.engine.context import Context
+from timeball.engine.scheduling.submit import Submission, Submitted
 
 Verb = Callable[..., Any]
 
@@ -30,11 +32,20 @@ def _never(*_: object) -> NoReturn:
 
 
 def submitting(client: Client, verb: Verb) -> Verb:
-    """Return how jobs are created: the bus matches their patterns first."""
+    """Return how jobs are created: the bus matches their patterns first, and the tenant's quotas take them in.
 
-    def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> Any:
-        assert not unheard(_edge_of(client, context), specs, context.clock.now())
-        return verb(context, specs, now, by)
+    Raises ProblemError for jobs over a quota.
+    """
+
+    def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> list[Submitted]:
+        edge, request = _edge_of(client, context), Request(specs[0].key.tenant, by, quotas=None)
+        assert not unheard(edge, specs, context.clock.now())
+        if not client.story.hardships.has_intakes:
+            return [*verb(context, specs, now, by)]
+        counted = count_submits(edge, request, len(specs))
+        submitted = [*verb(context, specs, now, by)]
+        uncount_submits(edge, counted, sum(one.outcome is not Submission.CREATED for one in submitted))
+        return submitted
 
     return submit
 

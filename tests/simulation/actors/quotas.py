@@ -22,6 +22,9 @@ from timeball.ports.collections.rows import Swap
 
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 
+ACTIVE = 3
+"""How many jobs a tenant may have that have not ended, where submits are counted."""
+
 _AT_ONCE, _A_SECOND = 2, 1
 _KEYS = ("key", "other-key")
 _NAMES_KEYS = 0.7
@@ -56,7 +59,10 @@ def _drawn_keys(story: Story) -> tuple[ConcurrencyKey | None, RateKey | None]:
 
 def bind(story: Story) -> None:
     """Give the tenants their quotas, before anything is done."""
-    story.store.freezes.insert([Freezes(tenant, quotas=quotas) for tenant, quotas in QUOTAS.items()], story.clock.now())
+    rows = [Freezes(tenant, quotas=quotas) for tenant, quotas in QUOTAS.items()]
+    if story.hardships.has_intakes:
+        rows = [evolve(row, quotas=replace(row.quotas, active_jobs=ACTIVE, submits_per_second=2)) for row in rows]
+    story.store.freezes.insert(rows, story.clock.now())
 
 
 async def change_limits(story: Story) -> None:
@@ -66,8 +72,8 @@ async def change_limits(story: Story) -> None:
         await client.process.sleep_until(client.process.now() + draw.randrange(2_000, 30_000))
         if story.has_quotas:
             tenant = draw.choice((*QUOTAS,))
-            quotas = Quotas(runs_at_once=draw.choice((1, 2, 3)), runs_per_second=draw.choice((None, 1, 2)))
-            await client.request("set quotas", JobKey(tenant, "none"), _set_quotas, tenant, quotas)
+            at_once, a_second = draw.choice((1, 2, 3)), draw.choice((None, 1, 2))
+            await client.request("set quotas", JobKey(tenant, "none"), _set_quotas, tenant, at_once, a_second)
         limiters = sorted(key for key in story.store.limiters if key.name)
         if limiters:
             key = draw.choice(limiters)
@@ -75,9 +81,10 @@ async def change_limits(story: Story) -> None:
             await client.request("fix key", JobKey(key.tenant, "none"), _fix, key, bounds)
 
 
-def _set_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
+def _set_quotas(context: Context, tenant: str, at_once: int, a_second: int | None) -> None:
     rows = [row for row in context.store.freezes.read([tenant]) if row is not None]
-    context.store.freezes.swap([Swap(row, evolve(row, quotas=quotas)) for row in rows], context.clock.now())
+    changed = [evolve(row, quotas=replace(row.quotas, runs_at_once=at_once, runs_per_second=a_second)) for row in rows]
+    context.store.freezes.swap([Swap(*pair) for pair in zip(rows, changed, strict=True)], context.clock.now())
 
 
 def _fix(context: Context, key: LimiterKey, bounds: Bounds) -> KeyOutcome:

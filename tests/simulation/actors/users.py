@@ -1,6 +1,7 @@
 """Users, who submit jobs and change their minds; and their requests, some of which are cut off."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from functions.api.http.problems import ProblemError
@@ -124,7 +125,10 @@ class _User(Client):
         key = JobKey(self.process.name, f"job-{next(self.story.names)}")
         spec = telling(self.story, with_moved_fires(self.story, of_task(self.story, self._spec(key))))
         spec = following(self.story, listening(self.story, spec))
-        if await self.ask("submit", key, submitting(self, submit), [spec], self.process.now(), self.by) is not None:
+        answer = None
+        with suppress(ProblemError):
+            answer = await self.ask("submit", key, submitting(self, submit), [spec], self.process.now(), self.by)
+        if answer is not None:
             self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
 
     def _spec(self, key: JobKey) -> JobSpec:

@@ -13,6 +13,9 @@ from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.partitions import Owner
 
+_UNUSED_MS = 45 * SECOND_MS
+"""After how long a row expires that is not used: longer than a request lives, and much shorter than in a deployment."""
+
 _MISHAPS = ("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")
 
 
@@ -130,3 +133,19 @@ async def heat_up(story: Story) -> None:
         story.trace(f"{story.heat.hot} is hot")
         await story.clock.sleep_until(story.clock.now() + draw.randrange(2_000, 20_000))
     story.heat.hot = None
+
+
+async def expire(story: Story) -> None:
+    """Delete rows that have not been written for a while and that nothing waits for, as a time to live does."""
+    store = story.store
+    while story.clock.now() < story.storm_ends_at:
+        await story.clock.sleep_until(story.clock.now() + 10 * SECOND_MS)
+        now = story.clock.now()
+        for key, noted in store.history.limiters.items():
+            row = store.limiters.get(key)
+            is_used = row is None or row.begun or row.due_at is not None or row.lines or row.fixed.version > 1
+            if not is_used and noted[-1][0] < now - _UNUSED_MS:
+                store.limiters.pop(key)
+        for unique, named in [*store.uniques.items()]:
+            if named.until is not None and named.until < now - _UNUSED_MS:
+                store.uniques.pop(unique)

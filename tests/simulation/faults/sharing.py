@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+import functions.api.http.quotas as api_quotas
 from tests.simulation.faults.hands import Fault, instead
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import Slots, allot
 from timeball.domain.model.ids import BackfillKey
 from timeball.domain.sharing.fairness import in_turns
+from timeball.engine.quotas.intake import take_in
 
 _Standing = Mapping[BackfillKey, Backfill]
 
@@ -20,6 +22,9 @@ def _who_is_over_keeps_its_slot(slots: Slots, standing: _Standing, asking: Seque
 
 
 FAULTS = {
+    "jobs are created without a count": Fault(
+        instead(take_in, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 129
+    ),
     "moves on backfills without the bound": Fault(
         instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 80
     ),

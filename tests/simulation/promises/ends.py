@@ -14,11 +14,12 @@ def _nothing_is_stuck(story: Story) -> Iterator[str]:
     """A run of low priority may wait in a line for as long as those before it in the line take all that there is."""
     for run in (one for one in unfinished(story) if not _are_others_first(story, one)):
         yield f"{run}, its job {story.store.jobs[run.id.job]}"
+    lookahead_ms = story.hardships.longest_lookahead_ms(story.rules)
     for key, job in story.store.jobs.items():
         if job.intent is not None:
             yield f"{key.job_id} keeps its intent {job.intent}"
         due_at = None if job.next_fire_at is None else max(job.next_fire_at, story.clock.now())
-        looked_at = (due_at or 0) + (story.rules.lookahead_ms if is_ahead(job) else 0)
+        looked_at = (due_at or 0) + (lookahead_ms if is_ahead(job) else 0)
         is_late = due_at is not None and not job.waits and (job.due_at is None or job.due_at > looked_at)
         if job.status is JobStatus.PENDING and is_late:
             yield f"{key.job_id} is not looked at when it is due: {job}"

@@ -1,4 +1,4 @@
-"""What must hold of the number of writes: no row is rewritten without end, and no run is watched without end."""
+"""Promises about repetition: no row is rewritten without end, and no run is watched without end."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.ends.notices import counts, end_of, notice_of_end, notices_ahead, streak_length
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, Priority
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.notify import Milestone, News, Notice
 from timeball.domain.time.instants import LATEST
@@ -34,12 +34,18 @@ def _is_there(story: Story, notice: JobSpec | None) -> bool:
 
 
 def _each_success_is_told(story: Story) -> Iterator[str]:
+    coming = {run for priority in Priority for run, _ in story.queue.waiting(priority)}  # its effects may, too
     for run in story.store.runs.values():
         job = story.store.jobs.get(run.id.job)
         if job is None:  # another check complains of that
             continue
         is_over = run.state is RunState.SUCCEEDED and (run.finished_at or 0) <= story.ends_at  # and its effects too
-        if is_over and counts(run) and not _is_there(story, notice_of_end(job, News.SUCCESS, end_of(run))):
+        if (
+            is_over
+            and run.id not in coming
+            and counts(run)
+            and not _is_there(story, notice_of_end(job, News.SUCCESS, end_of(run)))
+        ):
             yield f"{run} of {job}"
 
 

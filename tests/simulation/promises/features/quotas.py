@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from tests.simulation.actors.quotas import QUOTAS
+from tests.simulation.actors.quotas import ACTIVE, QUOTAS
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.history import Write
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import LimiterKey, RunId
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.freeze import KNOWN_MS
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.quotas import NO_QUOTAS
@@ -128,4 +129,19 @@ def _is_claim(write: Write[Run]) -> bool:
     return is_claim and after.fan is None
 
 
-PROMISES = (_no_more_runs_are_under_way_than_may, _no_more_runs_begin_in_a_second_than_may)
+def _no_tenant_has_many_more_jobs_than_may(story: Story) -> Iterator[str]:
+    """Check at each creation. A request that stalls between the count and the insert may be over."""
+    jobs: dict[JobKey, Job] = {}
+    for write in story.store.history.jobs if story.has_quotas and story.hardships.has_intakes else ():
+        job = jobs[write.after.key] = write.after
+        own = [one for one in jobs.values() if one.key.tenant == job.key.tenant and one.spec.notice is None]
+        count = sum(one.is_open for one in own)
+        if write.before is None and job.key.tenant in QUOTAS and count > ACTIVE + 1:
+            yield f"{count} jobs are open: {job}"
+
+
+PROMISES = (
+    _no_more_runs_are_under_way_than_may,
+    _no_more_runs_begin_in_a_second_than_may,
+    _no_tenant_has_many_more_jobs_than_may,
+)
