@@ -69,3 +69,36 @@ def test_a_discarded_dead_letter_is_left_alone() -> None:
         create_operation(play.context(), operation(RETRY, play.clock.now(), Match(status="failed")))
         service.until(play.clock.now() + 5 * SECOND_MS)
         assert [run.state for run in play.runs(key)] == [RunState.FAILED]
+
+
+def test_a_repeat_leaves_a_run_alone_that_fails_after_the_operation_was_asked_for() -> None:
+    with Service(Play()) as service:
+        play = service.play
+        service.target.statuses = [400]
+        (job,) = play.store_jobs([spec("each-minute", Every(60, NOW + SECOND_MS), retry=NO_RETRIES)])
+        service.until(NOW + 30 * SECOND_MS)
+        at = play.clock.now()
+        play.store.operations.insert([operation(RETRY, at)], at)
+        move_on(play.context(), [standing(play)], at)
+        begun = standing(play)
+        service.target.statuses = [200, 400]
+        service.until(NOW + 90 * SECOND_MS)
+        repeat(play, begun)
+        service.until(NOW + 100 * SECOND_MS)
+        assert [(run.state, run.attempt) for run in play.runs(job.key)] == [
+            (RunState.SUCCEEDED, 2),
+            (RunState.FAILED, 1),
+        ]
+
+
+def test_a_run_that_waits_for_its_start_hides_no_dead_letter() -> None:
+    """A job of each few seconds always has such a run: it is claimed ahead."""
+    with Service(Play()) as service:
+        play = service.play
+        service.target.statuses = [400]
+        (job,) = play.store_jobs([spec("often", Every(10, NOW + SECOND_MS), retry=NO_RETRIES)])
+        service.until(NOW + 8 * SECOND_MS)
+        assert [run.state for run in play.runs(job.key)] == [RunState.FAILED, RunState.QUEUED]
+        create_operation(play.context(), operation(RETRY, play.clock.now()))
+        service.until(NOW + 10 * SECOND_MS)
+        assert play.runs(job.key)[0].state is RunState.SUCCEEDED

@@ -119,14 +119,15 @@ def _is_dealt_with(story: Story, operation: Operation, key: JobKey, ended_at: in
     if action is OperationAction.TRIGGER:
         made = [story.store.runs[run] for run in history.runs_of(key)]
         return any(run.triggered_by.operation == operation.key.name for run in made)
-    newest = _newest_run(story, key, ended_at)
-    return newest is None or not _stayed_dead(story, newest, operation, ended_at)
+    earliest, latest = (_newest_end(story, key, operation.created_at + skew) for skew in (-MOST_SKEW_MS, MOST_SKEW_MS))
+    return earliest is None or earliest != latest or not _stayed_dead(story, earliest, operation, ended_at)
 
 
-def _newest_run(story: Story, key: JobKey, at: int) -> RunId | None:
+def _newest_end(story: Story, key: JobKey, at: int) -> RunId | None:
+    """Return which of a job's runs that had ended at a true time is the newest."""
     runs = [run for run_id in story.store.history.runs_of(key) if (run := story.store.history.run_at(run_id, at))]
-    ran = [run.id for run in runs if run.state is not RunState.SKIPPED]
-    return max(ran, key=lambda run: (run.fire_at, run.origin.value, run.series), default=None)
+    ended = [run.id for run in runs if run.finished_at is not None and run.state is not RunState.SKIPPED]
+    return max(ended, key=lambda run: (run.fire_at, run.origin.value, run.series), default=None)
 
 
 def _stayed_dead(story: Story, run_id: RunId, operation: Operation, ended_at: int) -> bool:

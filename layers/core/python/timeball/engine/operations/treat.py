@@ -10,7 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Change, Job, JobStatus
 from timeball.domain.model.jobs.revision import revision_of
-from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
 from timeball.domain.operations.operation import Fault, Operation, OperationAction
 from timeball.engine.changes.change import Changed, Outcome, Request, cancel, pause, resume
@@ -18,7 +18,7 @@ from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.operations.rerun import rerun_one
-from timeball.engine.runs.manual import is_to_be_retried, retry_dead
+from timeball.engine.runs.manual import had_ended_by, is_to_be_retried, retry_dead
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
 from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import ContendedError
@@ -32,6 +32,8 @@ _CHANGES: Mapping[OperationAction, _Change] = {
 }
 _REVISIONS = 20
 """How many revisions of a job are read at once."""
+_RUNS = 10
+"""How many runs of a job are read at once."""
 _RAN = frozenset(RunState) - {RunState.SKIPPED}
 
 
@@ -91,16 +93,25 @@ def _triggered(context: Context, operation: Operation, key: JobKey) -> Fault | N
 
 
 def _retried(context: Context, operation: Operation, key: JobKey) -> Fault | None:
-    """Try a job's newest run again if that failed for good, unless somebody has since the operation was asked for."""
+    """Try again the newest run of a job that had ended when the operation was asked for, if that is a dead letter.
+
+    Runs that end later are passed over: a repeat names the same run again, and finds it tried again.
+    """
     (job,) = context.store.jobs.read([key])
     if job is None or job.status is JobStatus.CANCELLED:
         return Fault.JOB_GONE if job is None else Fault.JOB_CANCELLED
-    page = context.store.runs.ledger(LedgerQuery(key, 1, states=_RAN))
-    while not page.runs and page.next_before is not None:
-        page = context.store.runs.ledger(LedgerQuery(key, 1, states=_RAN, before=page.next_before))
-    for run in page.runs:
-        if is_to_be_retried(run, operation.created_at):
-            resource = Resource(Kind.RUN, str(run.id), key.job_id)
-            announce(context, key.tenant, operation.actor, Action.RETRY, [resource])
-            retry_dead(context, [run.id], operation.created_at)
+    run = next((one for one in _ran(context, key) if had_ended_by(one, operation.created_at)), None)
+    if run is not None and is_to_be_retried(run, operation.created_at):
+        resource = Resource(Kind.RUN, str(run.id), key.job_id)
+        announce(context, key.tenant, operation.actor, Action.RETRY, [resource])
+        retry_dead(context, [run.id], operation.created_at)
     return None
+
+
+def _ran(context: Context, key: JobKey) -> Iterator[Run]:
+    """Yield the runs of a job that were not skipped, the newest first."""
+    page = context.store.runs.ledger(LedgerQuery(key, _RUNS, states=_RAN))
+    yield from page.runs
+    while page.next_before is not None:
+        page = context.store.runs.ledger(LedgerQuery(key, _RUNS, states=_RAN, before=page.next_before))
+        yield from page.runs

@@ -44,6 +44,11 @@ def is_to_be_retried(run: Run, since: int, *, even_discarded: bool = False) -> b
     return is_dead and (run.budget_at or 0) < since
 
 
+def had_ended_by(run: Run, at: int) -> bool:
+    """Say whether a run had ended at an instant (ms), also if a person or an operation has tried it again since."""
+    return (run.budget_at or 0) >= at or (run.finished_at is not None and run.finished_at <= at)
+
+
 def retry_dead(context: Context, ids: Sequence[RunId], since: int, *, even_discarded: bool = False) -> list[Answered]:
     """Try each dead letter again now, as `retry_runs` does, unless somebody has since an instant (ms).
 
