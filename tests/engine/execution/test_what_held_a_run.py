@@ -8,6 +8,7 @@ import pytest
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
+from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.freeze import Freeze, Match
@@ -115,6 +116,17 @@ def test_an_earlier_run_of_its_job_holds_a_run_by_overlap(service: Service) -> N
     first, second = service.play.runs(KEY)
     _assert_held(first)
     _assert_held(second, overlap=115)
+
+
+def test_a_run_that_waits_for_an_open_circuit_is_held_by_that(service: Service) -> None:
+    dead = Host(HostKey("acme", "https://target.example"), failures=5, openings=1, open_until=at(40))
+    service.play.store.hosts.insert([dead], service.play.clock.now())
+    service.play.store_jobs([spec("job", At(at(10)))])
+    service.until(at(120))
+    run = _one(service)
+    assert run.first_started_at is not None
+    _assert_held(run, circuit=round((run.first_started_at - at(10)) / SECOND_MS))
+    assert run.held.circuit >= 30 * SECOND_MS
 
 
 @pytest.mark.parametrize("is_sent", [True, False])
