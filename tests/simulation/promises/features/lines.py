@@ -19,14 +19,16 @@ def _what_is_under_way_or_over_waits_in_no_line(story: Story) -> Iterator[str]:
 def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
     """No run that comes later gets a slot before a run that has long been in the line.
 
-    A limiter that names a run gives it the slot. A run may be seen in the line when the index shows it.
+    A limiter that names a run gives it the slot. A run may be seen in the line when the index shows it, and scans look:
+    while they stand still and a look is overdue, others go on without one.
     """
     stood = _standing(story)
     for key, rows in story.store.history.limiters.items():
         before: set[RunId] = set()
         for at, row in rows:
             named = {one.run for one in row.begun}
-            for run in named - before:
+            is_looked_at = row.due_at is None or at < row.due_at + SETTLES_MS
+            for run in named - before if is_looked_at else ():
                 yield from _passed(story, stood[key], row, run, at)
             before = named
 
