@@ -22,6 +22,7 @@ from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.leases import renew
 from timeball.engine.quotas.keys import fix_key
+from timeball.engine.runs.manual import retry_runs
 from timeball.testing.faults import Points
 
 NAMES = ("a", "b", "c")
@@ -183,6 +184,29 @@ def test_an_executor_that_stands_still_anywhere_in_its_claim_makes_no_run_too_ma
         (first,) = claim(play.context(points), [a.id], "one")
         if first.is_mine and first.run is not None:
             renew(play.context(), [first.run])
+        states = [run.state for run in (*play.runs(JobKey("acme", "a")), *play.runs(JobKey("acme", "b")))]
+        assert states.count(RunState.RUNNING) <= 1, f"it stood still at point {number}"
+        reached = points.reached
+    assert reached > 5
+
+
+def test_an_executor_that_stands_still_behind_an_end_takes_no_slot_from_that_run_when_it_is_at_work_again() -> None:
+    number, reached = 0, 1
+    while number < reached:
+        number += 1
+        play, a, b = _two()
+        play.caller.statuses = [400]
+
+        def run_again(play: Play = play, over: RunId = a.id, other: RunId = b.id) -> None:
+            retry_runs(play.context(), [over])
+            claim(play.context(), [over], "another")
+            claim(play.context(), [other], "another")
+
+        points = _At(number, run_again)
+        play.execute([one for one in play.queue.receive("normal") if one.run == a.id], points)
+        play.clock.advance(SETTLES_MS)
+        play.scan_all()
+        claim(play.context(), [b.id], "a third")
         states = [run.state for run in (*play.runs(JobKey("acme", "a")), *play.runs(JobKey("acme", "b")))]
         assert states.count(RunState.RUNNING) <= 1, f"it stood still at point {number}"
         reached = points.reached

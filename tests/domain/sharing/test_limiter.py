@@ -69,8 +69,14 @@ WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
         (NAMED, FOLLOWED, OUT, True),  # the scan is about to look at its execution
         (NAMED, replace(RUNNING, state=RunState.SUCCEEDED, lease_until=None), NOW, False),
         (NAMED, replace(RUNNING, state=RunState.RETRYING, lease_until=None), NOW, False),
-        (NAMED, replace(run(), state=RunState.CANCELLED), NOW, False),  # before it was claimed
-        (NAMED, withdrawn(run()), NOW, False),
+        (NAMED, replace(run(), state=RunState.CANCELLED, revision=2), NOW, False),  # before it was claimed
+        (NAMED, replace(withdrawn(run()), revision=2), NOW, False),
+        (
+            replace(NAMED, revision=3),
+            replace(run(), state=RunState.FAILED, revision=2),
+            NOW,
+            True,
+        ),  # of before its retry
         (NAMED, None, NOW, False),
         (NAMED, IN_LINE, NOW, True),  # it was called, and its message is on its way
         (NAMED, IN_LINE, OUT, False),  # it was called in vain

@@ -80,13 +80,14 @@ def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool
 
     A running one has it, whether or not its lease is out. One whose row is as it was when it was named may be about to
     be claimed. If its row has changed since, it goes on in another way, and asks again; but while it waits in the line
-    of another limiter it keeps its place, and so it does for a while if it was called for that.
+    of another limiter it keeps its place, and so it does for a while if it was called for that. A row from before it
+    was named says nothing, whatever its state: a process that stood still has it, and the run has been tried again.
     """
-    if row is None or row.is_terminal or row.state is RunState.WITHDRAWN:
+    if row is None:
         return False
     if row.revision <= begun.revision or (row.state is RunState.RUNNING and limiter.key.name in row.places):
         return True
-    if row.waiting is None:
+    if row.is_terminal or row.state is RunState.WITHDRAWN or row.waiting is None:
         return False
     is_elsewhere = not _has_waited(row, limiter.key, Part.PLACE)
     return limiter.key.name in row.places if is_elsewhere else now < begun.until
