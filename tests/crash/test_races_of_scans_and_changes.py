@@ -19,16 +19,19 @@ import pytest
 
 from tests.crash.promises import assert_all_is_well, assert_each_instant_has_one_row, at_rest
 from tests.crash.stage import stop_when
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service, at, reschedule
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
-from timeball.engine.changes.change import cancel
+from timeball.engine.changes.change import cancel, revise
+from timeball.engine.changes.reconcile import reconcile
+from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.scanning.buckets import PAGE, day_of
 from timeball.engine.scheduling.dispatch import dispatch
@@ -232,3 +235,27 @@ def test_a_successful_write_whose_answer_was_lost_is_known_as_ones_own(name: str
         same_store, same_calls, _ = _live(name, point)
         assert (same_store.jobs, same_store.runs, same_store.attempts) == (store.jobs, store.runs, store.attempts)
         assert same_calls == calls
+
+
+def test_a_slow_repeat_of_a_change_spares_the_run_that_was_planned_by_that_change_since() -> None:
+    """The repeat has read its job while that waited for parents, and supersedes what an older plan has sent."""
+    play = Play()
+    parent, child = spec("parent", At(NOW)), spec("job", Every(60, NOW + MINUTE_MS))
+    play.store_jobs([parent, child])
+    play.run_on(parent.key)
+    depending = replace(child, schedule=Schedule(At(NOW + MINUTE_MS)), depends_on=(Parent("parent"),), inherits=True)
+    job = with_spec(play.job(KEY), work=WORK)
+    adopted = adopt(play.context(), job, depending)
+
+    def changed(on: Play, points: Points | None = None) -> None:
+        revise(on.context(points), [(job, adopted.spec)])
+
+    stop_when(play, changed, lambda on: on.job(KEY).intent is not None)
+    read = play.job(KEY)
+    while play.messages() == []:
+        play.scan_all()
+        play.clock.advance(SECOND_MS)
+    reconcile(play.context(), [read])
+    play.run_on(KEY)
+    assert play.job(KEY).status is JobStatus.COMPLETED
+    assert [(run.id.fire_at, run.state) for run in play.runs(KEY) if run.count] == [(NOW, RunState.SUCCEEDED)]

@@ -197,6 +197,8 @@ def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
     if run.stamp > job.schedule_version:
         return None  # it was let go by a change that came later than this reading of the job
     if job.waits or not is_occurrence(job.spec.schedule, run.id.fire_at):
+        if run.stamp == job.schedule_version:
+            return None  # its parents have let the job run, at this fire, since this reading of it
         return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.OWNER))
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
