@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tests.simulation.promises.features.reckoning import AS_JOBS
-from tests.simulation.story import Story
+from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.unfinished import unjoined, with_news_for_children
 from tests.simulation.world.receiver import WEAVERS
+from timeball.domain.graphs.waiting import AHEAD_MS
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
@@ -179,13 +181,35 @@ def _a_job_runs_once_for_its_parents(story: Story) -> Iterator[str]:
         if not (is_as_planned or is_between) and (rows or job.status is not JobStatus.CANCELLED):
             yield f"{job}: {rows}"
         for run in rows:
-            parents = [story.store.jobs[one] for one in _parents(job)]
-            latest_at = max(parent.final_fire_at or 0 for parent in parents)
+            fires = _fires_by_its_parents(story, job)
             is_plain = job.spec.inherits and job.spec.trigger_rule is TriggerRule.ALL_SUCCEEDED
             has_timed_out = run.reason is not None and run.reason.value == "dependency_timeout"
             is_changed = any(_changed(story, one) for one in _parents(job))
-            if is_plain and not has_timed_out and not is_changed and run.id.fire_at != latest_at:
-                yield f"{run} is not of {latest_at}"
+            if is_plain and not has_timed_out and not is_changed and run.id.fire_at not in fires:
+                yield f"{run} is not of {fires}"
+
+
+def _fires_by_its_parents(story: Story, job: Job) -> set[int]:
+    """Return the latest fire time of a job's parents. Where clocks leave open which of them count, there are several.
+
+    A parent has none that was cancelled longer before its fire time than `AHEAD_MS`, by the clock of the process that
+    looked. That read its clock at some time since the job's row was written before. If no parent has one, the job
+    keeps the fire time that it had.
+    """
+    times = [(parent.final_fire_at or 0, parent.status) for parent in map(story.store.jobs.__getitem__, _parents(job))]
+    looks = [
+        (before.at, write.at, write.before)
+        for before, write in pairwise(story.store.history.of_job(job.key))
+        if write.before is not None and write.before.waits and not write.after.waits
+    ]
+    if not looks:
+        return {max(at for at, _ in times)}
+    since_at, until, standing = looks[-1]
+    ahead = {at for at, status in times if status is JobStatus.CANCELLED and at > until + AHEAD_MS + MOST_SKEW_MS}
+    to_come = since_at + AHEAD_MS - MOST_SKEW_MS
+    sure = [at for at, status in times if status is not JobStatus.CANCELLED or at <= to_come]
+    own = set() if sure else {standing.next_fire_at or 0}
+    return own | {at for at, _ in times if at >= max(sure, default=0) and (at in sure or at not in ahead)}
 
 
 def _changed(story: Story, key: JobKey) -> bool:

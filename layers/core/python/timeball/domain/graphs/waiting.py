@@ -24,7 +24,7 @@ Waiting = TypeVar("Waiting", Job, Run)
 
 SOONEST_LOOK_MS = 30 * SECOND_MS
 """How soon who waits is looked at again, also if nobody tells of anything."""
-_AHEAD_MS = 10 * SECOND_MS
+AHEAD_MS = 10 * SECOND_MS
 """A fire time further ahead than this is to come, by the clocks of all processes."""
 LATEST_LOOK_MS = HOUR_MS
 """How late, at the latest."""
@@ -40,7 +40,7 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     begins_at = max(fire_at, since_at)
     ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = _joined(job, parents)
-    if joined.step is Step.RUN and job.spec.inherits and fire_at > now + _AHEAD_MS:
+    if joined.step is Step.RUN and job.spec.inherits and fire_at > now + AHEAD_MS:
         fire_at = max((one.fire_at for one in parents if one.fire_at and one.fire_at <= now), default=now)
     if joined.step is Step.WAIT and now >= ends_at:
         joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
@@ -121,7 +121,7 @@ def _is_called_off(parent: Standing, now: int) -> bool:
     is_cancelled = parent.state is State.CANCELLED or (
         parent.ended is not None and parent.ended.state is State.CANCELLED
     )
-    return is_cancelled and parent.fire_at is not None and parent.fire_at > now + _AHEAD_MS
+    return is_cancelled and parent.fire_at is not None and parent.fire_at > now + AHEAD_MS
 
 
 def next_look(since: int, now: int) -> int:
