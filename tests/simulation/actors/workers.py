@@ -13,6 +13,8 @@ from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.partitions import Owner
 
+_WATCHES_AT_ONCE = 10
+
 _UNUSED_MS = 45 * SECOND_MS
 """After how long a row expires that is not used: longer than a request lives, and much shorter than in a deployment."""
 
@@ -75,18 +77,22 @@ async def repartition(story: Story) -> None:
 
 
 async def watch_over_runs(story: Story) -> None:
-    """Look again at runs that were sent; a watch that could not be dealt with comes again."""
+    """Look again at runs that were sent; a watch that could not be dealt with comes again.
+
+    While a whole batch is dealt with there may be more, and no time is lost: the queue feeds as many as it has.
+    """
     process = story.new_process("watcher")
     context = story.context(process)
     while True:
         await process.sleep_until(process.now() + 3 * SECOND_MS)
-        watches = story.queue.due_watches()[:10]
-        if not watches:
-            continue
-        process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
-        for watch, gone in zip(watches, await process.run(look_again, context, watches), strict=True):
-            if gone:
-                story.queue.watches.remove(watch)
+        are_more = True
+        while are_more and (watches := story.queue.due_watches()[:_WATCHES_AT_ONCE]):
+            process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
+            gone = await process.run(look_again, context, watches)
+            for watch, is_gone in zip(watches, gone, strict=True):
+                if is_gone:
+                    story.queue.watches.remove(watch)
+            are_more = len(watches) == _WATCHES_AT_ONCE and all(gone)
 
 
 async def befall(story: Story) -> None:

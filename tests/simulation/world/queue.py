@@ -36,7 +36,8 @@ class Deletion:
 class UnrulyQueue(MemoryQueue):
     """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
 
-    `uncarried` is the share of runs whose messages it gives up each time. What it refuses, `refusals` draw.
+    `uncarried` is the share of runs whose messages it gives up each time. What it refuses, `refusals` draw. When each
+    watch was taken in, `watched_at` says.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class UnrulyQueue(MemoryQueue):
         self._purged: set[RunId] = set()
         self._clock, self._random = clock, random
         self.deletions: list[Deletion] = []
+        self.watched_at: dict[Watch, int] = {}
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:
@@ -73,7 +75,11 @@ class UnrulyQueue(MemoryQueue):
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Keep each watch until its instant, and refuse some."""
-        return self._taking(watches, watches, super().watch)
+        return self._taking(watches, watches, self._watch)
+
+    def _watch(self, watches: Sequence[Watch]) -> list[bool]:
+        self.watched_at |= dict.fromkeys(watches, self._clock.now())
+        return super().watch(watches)
 
     def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
         """Send new messages, and refuse some; what was received by one receipt goes together."""

@@ -226,8 +226,11 @@ class LaggingRuns(MemoryRuns):
         looks.append((self._memory.clock.now(), query.to_at or LATEST))
         if not (self._memory.blur.pages_are_short and query.states):
             return super().ledger(query)
-        examined = super().ledger(replace(query, states=frozenset(), limit=min(query.limit, _EXAMINED)))
-        return replace(examined, runs=tuple(run for run in examined.runs if run.state in query.states))
+        examined = super().ledger(replace(query, states=frozenset(), limit=_EXAMINED))
+        found = tuple(run for run in examined.runs if run.state in query.states)
+        if len(found) <= query.limit:
+            return replace(examined, runs=found)
+        return LedgerPage(found[: query.limit], found[query.limit - 1].id)
 
     def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
         """Return who is seen in a line."""

@@ -87,8 +87,25 @@ def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
             oldest_at = newest[notify.after_failures - 1].id.fire_at
             others = [run for run in story.store.runs.values() if run.id.job == job.key and not counts(run)]
             is_unseen = sum(run.id.fire_at >= oldest_at for run in others) < _MOST_BETWEEN
+        if story.store.past.blur.pages_are_short and is_over:
+            is_over = not _lay_too_far_back(story, job, newest[0])
         if (is_over or is_unseen) and all((run.finished_at or 0) <= story.ends_at for run in ends):
             yield f"{job} after {newest[: notify.after_failures]}"
+
+
+def _lay_too_far_back(story: Story, job: Job, end: Run) -> bool:
+    """Say whether five short pages showed nothing of an end when its job was noted as failing.
+
+    Then the run that failed, and that lies further back, counts as the newest. An end that came later was seen.
+    """
+    history = story.store.history
+    noted = [write for write in history.of_job(job.key) if write.before and write.before.failing is None]
+    at = max(write.at for write in noted if write.after.failing == job.failing)
+    place = (end.id.fire_at, end.id.origin)
+    later = [run for run in story.store.runs if run.job == job.key and (run.fire_at, run.origin) > place]
+    between = [row for run in later if (row := history.run_at(run, at)) is not None and not counts(row)]
+    standing = history.run_at(end.id, at)
+    return standing is not None and counts(standing) and len(between) >= _MOST_BETWEEN
 
 
 def _only_a_streak_of_failures_pauses_a_job(story: Story) -> Iterator[str]:
