@@ -1,19 +1,24 @@
 """A slot of a key is one run's until that run's row says otherwise, however long its executor stands still."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.engine.play import NOW, Play, spec
+import pytest
+
+from tests.engine.play import NOW, WORK, Play, spec
 from timeball.domain.attempts.claim import Action
 from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.jobs.job import JobSpec, with_spec
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.verdict import Accepted
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
+from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import Claim, claim
 from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.leases import renew
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.target import Answer
 
 _LONGER_THAN_A_LEASE_MS = 31 * SECOND_MS
@@ -77,3 +82,21 @@ def test_a_run_whose_executor_died_is_taken_over_in_its_own_slot() -> None:
     assert again.run is not None
     assert (again.decision.action, again.run.attempt) == (Action.CLAIM, 2)
     assert _under_way(play) == ["a"]
+
+
+def test_a_claim_that_was_decided_before_its_job_left_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its run would keep the slot of a key that its job does not name, until it ends."""
+    play, a, b = _two()
+    swap = play.store.runs.swap
+
+    def after_a_change(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        monkeypatch.setattr(play.store.runs, "swap", swap)
+        job = play.job(a.job)
+        revise(play.context(), [(with_spec(job, work=WORK), replace(_keyed("a"), flow=Flow()))])
+        return swap(swaps, now)
+
+    monkeypatch.setattr(play.store.runs, "swap", after_a_change)
+    assert _claims(play, a, "one").decision.action is Action.WAIT
+    claimed = _claims(play, a, "one")
+    assert (claimed.decision.action, claimed.run and claimed.run.places) == (Action.CLAIM, ())
+    assert _claims(play, b, "two").decision.action is Action.CLAIM

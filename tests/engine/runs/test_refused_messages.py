@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.engine.play import NOW, Play, spec
+from tests.engine.play import NOW, Play, result_of, spec
 from tests.engine.service import KEY, Service, at
 from tests.engine.submitting import submit_once
 from timeball.domain.model.evolve import evolve
@@ -13,8 +13,11 @@ from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
 from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.context import Rules
+from timeball.engine.execution.claim import claim
+from timeball.engine.execution.finish import finish
 from timeball.engine.runs.send import send
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.queue import MAX_WATCHED, Watch
@@ -111,3 +114,24 @@ def test_every_run_is_called_once_though_each_second_message_is_refused(
         runs = play.runs(KEY)
         assert play.job(KEY).status is JobStatus.COMPLETED
         assert sorted(call.run for _, call in service.target.calls) == sorted(run.id for run in runs)
+
+
+@pytest.mark.parametrize("refused", ["takes_watch", "takes_run"])
+def test_a_run_that_a_key_calls_is_sent_within_seconds_of_a_refusal(refused: str) -> None:
+    """Its slot is kept for it meanwhile."""
+    play, queue = with_partial_queue()
+    flow = Flow(concurrency=ConcurrencyKey("db", 1))
+    keys = [job.key for job in play.store_jobs([evolve(spec(name, At(NOW)), flow=flow) for name in "ab"])]
+    play.scan_all()
+    first, second = (play.runs(key)[0].id for key in keys)
+    (claimed,) = claim(play.context(), [first], "one")
+    claim(play.context(), [second], "two")
+    queue.sent.clear()
+    setattr(queue, refused, lambda _: False)
+    assert claimed.run is not None
+    finish(play.context(), [result_of(claimed.run, claimed.job, play.clock.now(), 200)])
+    setattr(queue, refused, lambda _: True)
+    assert queue.sent == []
+    play.clock.advance(2 * SECOND_MS)
+    play.scan_all()
+    assert [run.id for run in queue.sent] == [second]

@@ -98,6 +98,13 @@ def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
     return row is not None and not row.is_terminal and row.revision <= begun.revision and now >= begun.until
 
 
+def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
+    """Return the runs that were named more than a second ago and were never sent: their rows still stand in the line."""
+    found = (rows.get(one.run) for one in limiter.begun if now >= one.until - 2 * lease_ms + SECOND_MS)
+    mine = Waiting(limiter.key.name, Part.PLACE)
+    return [run for run in found if run is not None and run.waiting == mine]
+
+
 def slots_of(run: Run) -> set[str]:
     """Return the names of the limiters in which a run may have a slot."""
     called_for = () if run.waiting is None or run.waiting.part is Part.TURN else (run.waiting.name,)

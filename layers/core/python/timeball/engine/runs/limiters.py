@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Part, Run, Waiting
+from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
@@ -20,11 +20,13 @@ from timeball.domain.sharing.limiter import (
     is_overdue,
     left_in_line,
     looked_at,
+    not_called,
     room_for,
     slots_needed,
     slots_of,
 )
 from timeball.domain.sharing.stated import bounds_of
+from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.read import read_quotas
@@ -93,7 +95,8 @@ def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run 
 def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None:
     """Take the slots of limiters from those runs of a job that are under way, or wait for something else, by now.
 
-    One that is about to be claimed gives its slot back then. Raises UnavailableError.
+    The row of a run that is named, and may be about to be claimed, is written anew: that refuses a claim which was
+    decided by the job as it was. Raises UnavailableError.
     """
     now = context.clock.now()
     for limiter in context.store.limiters.read(keys) if keys else ():
@@ -104,7 +107,10 @@ def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None
 
         def without(_: int, run: Run, name: str = name) -> Run | None:
             others = tuple(one for one in run.places if one != name)
-            return evolve(run, places=others) if name in slots_needed(run) and others != run.places else None
+            if name in slots_needed(run) and others != run.places:
+                return evolve(run, places=others)
+            is_being_claimed = run.waiting is None and not run.is_terminal and run.state is not RunState.RUNNING
+            return run if is_being_claimed else None
 
         standing = compare_and_swap(context.store.runs.swap, rows, without, now)
         after = [one.row for one in standing if one.row is not None]
@@ -136,7 +142,8 @@ def _move_on(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> in
         (swapped,) = context.store.limiters.swap([Swap(standing, after)], now)
         standing = swapped.row
         if swapped.done:
-            _call(context, calls, now)
+            if not _call(context, calls, now) and standing is not None:
+                _look_again(context, standing, now)
             count += len(calls)
             if len(calls) < CALLED_AT_ONCE:
                 break
@@ -148,8 +155,9 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
     if not limiter.key.name:
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
-    limiter = looked_at(limiter, {run.id: run for run in over} or read_named(context, limiter, now), now)
-    calls: list[tuple[Run, int]] = []
+    rows: Mapping[RunId, Run | None] = {run.id: run for run in over} or read_named(context, limiter, now)
+    limiter = looked_at(limiter, rows, now)
+    calls = [(run, now) for run in not_called(limiter, rows, now, context.rules.lease_ms)]
     left: list[Part] = []
     for part in Part:
         room = room_for(limiter, part, now)
@@ -181,10 +189,18 @@ def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[l
     return first[:room], len(ids) == limit or read < len(ids) or len(first[:room]) < standing
 
 
-def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> None:
-    """Send messages, and then note that they were sent: who is not noted is called again."""
+def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
+    """Send messages, and then note that they were sent; return whether all were. A run that is not noted is called again."""
     if not calls:
-        return
+        return True
     sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in calls], now)
     swaps = [Swap(run, called_run(run, now)) for (run, _), done in zip(calls, sent, strict=True) if done]
     context.store.runs.swap(swaps, now)
+    return all(sent)
+
+
+def _look_again(context: Context, limiter: Limiter, now: int) -> None:
+    """Let a limiter be due soon, for a message of a run that it names was not sent. If it changes, others look at it."""
+    soon_at = now + SECOND_MS
+    due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
+    context.store.limiters.swap([Swap(limiter, evolve(limiter, due_at=due_at))], now)
