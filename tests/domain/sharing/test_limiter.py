@@ -49,7 +49,7 @@ PLACE, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
 TURN = Ask(KEY, Bounds(per_second=2, burst=1))
 FREE = Limiter(KEY, 0)
 TAKEN = replace(FREE, begun=(ANOTHER,))
-CALLING = replace(FREE, lines=(Part.TURN,), turns=Turns(called_through=FOR_TURN.place_in_line))
+CALLING = replace(FREE, lines=(Part.TURN,))
 BEGINS = Passed(NOW, has_place=True)
 WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
 
@@ -115,8 +115,7 @@ def test_a_run_has_its_place_from_before_its_claim_until_its_row_says_that_it_ne
         (replace(FREE, lines=(Part.TURN,)), run(), TURN, TAKES_TURN),
         (replace(FREE, lines=(Part.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # a second message of it, or a person's retry
         (replace(FREE, lines=(Part.TURN,)), replace(FOR_TURN, waiting=CALLED), TURN, Passed(NOW)),
-        (CALLING, FOR_TURN, TURN, Passed(NOW)),  # it is called: its row is about to say so
-        (CALLING, replace(FOR_TURN, priority="low"), TURN, TAKES_TURN),  # those before it are called
+        (CALLING, FOR_TURN, TURN, TAKES_TURN),  # its row does not say yet that it was called
         (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=replace(CALLED, name="")), TURN, TAKES_TURN),
     ],
 )

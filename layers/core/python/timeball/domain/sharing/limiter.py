@@ -99,7 +99,7 @@ def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
 
 
 def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
-    """Return the runs that were named more than a second ago and were never sent: their rows still stand in the line."""
+    """Return the runs that were named more than a second ago and were not sent: their rows still stand in the line."""
     found = (rows.get(one.run) for one in limiter.begun if now >= one.until - 2 * lease_ms + SECOND_MS)
     mine = Waiting(limiter.key.name, Part.PLACE)
     return [run for run in found if run is not None and run.waiting == mine]
@@ -165,9 +165,9 @@ def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms
     per_second, first_at = limiter.bounds.per_second, _calls_from(limiter, now)
     apart_ms = 0 if per_second is None else SECOND_MS / per_second
     called_to = first_at + apart_ms * len(runs)
-    last = max((run.place_in_line for run in runs), default=limiter.turns.called_through)
-    turns = evolve(limiter.turns, called_to=called_to, called_through=last)
-    return evolve(limiter, turns=turns), [int(first_at + apart_ms * number) for number in range(len(runs))]
+    return evolve(limiter, turns=evolve(limiter.turns, called_to=called_to)), [
+        int(first_at + apart_ms * number) for number in range(len(runs))
+    ]
 
 
 def expected(limiter: Limiter, now: int) -> Limiter:
@@ -206,10 +206,11 @@ def _is_named(limiter: Limiter, run: Run) -> bool:
 
 
 def _is_called_for_turn(limiter: Limiter, run: Run) -> bool:
-    """Say whether a run stood in the line for turns and was called: its row says so, or will in a moment."""
-    if run.waiting is None or not _has_waited(run, limiter.key, Part.TURN):
-        return False
-    return run.waiting.called or run.place_in_line <= limiter.turns.called_through
+    """Say whether a run stood in the line for turns and was called.
+
+    A run whose row does not say so yet asks again, and is called again: else a second message could overtake.
+    """
+    return run.waiting == Waiting(limiter.key.name, Part.TURN, called=True)
 
 
 def _has_waited(run: Run, key: LimiterKey, part: Part) -> bool:

@@ -97,4 +97,4 @@ def _counted_on(before: Limiter, after: Limiter, now: int) -> Limiter:
     taken = max(0.0, free_at - now) * old.per_second / SECOND_MS
     given_to = free_at - (old.burst or 1) * SECOND_MS / old.per_second
     refilled_at = now + min(taken, new.burst or 1) * SECOND_MS / new.per_second
-    return evolve(after, turns=Turns(max(given_to, refilled_at), called_through=before.turns.called_through))
+    return evolve(after, turns=Turns(max(given_to, refilled_at)))

@@ -190,7 +190,7 @@ def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[l
 
 
 def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
-    """Send messages, and then note that they were sent; return whether all were. A run that is not noted is called again."""
+    """Send messages, and then note that they were sent; return whether all were. Runs without a note are called again."""
     if not calls:
         return True
     sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in calls], now)

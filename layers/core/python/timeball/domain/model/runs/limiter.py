@@ -40,11 +40,10 @@ class Begun:
 
 @dataclass(frozen=True)
 class Turns:
-    """When the next turn would be, if no burst is left (ms), up to when runs were called, and how far down the line."""
+    """When the next turn would be, if no burst is left (ms), and up to when runs were called."""
 
     free_at: float = 0
     called_to: float = 0
-    called_through: int = -1
 
 
 @dataclass(frozen=True)
