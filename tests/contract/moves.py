@@ -241,7 +241,7 @@ LIMITER = Limiter(
     3,
     Bounds(3, 0.5, 2),
     begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, revision=7)),
-    turns=Turns(NOW + 0.25, NOW + 1.5, 10**15),
+    turns=Turns(NOW + 0.25, NOW + 1.5),
     rate_said_at=NOW,
     lines=(Part.PLACE, Part.TURN),
     joined_at=NOW,

@@ -129,6 +129,7 @@ def test_a_run_that_a_key_calls_is_sent_within_seconds_of_a_refusal(refused: str
     queue.sent.clear()
     setattr(queue, refused, lambda _: False)
     assert claimed.run is not None
+    assert claimed.job is not None
     finish(play.context(), [result_of(claimed.run, claimed.job, play.clock.now(), 200)])
     setattr(queue, refused, lambda _: True)
     assert queue.sent == []

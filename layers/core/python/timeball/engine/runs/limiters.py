@@ -190,7 +190,7 @@ def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[l
 
 
 def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
-    """Send messages, and then note that they were sent; return whether all were. Runs without a note are called again."""
+    """Send messages, then note that they were sent; return whether all were. Runs without a note are called again."""
     if not calls:
         return True
     sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in calls], now)
@@ -200,7 +200,7 @@ def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
 
 
 def _look_again(context: Context, limiter: Limiter, now: int) -> None:
-    """Let a limiter be due soon, for a message of a run that it names was not sent. If it changes, others look at it."""
+    """Let a limiter be due soon: a run that it names was not sent. If the limiter changes, another process looks."""
     soon_at = now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
     context.store.limiters.swap([Swap(limiter, evolve(limiter, due_at=due_at))], now)
