@@ -1,4 +1,4 @@
-"""Slots that stay free while a run waits for one: looked for each second after the storm."""
+"""Slots that stay free, and turns that no run takes, while a run waits for one: checked each second after the storm."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -9,7 +9,10 @@ from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_MS = 150 * SECOND_MS
-"""How long a slot may stay free: for two leases it is that of a run which was called, whose message may be lost."""
+"""How long a slot may stay free, and a turn without a run: the message of a run that was called may be lost.
+
+For two leases a slot is that run's.
+"""
 
 
 @dataclass
@@ -21,15 +24,39 @@ class IdleSlots:
 
     def look(self, story: Story) -> None:
         """Note which limiters have a free slot and a line at this instant."""
-        now, lines = story.clock.now(), defaultdict[LimiterKey, list[Run]](list)
-        for run in story.store.past.live.values():
-            if run.waiting is not None and run.waiting.part is Part.PLACE and run.stands_in_line:
-                lines[LimiterKey(run.id.job.tenant, run.waiting.name)].append(run)
+        now, lines = story.clock.now(), _lines(story, Part.PLACE)
         idle = {key: line for key, line in lines.items() if _has_free_slot(story, key)}
         self.since = {key: self.since.get(key, now) for key in idle}
         for key, since_at in self.since.items():
             if now - since_at > LONGEST_MS:
                 self.found[key] = f"{key} has had a free slot for {now - since_at} ms: {idle[key][0]} waits for one"
+
+
+@dataclass
+class IdleTurns:
+    """The next turn of each limiter with a line for turns, and since when it is that; `found` has the late ones."""
+
+    next: dict[LimiterKey, tuple[float, int]] = field(default_factory=dict)
+    found: dict[LimiterKey, str] = field(default_factory=dict)
+
+    def look(self, story: Story) -> None:
+        """Note the next turn of each limiter with a line for turns at this instant."""
+        now, lines, before = story.clock.now(), _lines(story, Part.TURN), self.next
+        free = {key: row.turns.free_at for key in lines if (row := story.store.limiters.get(key)) is not None}
+        standing = {key: before.get(key, (free_at, now)) for key, free_at in free.items()}
+        self.next = {key: one if one[0] == free[key] else (free[key], now) for key, one in standing.items()}
+        for key, (_, since_at) in self.next.items():
+            if now - since_at > LONGEST_MS:
+                self.found[key] = f"{key} has given no turn for {now - since_at} ms: {lines[key][0]} waits for one"
+
+
+def _lines(story: Story, part: Part) -> dict[LimiterKey, list[Run]]:
+    """Return the runs that stand in the lines of limiters for slots, or for turns."""
+    lines = defaultdict[LimiterKey, list[Run]](list)
+    for run in story.store.past.live.values():
+        if run.waiting is not None and run.waiting.part is part and run.stands_in_line:
+            lines[LimiterKey(run.id.job.tenant, run.waiting.name)].append(run)
+    return lines
 
 
 def _has_free_slot(story: Story, key: LimiterKey) -> bool:

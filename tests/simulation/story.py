@@ -90,7 +90,8 @@ class Story:
 
     `partitions` is how many loops of scans the ticker is to begin from now on, at `repartition_at` and later another.
     `touched` is the job that was changed last; `skips` counts the requests to skip a fire of a job. The storm lasts
-    until `storm_ends_at`, or until the last user is done. `idle_slots` are those that stayed free for long.
+    until `storm_ends_at`, or until the last user is done. `idle_slots` are those that stayed free for long,
+    and `idle_turns` those that no run took.
     """
 
     seed: int
@@ -103,6 +104,7 @@ class Story:
     executors: dict[int, Process] = field(default_factory=dict)
     users: list[Process] = field(default_factory=list)
     idle_slots: dict[LimiterKey, str] = field(default_factory=dict)
+    idle_turns: dict[LimiterKey, str] = field(default_factory=dict)
     begun: list["asyncio.Task[None]"] = field(default_factory=list)
     rules: Rules = _RULES
     storm_ends_at: int = START + STORM_MS

@@ -1,7 +1,8 @@
 """Quotas, which bound users' tenants in some stories, and keys, which their jobs name in others.
 
 Each tenant has its keys by the same names. A job names its keys as long as it lives, and the limits stand, but in
-stories in which jobs change both, and a person changes quotas and the bounds of keys.
+stories in which jobs change both, and a person changes quotas and the bounds of keys. Long lines at the end of the calm
+are dissolved: the limits are lifted.
 """
 
 from dataclasses import replace
@@ -25,7 +26,7 @@ QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 ACTIVE = 3
 """How many jobs a tenant may have that have not ended, where submits are counted."""
 
-_AT_ONCE, _A_SECOND = 2, 1
+_AT_ONCE, _A_SECOND, _UNBOUNDED = 2, 1, 10_000
 _KEYS = ("key", "other-key")
 _NAMES_KEYS = 0.7
 
@@ -99,4 +100,20 @@ def settle(story: Story) -> None:
     story.store.freezes.swap(asked, now)
     limiters = [row for row in story.store.limiters.values() if row.key.name]
     bounds = Bounds(_AT_ONCE, _A_SECOND, 1)
+    story.store.limiters.swap([Swap(row, bounded_by(row, bounds, now)) for row in limiters], now)
+
+
+def are_lines_left(story: Story) -> bool:
+    """Say whether runs stand in the lines of limiters."""
+    return any(run.stands_in_line for run in story.store.past.live.values())
+
+
+def lift(story: Story) -> None:
+    """Take away the quotas of runs, and set the bounds of keys so high that no run waits there."""
+    story.trace("the limits are lifted")
+    now, bounds = story.clock.now(), Bounds(_UNBOUNDED, _UNBOUNDED, _UNBOUNDED)
+    rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]
+    lifted = [evolve(row, quotas=replace(row.quotas, runs_at_once=None, runs_per_second=None)) for row in rows]
+    story.store.freezes.swap([Swap(*pair) for pair in zip(rows, lifted, strict=True)], now)
+    limiters = [row for row in story.store.limiters.values() if row.key.name]
     story.store.limiters.swap([Swap(row, bounded_by(row, bounds, now)) for row in limiters], now)

@@ -58,6 +58,10 @@ def _nobody_without_room(limiter: Limiter, left: Sequence[Part], now: int, *, so
     return left_in_line(limiter, seen, now, some_called=some_called)
 
 
+def _no_room_for_turns(limiter: Limiter, part: Part, now: int) -> int:
+    return room_for(limiter, part, now) if part is Part.PLACE else 0
+
+
 def _whatever_it_has_become(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
     return has_place(limiter, evolve(begun, revision=LATEST, until=LATEST), row, now)
 
@@ -87,11 +91,16 @@ FAULTS = {
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 2),
     "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 2),
-    "who is over keeps its place": Fault(instead(has_place, _whoever_was_named), STUCK, 2),
+    "who is over keeps its place": Fault(
+        instead(has_place, _whoever_was_named), "no slot stays free while a run waits for it", 2
+    ),
     "what its target has keeps no place": Fault(instead(has_place, by_its_lease), AT_ONCE, 37),
     "a slot is free when a lease is out": Fault(instead(has_place, by_its_lease), AT_ONCE, 12),
     "a slot is reserved for whatever its run has become": Fault(
         instead(has_place, _whatever_it_has_become), "no slot stays free while a run waits for it", 12
+    ),
+    "a limiter calls no run for its turn": Fault(
+        instead(room_for, _no_room_for_turns), "turns are given while a run waits for one", 9
     ),
     "a run that lines up late is not expected": Fault(
         instead(expect, lambda *_, **__: None, within=claiming),

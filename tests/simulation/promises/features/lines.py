@@ -1,13 +1,16 @@
-"""The promises of limiters' lines: their order, the runs that stand in them, and that no slot stays free."""
+"""The promises of limiters' lines: their order, the runs that stand in them, and that no slot or turn is left."""
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
 
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.model.ids import LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Part, Run
 from timeball.domain.sharing.limiter import SETTLES_MS
+from timeball.domain.time.instants import MINUTE_MS
 
 
 def _what_is_under_way_or_over_waits_in_no_line(story: Story) -> Iterator[str]:
@@ -16,57 +19,87 @@ def _what_is_under_way_or_over_waits_in_no_line(story: Story) -> Iterator[str]:
             yield str(write)
 
 
+@dataclass(frozen=True)
+class _Stay:
+    """A run's time in a line, from `since_at` until `until` (ms): its row as it stood there, and as it left."""
+
+    since_at: int
+    until: int
+    run: Run
+    after: Run
+
+    def lasts_long_at(self, at: int) -> bool:
+        """Say whether the run has been in the line for so long that its index must show it, and stays on."""
+        return self.since_at + SETTLES_MS + MOST_SKEW_MS < at < self.until - MOST_SKEW_MS
+
+
 def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
     """No run that comes later gets a slot before a run that has long been in the line.
 
     A limiter that names a run gives it the slot. A run may be seen in the line when the index shows it, and scans look:
     while they stand still and a look is overdue, others go on without one.
     """
-    stood = _standing(story)
+    stays = _stays(story, Part.PLACE)
     for key, rows in story.store.history.limiters.items():
         before: set[RunId] = set()
         for at, row in rows:
             named = {one.run for one in row.begun}
             is_looked_at = row.due_at is None or at < row.due_at + SETTLES_MS
             for run in named - before if is_looked_at else ():
-                yield from _passed(story, stood[key], row, run, at)
+                yield from _passed(story, stays[key], row, run, at)
             before = named
+    yield from _passed_for_turns(story)
 
 
-def _passed(story: Story, stood: list[tuple[int, int, Run]], row: Limiter, run: RunId, at: int) -> Iterator[str]:
+def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int) -> Iterator[str]:
     """Yield the runs that a run passes which a limiter names from an instant on."""
     standing = story.store.history.run_at(run, at)
     named = {one.run for one in row.begun}
-    for since_at, until, other in stood if standing is not None else ():
-        is_seen = since_at + SETTLES_MS + MOST_SKEW_MS < at < until - MOST_SKEW_MS
-        if is_seen and standing is not None and other.place_in_line < standing.place_in_line and other.id not in named:
-            yield f"{standing} passes {other}, which has stood in the line of {row.key} since {since_at}, at {at}"
+    for stay in stays if standing is not None else ():
+        is_behind = standing is not None and stay.run.place_in_line < standing.place_in_line
+        if stay.lasts_long_at(at) and is_behind and stay.run.id not in named:
+            yield f"{standing} passes {stay.run}, in the line of {row.key} since {stay.since_at}, at {at}"
 
 
-def _standing(story: Story) -> dict[LimiterKey, list[tuple[int, int, Run]]]:
-    """Return who stood in the line for each limiter's slots, from when until when."""
-    stood: dict[LimiterKey, list[tuple[int, int, Run]]] = defaultdict(list)
+def _passed_for_turns(story: Story) -> Iterator[str]:
+    """Yield the runs in lines for turns that later ones passed in the calm: before that, calls get lost."""
+    quiet_at = story.ends_at + MINUTE_MS
+    for key, stays in _stays(story, Part.TURN).items():
+        called = [one for one in stays if one.until > quiet_at and not one.after.is_terminal]
+        for one, other in product(called, stays):
+            if other.lasts_long_at(one.until) and other.run.place_in_line < one.run.place_in_line:
+                yield f"{one.run} passes {other.run}, in the line of {key} since {other.since_at}, at {one.until}"
+
+
+def _stays(story: Story, part: Part) -> dict[LimiterKey, list[_Stay]]:
+    """Return the stays of runs in the line of each limiter for its slots, or for its turns."""
+    stays = defaultdict[LimiterKey, list[_Stay]](list)
     begun: dict[RunId, tuple[int, Run]] = {}
     for write in story.store.history.runs:
         after, standing = write.after, begun.pop(write.after.id, None)
-        waits = after.stands_in_line and after.waiting is not None and after.waiting.part is Part.PLACE
+        waits = after.stands_in_line and after.waiting is not None and after.waiting.part is part
         if standing is not None and waits and standing[1].waiting == after.waiting:
             begun[after.id] = standing
             continue
         if standing is not None and standing[1].waiting is not None:
             key = LimiterKey(after.id.job.tenant, standing[1].waiting.name)
-            stood[key].append((standing[0], write.at, standing[1]))
+            stays[key].append(_Stay(standing[0], write.at, standing[1], after))
         if waits:
             begun[after.id] = write.at, after
-    return stood
+    return stays
 
 
 def _no_slot_stays_free_while_a_run_waits_for_it(story: Story) -> Iterator[str]:
     yield from story.idle_slots.values()
 
 
+def _turns_are_given_while_a_run_waits_for_one(story: Story) -> Iterator[str]:
+    yield from story.idle_turns.values()
+
+
 PROMISES = (
     _what_is_under_way_or_over_waits_in_no_line,
     _a_line_is_served_in_its_order,
     _no_slot_stays_free_while_a_run_waits_for_it,
+    _turns_are_given_while_a_run_waits_for_one,
 )
