@@ -19,12 +19,13 @@ from timeball.domain.sharing.places import (
     Holder,
     placed,
     room_for_alike,
+    room_for_any,
     room_for_others,
 )
 from timeball.domain.sharing.succession import Part, kept_ms, needs_successor, part_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.slots import LATE_MS, MOST_KEPT
-from timeball.engine.execution.taking import ABOVE_AHEAD_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE
+from timeball.engine.execution.taking import ABOVE_AHEAD_MS, ABOVE_EVERY_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE
 from timeball.ports.queue import Delivery, by_message
 from timeball.testing.memory_queue import MemoryQueue
 
@@ -226,23 +227,28 @@ class Executors:
     @staticmethod
     def _find(one: _Executor, found: Mapping[int, list[Delivery]], asks: Mapping[int, int], now: int) -> None:
         """Learn what was found above: some of it may be late, or more may wait there."""
-        are_all = [len(by_message(deliveries)) < asks[rank] for rank, deliveries in found.items()]
-        for (rank, deliveries), is_all in zip(found.items(), are_all, strict=True):
+        for rank, deliveries in found.items():
+            is_all = len(by_message(deliveries)) < asks[rank]
             if not is_all or any((delivery.not_before or now) < now for delivery in deliveries):
                 one.late_until[rank] = now + LATE_MS
-        if found and all(are_all):
-            one.asks_above_at = now + ABOVE_AHEAD_MS
+        if found and not any(found.values()) and not any(one.late_until.get(rank, 0) > now for rank in found):
+            one.asks_above_at = now + ABOVE_EVERY_MS
 
     def _above(self, one: _Executor, now: int, *, lasts: bool) -> dict[int, int]:
         """Return for how many messages to ask the queues above, as `engine/execution/taking.py` does."""
+        if now < one.asks_above_at or one.part(now) is not Part.TAKES:
+            return {}
         own = [message for message in one.ahead if message.rank == self._own]
         waiting = [_tenant(delivery) for message in own for delivery in message.deliveries]
         beyond = waiting[MINIMUMS[self._own] :]
         is_soon = any(message.claim_at <= now + ABOVE_AHEAD_MS for message in one.ahead)
-        if not lasts and not (beyond and is_soon and self._own == LOWEST and now >= one.asks_above_at):
+        if not lasts and not (beyond and is_soon and self._own == LOWEST):
             return {}
-        room = room_for_alike(one.tenants() - Counter(beyond), places=self.places) // self.runs_per_message
-        limit = min(one.at_once, max(int(lasts), room))
+        room = room_for_any(one.tenants() - Counter(beyond), self.weights, self.places) // self.runs_per_message
+        limit = min(one.at_once, room)
+        if not room:
+            late = {rank: until for rank, until in one.late_until.items() if until > now and rank != self._own}
+            one.late_until |= {rank: max(until, now + ABOVE_EVERY_MS) for rank, until in late.items()}
         return {RANKS[name]: limit for name in self.above if not one.keeps(RANKS[name])}
 
     def _wanted(self, one: _Executor, tenants: Mapping[str, int], rounds: int) -> int:
@@ -258,7 +264,7 @@ class Executors:
     def _give_places(self, one: _Executor, now: int) -> None:
         """Give places to what may be claimed; keep the rest for a while, and then send it back."""
         due = [
-            replace(message, until=now + kept_ms(message.deliveries[0].unfit, len(one.kept) + number))
+            replace(message, until=_due_at(message, now) + kept_ms(message.deliveries[0].unfit, len(one.kept) + number))
             for number, message in enumerate(one.ahead)
             if message.claim_at <= now
         ]
@@ -310,6 +316,10 @@ class Executors:
             self.left[delivery.receipt] = self.left.get(delivery.receipt, delivery.together) - 1
             if not self.left[delivery.receipt]:
                 self._inboxes[rank].delete([delivery])
+
+
+def _due_at(message: _Message, now: int) -> int:
+    return max(now, message.deliveries[0].not_before or 0)
 
 
 def _is_soon(message: _Message, now: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from timeball.domain.sharing.places import MINIMUMS, PLACES, Asking, placed, room_for_alike
+from timeball.domain.sharing.places import MINIMUMS, PLACES, Asking, placed, room_for_alike, room_for_any
 
 HIGH, NORMAL, LOW = 0, 1, 2
 
@@ -104,3 +104,10 @@ def test_it_asks_on_for_a_heavy_tenant_beside_one_that_has_its_share_here() -> N
     assert room_for_alike(held) == 0
     assert room_for_alike(held, {"heavy": 5}) > 20
     assert room_for_alike({"heavy": 71, "light": 71}, {"heavy": 5}) == 0
+
+
+def test_runs_for_which_there_is_room_get_places_also_if_all_are_of_the_tenant_that_has_most() -> None:
+    for held in ({"a": 49}, {"a": 30, "b": 5}, {"a": 10, "b": 10, "c": 1}, {"a": 50, "b": 1}, {"a": 90}):
+        room, by_rank = room_for_any(held), {(tenant, 0): count for tenant, count in held.items()}
+        assert all(placed(by_rank, [Asking("a")] * room, late=0, more=True))
+    assert [room_for_any(held) for held in ({}, {"a": 49}, {"a": 50}, {"a": 50, "b": 1})] == [PLACES, 1, 0, 0]

@@ -136,6 +136,16 @@ def room_for_alike(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEI
     return int(max(0, (places - total - most) * total // (total + most)))
 
 
+def room_for_any(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES) -> int:
+    """Return how many more runs get a place, even if all of them are of the tenant that has the most of its share."""
+    if not held:
+        return places
+    most = max(held, key=lambda tenant: held[tenant] / weights.get(tenant, 1))
+    wanted = {**_times(_MORE, held), most: places}
+    share = int(weights.get(most, 1) * level(held, wanted, weights, places))
+    return max(0, min(places - sum(held.values()), share - held[most]))
+
+
 def _times(factor: int, counts: Mapping[str, int]) -> dict[str, int]:
     return {tenant: factor * count for tenant, count in counts.items()}
 

@@ -83,6 +83,7 @@ class _Executor:
                 self._begin(await self._taking.refill(), has_slots=True)
                 if is_time:
                     await self._take()
+                await self._taking.give_back()  # and takes nothing before its next look: others may have room for it
                 if self._context.clock.now() >= self._look_at:  # and not anew with each batch that ends: many may
                     self._look_at = self._context.clock.now() + LOOK_EVERY_MS
                 self._end()

@@ -113,6 +113,16 @@ class Slots:
         if not is_all or any((one.not_before or now) < now for one in deliveries):
             self._late_until[rank] = now + LATE_MS
 
+    def stay_late(self, ranks: Iterable[int], until: int) -> None:
+        """Take the priorities that are late to be so until an instant (ms): without room here, none was asked for."""
+        for rank in ranks:
+            if self.is_late([rank]):
+                self._late_until[rank] = max(self._late_until[rank], until)
+
+    def is_late(self, ranks: Iterable[int]) -> bool:
+        """Say whether runs of one of these priorities are known to wait for too long."""
+        return any(self._late_until.get(rank, 0) > self._context.clock.now() for rank in ranks)
+
     def keeps(self, rank: int) -> int:
         """Count the messages of a priority that wait here."""
         return sum(one.rank == rank for one in self.kept.values())
@@ -146,5 +156,7 @@ class Slots:
             self.weights = dict.fromkeys(wanted, 1) | dict(found)
 
     def _kept(self, deliveries: Sequence[Delivery], rank: int, number: int) -> Kept:
-        until = self._context.clock.now() + kept_ms(deliveries[0].unfit, len(self.kept) + number)
-        return Kept(tuple(deliveries), rank, until)
+        due_at = max(
+            self._context.clock.now(), deliveries[0].not_before or 0
+        )  # short calls of its instant end after that
+        return Kept(tuple(deliveries), rank, due_at + kept_ms(deliveries[0].unfit, len(self.kept) + number))

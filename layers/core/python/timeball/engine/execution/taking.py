@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from timeball.domain.sharing.places import LOWEST, MINIMUMS, room_for_alike, room_for_others
+from timeball.domain.sharing.places import LOWEST, MINIMUMS, room_for_alike, room_for_any, room_for_others
 from timeball.domain.sharing.succession import Part, needs_successor, part_of
+from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.batch import Batch
@@ -28,7 +29,10 @@ WORTHWHILE = 3
 """Messages for which an executor has room, if it asks ahead: what comes is hidden, read and claimed by itself."""
 
 ABOVE_AHEAD_MS = 1_500
-"""How long before it claims an executor looks what waits above; it looks again only as long as more may wait there."""
+"""How long before it claims an executor looks what waits above."""
+
+ABOVE_EVERY_MS = 2 * SECOND_MS
+"""How long an executor asks nothing above after it found nothing there, and none is known to be late."""
 
 ROUNDS = 3
 """How often in one look an executor asks its queue for what it can only keep: others may have room for it."""
@@ -77,11 +81,10 @@ class Taking:
         found = dict(zip(asks, await asyncio.gather(*map(self._receive, asks, asks.values())), strict=True))
         own = len(self.inboxes) - 1
         above = {rank: deliveries for rank, deliveries in found.items() if rank < own}
-        are_all = {rank: len(by_message(deliveries)) < asks[rank] for rank, deliveries in above.items()}
         for rank, deliveries in above.items():
-            self.slots.find(rank, deliveries, is_all=are_all[rank])
-        if above and all(are_all.values()):
-            self._asks_above_at = self.context.clock.now() + ABOVE_AHEAD_MS
+            self.slots.find(rank, deliveries, is_all=len(by_message(deliveries)) < asks[rank])
+        if above and not any(above.values()) and not self.slots.is_late(above):
+            self._asks_above_at = self.context.clock.now() + ABOVE_EVERY_MS
         if own in asks:
             self.came_full = self.slots.has_more = len(by_message(found[own])) == asks[own]
         if any(found.values()) and self.successor is not None and needs_successor(self._left_ms()):
@@ -95,16 +98,16 @@ class Taking:
         return {rank: taken for rank, taken in found.items() if taken and takes}
 
     async def refill(self) -> dict[int, list[Delivery]]:
-        """Return what was kept and has places now, by rank; send back what was kept for long enough."""
-        if not self.slots.kept:
-            return {}
+        """Return what was kept and has places now, by rank."""
         takes = self._part() is Part.TAKES
-        chosen = await self.slots.refill() if takes else []
-        gone = _by_rank(self.slots.let_go(everything=not takes))
+        return _by_rank(await self.slots.refill()) if takes and self.slots.kept else {}
+
+    async def give_back(self) -> None:
+        """Send back what was kept for long enough."""
+        gone = _by_rank(self.slots.let_go(everything=self._part() is not Part.TAKES))
         await asyncio.gather(
             *(self._send_back(rank, [replace(one, unfit=one.unfit + 1) for one in ones]) for rank, ones in gone.items())
         )
-        return _by_rank(chosen)
 
     def learn(self, batches: Iterable[Batch]) -> None:
         """Ask for one, and once, after one went back: it would come again at once, except beside quiet tenants'."""
@@ -142,19 +145,23 @@ class Taking:
     def _above(self, batches: Sequence[Batch], *, lasts: bool) -> dict[int, int]:
         """Return for how many to ask the queues above: while a call lasts, or before `low` exceeds its minimum.
 
-        Runs that wait here beyond the minimum of their priority have no place yet. `normal` does not ask ahead: that
-        would be a request for each batch of every burst.
+        It asks only for what gets a place here, whatever tenant owns it: other executors may be idle. Runs that wait
+        here beyond the minimum of their priority have no place yet. `normal` does not ask ahead: that would be a
+        request for each batch of every burst.
         """
         own, now = len(self.inboxes) - 1, self.context.clock.now()
+        if now < self._asks_above_at or self._part() is not Part.TAKES:
+            return {}
         waiting = sum((batch.ahead() for batch in batches if batch.rank == own), Counter[str]())
         beyond = max(0, waiting.total() - MINIMUMS[own])
-        is_time = now >= self._asks_above_at and any(batch.claims_by(now + ABOVE_AHEAD_MS) for batch in batches)
-        if not lasts and not (beyond and is_time and own == LOWEST):
+        is_soon = any(batch.claims_by(now + ABOVE_AHEAD_MS) for batch in batches)
+        if not lasts and not (beyond and is_soon and own == LOWEST):
             return {}
         held = sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
-        room = room_for_alike(held - _part(waiting, beyond)) // self.context.rules.runs_per_message
-        limit = min(self._at_once, max(int(lasts), room))
-        return {rank: limit for rank in range(own) if not self.slots.keeps(rank)}
+        room = room_for_any(held - _part(waiting, beyond), self.slots.weights) // self.context.rules.runs_per_message
+        if not room:
+            self.slots.stay_late(range(own), now + ABOVE_EVERY_MS)
+        return {rank: min(self._at_once, room) for rank in range(own) if not self.slots.keeps(rank)}
 
     def _wanted(self, held: Mapping[str, int], rounds: int) -> int:
         """Return for how many to ask the own queue: for those that get places; or, where some are kept, for all.
