@@ -1,7 +1,7 @@
 """A tenant's keys are made, read, changed, rotated and revoked, by its admins and by those of the operating tenant.
 
 Invariant: the key itself stands in the one answer that made it, and nowhere else. And no key grants what outlives it:
-a key that another makes, rotates or changes ends no later than that one.
+a key that another makes, rotates or gives more ends no later than that one.
 """
 
 from functions.api.admin.answers import KeyPageAnswer, key_answer
@@ -16,7 +16,7 @@ from functions.api.http.request import MERGE_PATCH, Request, expected_version, r
 from functions.api.http.request_model import aliases, read_fields
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenants.actor import Action, Kind, Resource
-from timeball.domain.model.tenants.key import KEY_ID, Key, fresh_key, hash_of, id_in, tenant_of
+from timeball.domain.model.tenants.key import KEY_ID, Key, fresh_key, grants_more, hash_of, id_in, tenant_of
 from timeball.domain.model.tenants.role import Role
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.engine.changes.history import announce
@@ -73,7 +73,7 @@ def patch_key(edge: Edge, request: Request) -> Reply:
     if errors or wanted.role is None:
         raise invalid(errors)
     after = evolve(key, role=Role(wanted.role), name=wanted.name, tags=wanted.tags or {}, expires_at=wanted.expires_at)
-    if _grants(key, after) and (refused := _outlives(after.expires_at, _ends_at(edge, request))):
+    if grants_more(key, after) and (refused := _outlives(after.expires_at, _ends_at(edge, request))):
         raise invalid(refused)
     is_own = key.key_id == request.by.key_id
     if is_own and (after.role, after.expires_at) != (key.role, key.expires_at):
@@ -92,7 +92,10 @@ def rotate_key(edge: Edge, request: Request) -> Reply:
     old, now = _live(_standing(edge, request)), edge.context.clock.now()
     overlap_ms = DAY_MS if wanted.overlap_seconds is None else wanted.overlap_seconds * SECOND_MS
     lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
-    bounds = (None if lifetime_ms is None else now + lifetime_ms, _ends_at(edge, request))
+    longest_at = _ends_at(edge, request)
+    if refused := _outlives(old.expires_at, longest_at):  # its successor would end before it
+        raise invalid(refused)
+    bounds = (None if lifetime_ms is None else now + lifetime_ms, longest_at)
     new_ends_at = min((one for one in bounds if one is not None), default=None)
     reply = _created(edge, request, old.tenant, evolve(old, expires_at=new_ends_at, revision=1))
     ends_at = now + overlap_ms
@@ -157,11 +160,6 @@ def _outlives(ends_at: int | None, longest_at: int | None) -> list[FieldError]:
         "give that time or an earlier one, or use a key without an end."
     )
     return [FieldError("expiresAt", sentence)]
-
-
-def _grants(before: Key, after: Key) -> bool:
-    """Say whether a change gives a key anything that it did not have."""
-    return (before.role, before.tags, before.expires_at) != (after.role, after.tags, after.expires_at)
 
 
 def _live(key: Key) -> Key:

@@ -207,18 +207,51 @@ def test_a_key_that_is_made_ends_no_later_than_its_maker(api: Api) -> None:
 
 
 def test_a_rotation_asked_for_by_a_key_that_ends_makes_none_that_outlives_it(api: Api) -> None:
-    endless, maker = make(api, role="admin"), make(api, role="admin", expiresAt=ENDS_AT)
-    api.clock.advance(86_400_000)
-    for key in (endless, maker):
+    brief, maker = make(api, expiresAt="2026-11-30T00:00:00Z"), make(api, role="admin", expiresAt=ENDS_AT)
+    api.clock.advance(2 * 86_400_000)
+    for key in (brief, maker):
         rotated = api.call("POST", f"{KEYS}/{key['keyId']}/rotate", {}, key=maker["keyId"])
         assert (rotated.status, rotated.body["expiresAt"]) == (201, ENDS_AT)
 
 
-@pytest.mark.parametrize("change", [{"role": "admin"}, {"expiresAt": None}, {"expiresAt": LATER}, {"tags": {"a": "b"}}])
-def test_a_key_that_ends_gives_nothing_to_one_that_outlives_it(api: Api, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("ends", [{}, {"expiresAt": LATER}])
+def test_a_rotation_whose_new_key_would_end_before_the_old_one_is_refused(api: Api, ends: dict[str, str]) -> None:
+    service, maker = make(api, role="submitter", **ends), make(api, role="admin", expiresAt=ENDS_AT)
+    before = repr(api.tenants.keys)
+    refused = api.call("POST", f"{KEYS}/{service['keyId']}/rotate", {}, key=maker["keyId"])
+    assert (refused.status, refused.bad_fields()) == (400, ["expiresAt"])
+    assert ENDS_AT in refused.text
+    assert repr(api.tenants.keys) == before
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ({}, {"role": "admin"}),
+        ({}, {"role": "worker"}),
+        ({"role": "worker"}, {"role": "viewer"}),
+        ({"expiresAt": ENDS_AT}, {"expiresAt": None}),
+        ({"expiresAt": ENDS_AT}, {"expiresAt": LATER}),
+        ({"tags": {"a": "b"}}, {"tags": {"a": None}}),
+        ({"tags": {"a": "b"}}, {"tags": {"a": "c"}}),
+        ({"role": "operator", "expiresAt": ENDS_AT}, {"role": "viewer", "expiresAt": LATER}),
+    ],
+)
+def test_a_key_that_ends_gives_nothing_to_one_that_outlives_it(
+    api: Api, key: dict[str, Any], change: dict[str, Any]
+) -> None:
     maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
-    other = make(api) if "expiresAt" not in change else make(api, expiresAt=ENDS_AT)
+    other = make(api, **key)
     answer = api.call("PATCH", f"{KEYS}/{other['keyId']}", change, key=maker)
     assert (answer.status, answer.bad_fields()) == (400, ["expiresAt"])
     assert api.call("PATCH", f"{KEYS}/{other['keyId']}", {"name": "mine"}, key=maker).status == 200
     assert api.call("DELETE", f"{KEYS}/{other['keyId']}", key=maker).status == 200
+
+
+@pytest.mark.parametrize(
+    "change", [{"role": "viewer"}, {"expiresAt": LATER}, {"expiresAt": ENDS_AT}, {"tags": {"a": "b"}}]
+)
+def test_a_key_that_ends_takes_away_from_one_that_outlives_it(api: Api, change: dict[str, Any]) -> None:
+    maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
+    other = make(api, role="operator")
+    assert api.call("PATCH", f"{KEYS}/{other['keyId']}", change, key=maker).status == 200

@@ -52,6 +52,13 @@ class Key:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
+def grants_more(before: Key, after: Key) -> bool:
+    """Say whether a change of a key lets it do more, see more jobs, or last longer."""
+    keeps_bounds = before.tags.items() <= after.tags.items()
+    ends_later = before.expires_at is not None and (after.expires_at is None or after.expires_at > before.expires_at)
+    return ends_later or not keeps_bounds or not before.role.includes(after.role)
+
+
 def fresh_key(tenant: str, secret: bytes) -> str:
     """Make the text of a key from 32 random bytes. Raises ValueError for fewer. It is shown once, and stored nowhere.
 

@@ -11,3 +11,16 @@ class Role(StrEnum):
     SUBMITTER = "submitter"
     VIEWER = "viewer"
     WORKER = "worker"
+
+    def includes(self, other: "Role") -> bool:
+        """Say whether a key of this role may do all that one of the other may."""
+        return other in _INCLUDED[self]
+
+
+_INCLUDED = {
+    Role.ADMIN: frozenset(Role),
+    Role.OPERATOR: frozenset({Role.OPERATOR, Role.SUBMITTER, Role.VIEWER, Role.WORKER}),
+    Role.SUBMITTER: frozenset({Role.SUBMITTER, Role.VIEWER}),
+    Role.VIEWER: frozenset({Role.VIEWER}),
+    Role.WORKER: frozenset({Role.WORKER}),
+}
