@@ -16,7 +16,7 @@ _GROUP = 25
 _TELLING = (239, 193, 101, 167, 96, 87, 141, 114, 59)
 """Stories that between them tell of everything, when this was written."""
 
-_LONG_LINES = (1_006_004, 1_005_049, 1_007_664, 1_008_774, 1_007_589, 1_004_409, 1_007_119, 1_001_534)
+_LONG_LINES = (1_007_664, 1_007_589, 1_004_409, 1_001_534, 1_006_004, 1_005_049, 1_008_774, 1_007_119)
 """Stories with long lines at the end of the calm, when this was written: of early runs, or before a backfill's run."""
 
 _UNTOLD = {
