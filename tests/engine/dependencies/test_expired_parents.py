@@ -9,6 +9,7 @@ from tests.engine.dependencies.test_stale_edges import patch_parents
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent, TriggerRule
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
@@ -120,3 +121,15 @@ def test_a_change_of_a_child_says_nothing_against_a_parent_that_has_expired() ->
         graph.until(40)
         assert graph.statuses()["c"] == "completed"
         assert graph.job("c").spec.depends_on == (Parent("a"), Parent("y"))
+
+
+@pytest.mark.parametrize("schedule", [Schedule(Every(3600, BEGIN)), None])
+def test_a_child_that_was_let_go_keeps_no_ends_of_its_parents(schedule: Schedule | None) -> None:
+    names = [f"parent-{number}" for number in range(8)]
+    nodes = [*map(node, names), node("c", " ".join(names))]
+    with Graph(*(one if schedule is None else evolve(one, schedule=schedule) for one in nodes)) as graph:
+        graph.takes_ms |= {name: 2_000 * number for number, name in enumerate(names)}
+        graph.until(60)
+        rows = (graph.play.job(key("c")), graph.run("c"))
+        assert graph.run("c").state is RunState.SUCCEEDED
+        assert [row.ended for row in rows] == [(), ()]

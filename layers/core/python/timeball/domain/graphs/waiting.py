@@ -52,7 +52,8 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     if joined.step is Step.WAIT:
         kept = keeping_ends(planned, parents)
         return evolve(kept, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
-    return evolve(planned, waits=False, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
+    let_go = evolve(planned, waits=False, ended=job.ended if _reads_ends(job) else ())
+    return evolve(let_go, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
 
 
 def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
@@ -68,7 +69,7 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
             begin_at = max(run.not_before, now)
             let_go_at = min(max((parent.over_at or 0 for parent in parents), default=0) or now, now)
             free = evolve(_blocked_run(run, joined), reason=None, let_go_at=let_go_at)
-            free = evolve(free, not_before=begin_at, due_at=begin_at)
+            free = evolve(free, not_before=begin_at, due_at=begin_at, ended=run.ended if _reads_ends(job) else ())
             named = _named_by(job, parents)
             if named is None:
                 return evolve(free, waits=False)
@@ -85,6 +86,11 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
 def keeping_ends(child: Waiting, parents: Sequence[Standing]) -> Waiting:
     """Return a job or a run that waits with how those of its parents ended that have: their rows may expire first."""
     return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
+
+
+def _reads_ends(job: Job) -> bool:
+    """Say whether the runs of a job read how its parents ended after it was let go."""
+    return job.spec.pass_parents or job.spec.for_each is not None
 
 
 def _joined(job: Job, parents: list[Standing]) -> Joined:
