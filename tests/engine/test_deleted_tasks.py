@@ -1,17 +1,20 @@
 """Tasks that are deleted, and jobs that come at the same time: nobody's runs are left without a target."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.engine.play import NOW, Play
 from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, urls
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import JobStatus, with_spec
+from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.changes.change import cancel
+from timeball.engine.listed import MAX_EXAMINED
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, list_tasks
+from timeball.engine.tasks.change import MOST_PAGES, TaskOutcome, create_task, delete_task, list_tasks
 
 
 def test_a_task_that_open_jobs_name_is_not_deleted() -> None:
@@ -39,13 +42,40 @@ def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
 
 def test_an_open_job_behind_a_thousand_that_have_ended_keeps_its_task() -> None:
     play, job = begin(at=NOW + MINUTE_MS)
-    for number in range(1_100):
-        ended = replace(job, status=JobStatus.COMPLETED, due_at=None, created_at=job.created_at + 1 + number)
-        ended = with_spec(ended, key=JobKey("acme", f"ended-{number}"))
-        play.store.jobs.insert([ended], NOW)
+    _store_ended(play, job, 1_100)
     assert delete_task(play.context(), TASK).outcome is TaskOutcome.IN_USE
     cancel(play.context(), [(KEY, None)])
     assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+
+
+def _store_ended(play: Play, job: Job, many: int) -> None:
+    ended = replace(job, status=JobStatus.COMPLETED, due_at=None)
+    rows = [evolve(ended, created_at=job.created_at + 1 + number) for number in range(many)]
+    play.store.jobs.insert([with_spec(one, key=JobKey("acme", f"ended-{n}")) for n, one in enumerate(rows)], NOW)
+
+
+def test_a_deletion_reads_each_job_that_has_ended_once_and_the_newest_twice() -> None:
+    play, job = begin(at=NOW + MINUTE_MS)
+    _store_ended(play, job, 3_000)
+    cancel(play.context(), [(KEY, None)])
+    read, count = play.store.jobs.read, list[int]()
+
+    def counted(keys: Sequence[JobKey], *, strong: bool = True) -> list[Job | None]:
+        count.append(len(keys))
+        return read(keys, strong=strong)
+
+    play.store.jobs.read = counted  # type: ignore[method-assign,assignment]
+    assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
+    assert 3_001 <= sum(count) <= 3_001 + MAX_EXAMINED + 100
+
+
+def test_a_task_with_more_ended_jobs_than_a_deletion_reads_is_not_deleted() -> None:
+    play, job = begin(at=NOW + MINUTE_MS)
+    _store_ended(play, job, MOST_PAGES * MAX_EXAMINED + 1)
+    refused = delete_task(play.context(), TASK)
+    assert refused.outcome is TaskOutcome.IN_USE
+    assert refused.users is not None
+    assert (refused.users.one, refused.users.ended) == (None, MOST_PAGES * MAX_EXAMINED)
 
 
 def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:

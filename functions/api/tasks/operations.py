@@ -107,6 +107,11 @@ def _standing(done: TaskChanged, verb: str) -> Task:
 
 
 def _in_use(users: Users) -> str:
+    if users.one is None:
+        return (
+            f"The newest {users.ended} jobs that name this task have ended, and older ones may be open; delete it "
+            "again when the rows of jobs that ended have expired."
+        )
     if users.count == 1 and not users.is_more:
         return (
             f"The job {users.one.job_id} names this task; cancel it, or give it another target, and then delete this."

@@ -1,8 +1,8 @@
 """Tasks are created, replaced and deleted, each by one write of their row; a version that goes is kept before that.
 
 A task that open jobs name is not deleted. The index that names those jobs may lag by a moment, so they are looked for
-before the row is written and after; and a job that slips through both goes on with the task as it was: the row of a
-deleted task stays, and only the API no longer shows it.
+before the row is written, and the newest again after it; a job that slips through both goes on with the task as it was:
+the row of a deleted task stays, and only the API no longer shows it.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,16 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.task import Task, TaskSpec
 from timeball.engine.context import Context
-from timeball.engine.listed import Page, read_page
+from timeball.engine.listed import MAX_EXAMINED, Page, read_page
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
 _COUNTED = 100
 """So many jobs are counted that use a task; of more it is said that there are so many at least."""
+
+MOST_PAGES = 20
+"""How many pages of jobs a deletion reads, of MAX_EXAMINED each: jobs that ended stand among them until they expire."""
 
 _TRIES = 10
 
@@ -43,11 +46,15 @@ class TaskOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Users:
-    """Open jobs that name a task: how many, whether there may be more, and one of them."""
+    """Open jobs that name a task: how many, whether there may be more, and one of them.
+
+    None is known if the first `ended` of its jobs have ended, and the others were not read.
+    """
 
     count: int
     is_more: bool
-    one: JobKey
+    one: JobKey | None
+    ended: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,15 +102,15 @@ def delete_task(context: Context, key: TaskKey, version: int | None = None) -> T
             return TaskChanged(TaskOutcome.NOT_FOUND, None)
         if version is not None and task.version != version:
             return TaskChanged(TaskOutcome.STALE, task)
-        users = _users(context, key)
+        users = _users(context, key, MOST_PAGES)
         if users is not None:
             return TaskChanged(TaskOutcome.IN_USE, task, users)
         now = context.clock.now()
         (swapped,) = context.store.tasks.swap([Swap(task, deleted_task(task, now))], now)
         if not swapped.done or swapped.row is None:
             continue
-        users = _users(context, key)
-        if users is None:
+        users = _users(context, key, 1)
+        if users is None or users.one is None:
             return TaskChanged(TaskOutcome.DONE, swapped.row)
         context.store.tasks.swap([Swap(swapped.row, restored_task(swapped.row, now))], now)
         return TaskChanged(TaskOutcome.IN_USE, task, users)
@@ -133,8 +140,8 @@ def _keep(context: Context, task: Task, now: int) -> None:
         context.store.task_versions.swap([Swap(standing, kept)], now)
 
 
-def _users(context: Context, key: TaskKey) -> Users | None:
-    """Return who uses a task, by their rows, which the index only names."""
+def _users(context: Context, key: TaskKey, pages: int) -> Users | None:
+    """Return the open jobs of a task, by their rows, which the index only names; of so many pages at the most."""
 
     def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
         return context.store.jobs.of_task(key, ListQuery(key.tenant, at_once, after=behind))
@@ -144,6 +151,10 @@ def _users(context: Context, key: TaskKey) -> Users | None:
         return [job.key if job is not None and job.is_open and job.task_id == key.task_id else None for job in jobs]
 
     page = read_page(name, read, _COUNTED, None)
-    while not page.items and page.next_after is not None:  # jobs that have ended stand among them
+    for _ in range(pages - 1):  # jobs that have ended stand among them
+        if page.items or page.next_after is None:
+            break
         page = read_page(name, read, _COUNTED, page.next_after)
-    return Users(len(page.items), page.next_after is not None, page.items[0]) if page.items else None
+    if page.items:
+        return Users(len(page.items), page.next_after is not None, page.items[0])
+    return None if page.next_after is None else Users(0, is_more=True, one=None, ended=pages * MAX_EXAMINED)
