@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.simulation.story import Story
 from timeball.domain.attempts.watch import pause_ms
+from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import MINUTE_MS
 
 _MOST_A_MINUTE = 45
@@ -45,7 +46,8 @@ def _most_in_a_minute(instants: Sequence[int]) -> int:
 def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
     """Its watch ends with its next look, which is late by no more than it takes to come.
 
-    A process that stood still between its reading of the clock and its sending may send a watch whose instant is past.
+    A process that stood still between its reading of the clock and its sending may send a watch whose instant is past;
+    one that stood still before it wrote an end has written an instant that is past, too.
     """
     now = story.clock.now()
     for watch in story.queue.watches if story.is_lossy else ():
@@ -53,11 +55,19 @@ def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
         if visible_at < now - MINUTE_MS:
             yield f"{watch} should have been dealt with {now - visible_at} ms ago"
         for run in watch.runs:
-            row = story.store.runs.get(run)
-            ended_at = None if row is None or not row.is_terminal else row.finished_at
+            row, ended_at = story.store.runs.get(run), _over_since(story, run)
             looked_at = watch.at - _pause_before(watch.look)
             if ended_at is not None and watch.look > 1 and ended_at < looked_at - MINUTE_MS:
                 yield f"{watch} was made {looked_at - ended_at} ms after the end of {row}"
+
+
+def _over_since(story: Story, run: RunId) -> int | None:
+    """Return since which true time a run is over as it stands; None: it is not, or there is no such run any more."""
+    row = story.store.runs.get(run)
+    if row is None or not row.is_terminal:
+        return None
+    writes = story.store.history.of_run(run)
+    return max(one.at for one in writes if one.before is None or not one.before.is_terminal)
 
 
 def _pause_before(look: int) -> int:
