@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.crash.stage import Stage
+from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, WORK, Play, spec
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
@@ -22,6 +22,7 @@ from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.leases import renew
 from timeball.engine.quotas.keys import fix_key
+from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.manual import retry_runs
 from timeball.testing.faults import Points
 
@@ -232,3 +233,29 @@ def test_a_run_that_gets_into_its_line_late_is_called_all_the_same() -> None:
         play.run_on(JobKey("acme", "a"))
         reached = points.reached
     assert reached > 3
+
+
+def test_a_run_that_a_process_named_and_died_is_called_though_others_end_all_the_time() -> None:
+    """Each end looks at its own run alone: that is no look at those that the key names."""
+    play, _, _ = _two()
+    fix_key(play.context(), KEY, Bounds(0), None, NOW)
+    play.execute(play.queue.receive("normal"))
+    (over,) = play.store_jobs([spec("over", At(NOW))])
+    play.run_on(over.key)
+
+    def raise_limit(on: Play) -> None:
+        fix_key(on.context(), KEY, Bounds(1), None, on.clock.now())
+
+    stop_when(play, raise_limit, _names_one)
+    assert play.messages() == []
+    for _ in range(3 * play.rules.lease_ms // SECOND_MS):
+        ended = play.runs(over.key)
+        free_places(play.context(), ended, {run.id: {"key"} for run in ended})
+        play.scan_all()
+        play.clock.advance(SECOND_MS)
+    assert play.messages() != []
+
+
+def _names_one(play: Play) -> bool:
+    (limiter,) = play.store.limiters.read([KEY])
+    return limiter is not None and limiter.begun != ()

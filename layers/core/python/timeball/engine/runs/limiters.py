@@ -165,7 +165,11 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
         limiter, instants = called(limiter, part, first, now, context.rules.lease_ms)
         calls += zip(first, instants, strict=True)
         left += [part] if are_more else []
-    return left_in_line(limiter, left, now, some_called=bool(calls)), calls
+    after = left_in_line(limiter, left, now, some_called=bool(calls))
+    if over and limiter.due_at is not None and after.due_at is not None:
+        # Nothing was read of the others that are named: the scan's look at them is due when it was.
+        after = evolve(after, due_at=min(limiter.due_at, after.due_at))
+    return after, calls
 
 
 def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[list[Run], bool]:
