@@ -205,7 +205,8 @@ class Stack:
         """Scan on each whole second, and at once again while there is backlog (`infra/tick.asl.json`)."""
         machine = Machine(self.world, "scan", SCAN_MB, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
         shards = range(partition, self.rules.shards, self.partitions)
-        one, sweeps = self._made(machine), Sweeps(older={shard: Older(2**60, 2**60, 2**60) for shard in shards})
+        older = {shard: Older(2**60, 2**60, 2**60) for shard in shards}
+        one, sweeps = self._made(machine), Sweeps(older=older, shards=self.rules.shards, shards_read_at=2**60)
         while True:
             await self.clock.sleep_until((self.clock.now() // SECOND_MS + 1) * SECOND_MS)
             has_backlog = True

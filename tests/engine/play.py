@@ -63,8 +63,9 @@ def spec(name: str, timing: Timing | Schedule, retry: RetryPolicy = PLAIN_RETRY,
 
 
 def open_days_only(*shards: int) -> Sweeps:
-    """Return the memory of a process that has just asked all older days."""
-    return Sweeps(older={shard: Older(LATEST, LATEST, LATEST) for shard in shards})
+    """Return the memory of a process that has just asked all older days, and how many shards there are."""
+    older = {shard: Older(LATEST, LATEST, LATEST) for shard in shards}
+    return Sweeps(older=older, shards=len(shards), shards_read_at=LATEST)
 
 
 def result_of(run: Run, job: Job, at: int, status: int) -> Result:

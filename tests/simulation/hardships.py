@@ -20,6 +20,8 @@ class Hardships:
 
     def settings_of(self, process: str, rules: Rules) -> Rules:
         """Return the settings of a process: in some stories half of the processes have those of another version."""
+        if self.has_fewer_shards and process.startswith("scanner-"):
+            rules = replace(rules, shards=1)
         is_other = Random(f"the settings of {process} of {self.seed}").random() < 0.5
         return replace(rules, **_OTHERS) if self.has_two_settings and is_other else rules
 
@@ -79,6 +81,11 @@ class Hardships:
     def has_two_settings(self) -> bool:
         """Whether some processes have other settings than others, as during a deployment."""
         return self._comes("the two settings", 0.2)
+
+    @property
+    def has_fewer_shards(self) -> bool:
+        """Whether the settings of scans say one shard, as of a deployment with fewer than the one before."""
+        return self._comes("the fewer shards", 0.3)
 
     @property
     def has_expiries(self) -> bool:

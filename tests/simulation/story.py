@@ -159,6 +159,8 @@ class Story:
         shards = draw.choice((1, 1, 2, 3))
         self.rules = replace(self.rules, shards=shards)
         self.partitions = draw.randrange(1, shards + 1)
+        if self.hardships.has_fewer_shards:
+            self.store.due.most_shards(shards)  # as the deployment before has
         if shards > 1 and draw.random() < 0.5:
             self.repartition_at = draw.randrange(START, self.storm_ends_at)
 

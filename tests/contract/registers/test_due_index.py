@@ -207,3 +207,10 @@ def test_the_oldest_day_moves_forward_only_and_each_shard_has_its_own(store: Sto
     store.due.move_oldest_day(1, TODAY)
     assert store.due.read_oldest_days([0, 1]) == {0: TODAY + DAY_MS, 1: TODAY}
     assert store.due.read_oldest_days([1]) == {1: TODAY}
+
+
+def test_the_greatest_number_of_shards_is_kept(store: Store) -> None:
+    assert store.due.most_shards(4) == 4
+    assert store.due.most_shards(64) == 64
+    assert store.due.most_shards(4) == 64
+    assert store.due.most_shards(64) == 64

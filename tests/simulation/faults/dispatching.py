@@ -8,6 +8,7 @@ from tests.simulation.faults.hands import (
     Fault,
     answered,
     believed,
+    given,
     inserted,
     instead,
     late,
@@ -20,6 +21,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.ledger import met
 from timeball.engine.scanning.buckets import shards_of
 from timeball.ports.collections.rows import Swap
+from timeball.testing.memory_kept import MemoryDueIndex
 
 
 def _is_scheduled(run: Run) -> bool:
@@ -71,6 +73,9 @@ FAULTS = {
     ),
     "a scan counts the partitions itself": Fault(
         instead(shards_of, lambda partition, _, shards: range(partition, shards, 2)), "nothing is stuck", 2
+    ),
+    "a scan goes by the shards of its own settings": Fault(
+        given(MemoryDueIndex, "most_shards", lambda _, shards: shards), "nothing is stuck", 14
     ),
     "advance before insert": Fault(
         late("runs.insert", behind="jobs.swap", which=_is_scheduled), "each due instant has one row", 5

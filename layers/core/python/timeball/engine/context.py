@@ -32,7 +32,9 @@ MARGIN_SECONDS = 5
 class Rules:
     """The engine's settings."""
 
-    shards: int = whole(4, 1, 256, "Shards of the due index; may be raised, never lowered")
+    shards: int = whole(
+        4, 1, 256, "Shards of the due index that new jobs stand in; those of earlier deployments are scanned too"
+    )
     lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
     lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
     runs_per_message: int = whole(

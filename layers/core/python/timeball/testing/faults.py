@@ -23,7 +23,18 @@ LIST_WRITES = frozenset(
 """Methods whose first argument is a list of which each item is a write of its own."""
 
 SINGLE_WRITES = frozenset(
-    {"take", "give_back", "reckon", "take_events", "move_oldest_day", "remember", "secret", "ensure", "receive"}
+    {
+        "take",
+        "give_back",
+        "reckon",
+        "take_events",
+        "move_oldest_day",
+        "most_shards",
+        "remember",
+        "secret",
+        "ensure",
+        "receive",
+    }
 )
 """Methods that are one write."""
 

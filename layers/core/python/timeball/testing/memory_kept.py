@@ -248,10 +248,11 @@ class MemoryPartitions(dict[int, Owner]):
 
 
 class MemoryDueIndex:
-    """The due index, and its shards' oldest days."""
+    """The due index, its shards' oldest days, and the greatest number of shards."""
 
     def __init__(self, memory: Memory) -> None:
         self.oldest_days: dict[int, int] = {}
+        self.shards = 0
         self._memory = memory
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
@@ -275,6 +276,12 @@ class MemoryDueIndex:
         """Let the oldest day be a later one."""
         with self._memory.lock:
             self.oldest_days[shard] = max(self.oldest_days.get(shard, 0), oldest_day_at)
+
+    def most_shards(self, shards: int) -> int:
+        """Keep the greatest number of shards."""
+        with self._memory.lock:
+            self.shards = max(self.shards, shards)
+            return self.shards
 
 
 class MemorySigning:

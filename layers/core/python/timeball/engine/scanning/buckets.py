@@ -56,7 +56,8 @@ class Sweeps:
     `older`: its passes, by shard. `failed`: what could not be worked on when its bucket was last asked, by shard and
     day. `places`: where it stopped reading buckets on. `turns`: the last tenant that had a turn in a bucket of more
     tenants than a page has room for. `owned`: the owner for whom it last took a partition, and when (ms). `found_at`:
-    when it last found anything, or began; `looked_at`: when it last asked the open days.
+    when it last found anything, or began; `looked_at`: when it last asked the open days. `shards`: the greatest number
+    of shards that was ever used, read at `shards_read_at` (ms).
     """
 
     older: dict[int, Older] = field(default_factory=dict)
@@ -66,6 +67,8 @@ class Sweeps:
     owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
     found_at: int | None = None
     looked_at: int = 0
+    shards: int = 0
+    shards_read_at: int = 0
 
 
 def day_of(at: int) -> int:

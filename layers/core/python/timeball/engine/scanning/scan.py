@@ -23,7 +23,7 @@ from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.domain.sharing.fairness import in_turns
-from timeball.domain.time.instants import LATEST
+from timeball.domain.time.instants import LATEST, MINUTE_MS
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
@@ -102,9 +102,9 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     """Scan the shards of one of so many partitions once, on behalf of `owner`; do nothing if a newer one owns it."""
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms
-    shards = shards_of(partition, partitions, context.rules.shards)
     if not _owns(context, partition, owner, sweeps, now):
         return Scan(superseded=True)
+    shards = shards_of(partition, partitions, _all_shards(context, sweeps, now))
     unknown = [shard for shard in shards if shard not in sweeps.older]
     stored = context.store.due.read_oldest_days(unknown)
     for shard in unknown:
@@ -135,6 +135,16 @@ def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps, now: i
         return False
     sweeps.owned[partition] = (owner, now)
     return True
+
+
+def _all_shards(context: Context, sweeps: Sweeps, now: int) -> int:
+    """Return how many shards may hold entries: the greatest number that any deployment had, read once a minute.
+
+    A job stays in its shard, so a deployment with fewer shards scans those of the earlier ones too.
+    """
+    if sweeps.shards < context.rules.shards or now >= sweeps.shards_read_at + MINUTE_MS:
+        sweeps.shards, sweeps.shards_read_at = context.store.due.most_shards(context.rules.shards), now
+    return sweeps.shards
 
 
 def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:

@@ -55,7 +55,7 @@ class DuePage:
 
 
 class DueIndex(Protocol):
-    """The entries of all shards, and the shards' oldest days."""
+    """The entries of all shards, the shards' oldest days, and how many shards there are."""
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
         """Answer each query. The index may lag: what it says only nominates."""
@@ -74,3 +74,9 @@ class DueIndex(Protocol):
 
     def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
         """Let a shard's oldest day be a later one; it never moves back."""
+
+    def most_shards(self, shards: int) -> int:
+        """Keep a number of shards if it is greater than what is kept; return the greatest, which never falls.
+
+        It may be the number of some seconds ago.
+        """

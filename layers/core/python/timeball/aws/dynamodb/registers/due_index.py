@@ -11,6 +11,9 @@ from timeball.aws.side_by_side import side_by_side
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.registers.due_index import DuePage, DueQuery, Place
 
+MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}
+"""The row of the greatest number of shards that was ever used."""
+
 
 class DynamoDueIndex:
     """The due index of one table."""
@@ -37,6 +40,10 @@ class DynamoDueIndex:
     def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
         """Write the oldest day, unless a later one stands."""
         raise_to(self._table, _shard_key(shard), "oldest_day_at", oldest_day_at)
+
+    def most_shards(self, shards: int) -> int:
+        """Keep the greatest number of shards; one request where it is kept already."""
+        return raise_to(self._table, MOST_SHARDS, "shards", shards)
 
     def _page(self, query: DueQuery) -> DuePage:
         bucket, after = due_bucket(query.shard, query.day_at), None
