@@ -4,12 +4,12 @@ Invariant: the key itself stands in the one answer that made it, and nowhere els
 a key that another makes, rotates or gives more ends no later than that one.
 """
 
-from functions.api.admin.answers import KeyPageAnswer, key_answer
+from functions.api.admin.answers import key_answer
 from functions.api.admin.request import KeyRequest, RotateRequest, read_key
 from functions.api.admin.tenants import LIST_PARAMETERS, standing_tenant
 from functions.api.http.edge import Edge
 from functions.api.http.merge_patch import merge
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
@@ -50,8 +50,8 @@ def list_keys(edge: Edge, request: Request) -> Reply:
         if cursor_of(("keys", tenant), after) != request.query["cursor"]:
             raise invalid([FOREIGN])
     found = edge.admin.keys.of_tenant(tenant, after, limit + 1)
-    cursor = cursor_of(("keys", tenant), found[limit - 1].key_id) if len(found) > limit else None
-    return ok(KeyPageAnswer(items=[key_answer(one) for one in found[:limit]], next_cursor=cursor))
+    shown = [(key_answer(one), cursor_of(("keys", tenant), one.key_id)) for one in found[:limit]]
+    return page_of(shown, shown[-1][1] if len(found) > limit else None, edge.page_bytes)
 
 
 def read_a_key(edge: Edge, request: Request) -> Reply:

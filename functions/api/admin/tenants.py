@@ -6,11 +6,11 @@ does that last has looked at the row since. A repeat mends what was cut off betw
 
 from typing import Final
 
-from functions.api.admin.answers import TenantDetailAnswer, TenantPageAnswer, tenant_answer
+from functions.api.admin.answers import TenantDetailAnswer, tenant_answer
 from functions.api.admin.quotas import read_use
 from functions.api.admin.request import TenantRequest, read_tenant
 from functions.api.http.edge import Edge, note
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
@@ -64,9 +64,11 @@ def list_tenants(edge: Edge, request: Request) -> Reply:
         found = edge.admin.tenants.listed(after, limit + 1)
     else:
         found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
-    shown = [tenant_answer(one, _of_all(edge)) for one in found[:limit] if one.deleted_at is None]
-    cursor = cursor_of(("tenants", request.tenant), found[limit - 1].name) if len(found) > limit else None
-    return ok(TenantPageAnswer(items=shown, next_cursor=cursor))
+    bound = ("tenants", request.tenant)
+    standing = (one for one in found[:limit] if one.deleted_at is None)
+    shown = ((tenant_answer(one, _of_all(edge)), cursor_of(bound, one.name)) for one in standing)
+    cursor = cursor_of(bound, found[limit - 1].name) if len(found) > limit else None
+    return page_of(shown, cursor, edge.page_bytes)
 
 
 def read_a_tenant(edge: Edge, request: Request) -> Reply:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from functions.api.backfills.answers import BackfillPageAnswer, backfill_answer
+from functions.api.backfills.answers import backfill_answer
 from functions.api.http.edge import Edge, job_key, read_job_row
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import invalid
-from functions.api.http.reply import Reply, ok
+from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.model.ids import JobKey
@@ -22,7 +22,7 @@ def list_backfills(edge: Edge, request: Request) -> Reply:
     page = backfill_page(key, request.query)
     read_job_row(edge, key)
     shown, cursor = page.of(edge.context.store.backfills.of_job(key))
-    return ok(BackfillPageAnswer(items=[backfill_answer(backfill) for backfill in shown], next_cursor=cursor))
+    return page_of(((backfill_answer(one), page.cursor_behind(one)) for one in shown), cursor, edge.page_bytes)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,11 @@ class BackfillPage:
         newest_first = sorted(backfills, key=_age, reverse=True)
         left = [one for one in newest_first if self.before is None or _age(one) < self.before]
         shown = left[: self.limit]
-        return shown, self._cursor(*_age(shown[-1])) if len(left) > len(shown) else None
+        return shown, self.cursor_behind(shown[-1]) if len(left) > len(shown) else None
+
+    def cursor_behind(self, backfill: Backfill) -> str:
+        """Return the cursor of the page behind a backfill."""
+        return self._cursor(*_age(backfill))
 
     def from_cursor(self, cursor: str) -> "BackfillPage | None":
         """Return the page that a cursor asks for, or None if it is none of this job's."""

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from functions.api.calendars.answers import CalendarPageAnswer, calendar_answer
+from functions.api.calendars.answers import calendar_answer
 from functions.api.calendars.request import read_calendar, read_named_calendar
 from functions.api.http.edge import Edge, note
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import (
@@ -87,7 +87,8 @@ def list_calendars(edge: Edge, request: Request) -> Reply:
         raise invalid([FOREIGN])
     found = edge.context.store.calendars.of_tenant(request.tenant, after, limit + 1)
     cursor = _cursor(request.tenant, found[limit - 1].key.name) if len(found) > limit else None
-    return ok(CalendarPageAnswer(items=[calendar_answer(one) for one in found[:limit]], next_cursor=cursor))
+    shown = ((calendar_answer(one), _cursor(request.tenant, one.key.name)) for one in found[:limit])
+    return page_of(shown, cursor, edge.page_bytes)
 
 
 def read_a_calendar(edge: Edge, request: Request) -> Reply:

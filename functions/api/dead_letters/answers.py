@@ -8,7 +8,7 @@ from functions.api.http.reply import Answer, Time
 from functions.api.runs.answers import RunAnswer, next_attempt_at, run_fields
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import format_instant
-from timeball.engine.runs.dead_letters import DeadPage, Dealt
+from timeball.engine.runs.dead_letters import Dealt
 
 MAX_SHOWN: Final = 100
 """Of the dead letters that were replayed or discarded, so many are shown."""
@@ -45,9 +45,14 @@ class DealtAnswer(Answer):
     next_cursor: str | None = Field(description="Of a filter: by it the next request goes on; null at the end.")
 
 
-def dead_letter_page_answer(page: DeadPage, next_cursor: str | None) -> DeadLetterPageAnswer:
-    """Return the answer about a page of dead letters."""
-    return DeadLetterPageAnswer(items=[_dead_letter_answer(run) for run in page.runs], next_cursor=next_cursor)
+def dead_letter_answer(run: Run) -> DeadLetterAnswer:
+    """Return the answer about a dead letter."""
+    return DeadLetterAnswer(
+        **run_fields(run),
+        died_at=format_instant(run.finished_at or 0),
+        error=None if run.last is None else run.last.error,
+        http_status=None if run.last is None else run.last.status,
+    )
 
 
 def dealt_answer(dealt: Dealt, next_cursor: str | None) -> DealtAnswer:
@@ -59,13 +64,4 @@ def dealt_answer(dealt: Dealt, next_cursor: str | None) -> DealtAnswer:
         ],
         refused=[str(run_id) for run_id in dealt.refused],
         next_cursor=next_cursor,
-    )
-
-
-def _dead_letter_answer(run: Run) -> DeadLetterAnswer:
-    return DeadLetterAnswer(
-        **run_fields(run),
-        died_at=format_instant(run.finished_at or 0),
-        error=None if run.last is None else run.last.error,
-        http_status=None if run.last is None else run.last.status,
     )

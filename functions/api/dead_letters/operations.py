@@ -1,8 +1,9 @@
 """Dead letters: listed, replayed, discarded."""
 
-from functions.api.dead_letters.answers import dead_letter_page_answer, dealt_answer
+from functions.api.dead_letters.answers import dead_letter_answer, dealt_answer
 from functions.api.dead_letters.request import Choice, DiscardRequest, ReplayRequest, read_choice, read_dead_list
 from functions.api.http.edge import Edge, note
+from functions.api.http.paging import page_of
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from timeball.domain.model.tenants.actor import Action, Kind, Resource
@@ -21,7 +22,9 @@ def list_dead_letters(edge: Edge, request: Request) -> Reply:
     """List a tenant's dead letters, the newest death first."""
     page = read_dead_list(request.tenant, request.query)
     found = list_dead(edge.context, page.asked, page.limit, page.after)
-    return ok(dead_letter_page_answer(found, page.next_cursor(found.next_after)))
+    cursors = (page.next_cursor(one) or "" for one in found.positions)
+    shown = zip(map(dead_letter_answer, found.runs), cursors, strict=True)
+    return page_of(shown, page.next_cursor(found.next_after), edge.page_bytes)
 
 
 def replay_dead_letters(edge: Edge, request: Request) -> Reply:

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from functions.api.freezes.answers import FreezePageAnswer, freeze_answer
+from functions.api.freezes.answers import freeze_answer
 from functions.api.freezes.request import read_freeze
 from functions.api.http.edge import Edge, note
 from functions.api.http.identity import freeze_id, freeze_id_of_key
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
@@ -57,12 +57,9 @@ def list_freezes(edge: Edge, request: Request) -> Reply:
             raise invalid([FOREIGN])
     found = freezes_of(edge.context, request.tenant).open_at(now)
     # One that was lifted meanwhile is the end of no page: then its successors by age are what is left.
-    left = [one for one in found if not after or f"{10**15 - one.created_at:016}.{one.name}" > after]
-    last = left[limit - 1] if len(left) > limit else None
-    cursor = None
-    if last is not None:
-        cursor = cursor_of((request.tenant, "freezes"), f"{10**15 - last.created_at:016}.{last.name}")
-    return ok(FreezePageAnswer(items=[freeze_answer(one, now) for one in left[:limit]], next_cursor=cursor))
+    left = [one for one in found if not after or _position(one) > after]
+    shown = [(freeze_answer(one, now), cursor_of((request.tenant, "freezes"), _position(one))) for one in left[:limit]]
+    return page_of(shown, shown[-1][1] if len(left) > limit else None, edge.page_bytes)
 
 
 def read_a_freeze(edge: Edge, request: Request) -> Reply:
@@ -80,6 +77,10 @@ def lift_a_freeze(edge: Edge, request: Request) -> Reply:
     if lifted is None:
         raise _no_freeze()
     return ok(freeze_answer(lifted, edge.context.clock.now(), is_lifted=True))
+
+
+def _position(freeze: Freeze) -> str:
+    return f"{10**15 - freeze.created_at:016}.{freeze.name}"
 
 
 def _standing(edge: Edge, request: Request, now: int) -> Freeze:

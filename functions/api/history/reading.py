@@ -3,11 +3,11 @@
 import re
 from typing import Final
 
-from functions.api.history.answers import ChangePageAnswer, change_answer
+from functions.api.history.answers import change_answer
 from functions.api.http.edge import Edge, job_key, read_job_row
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
-from functions.api.http.reply import Reply, ok
+from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.revision import Announcement
@@ -40,7 +40,8 @@ def read_revisions(edge: Edge, request: Request) -> Reply:
         through = int(position)
     entries, next_through = list_revisions(edge.context, job, limit, through)
     cursor = None if next_through is None else cursor_of(bound, str(next_through))
-    return ok(ChangePageAnswer(items=[change_answer(one, request.bounds) for one in entries], next_cursor=cursor))
+    shown = ((change_answer(one, request.bounds), cursor_of(bound, str((one.revision or 1) - 1))) for one in entries)
+    return page_of(shown, cursor, edge.page_bytes)
 
 
 def read_audit(edge: Edge, request: Request) -> Reply:
@@ -52,7 +53,8 @@ def read_audit(edge: Edge, request: Request) -> Reply:
         raise invalid(reader.errors)
     page = list_audit(edge.context, asked, limit, _after(asked, request))
     cursor = None if page.next_after is None else _cursor(asked, page.next_after[1])
-    return ok(ChangePageAnswer(items=[change_answer(one) for one in page.items], next_cursor=cursor))
+    cursors = (_cursor(asked, last) for _, last in page.positions)
+    return page_of(zip(map(change_answer, page.items), cursors, strict=True), cursor, edge.page_bytes)
 
 
 def _filter(request: Request, reader: Reader) -> AuditFilter:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from functions.api.http.paging import PAGE_BYTES
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
@@ -31,7 +32,8 @@ class Edge:
     `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
     `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
     executors of so many GB. Events travel on the `bus`. Of AWS targets may name what is `allowed`, and
-    secrets whose names begin with `webhook_secrets` and their tenant. Trials are made by `trials`.
+    secrets whose names begin with `webhook_secrets` and their tenant. Trials are made by `trials`. Pages of lists
+    end before they have more than `page_bytes`.
     """
 
     context: Context
@@ -50,6 +52,7 @@ class Edge:
     allowed: AllowedArns = NONE_ALLOWED
     webhook_secrets: str = "timeball/"
     trials: Trials | None = None
+    page_bytes: int = PAGE_BYTES
 
     @property
     def admin(self) -> Tenants:

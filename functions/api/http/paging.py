@@ -1,23 +1,27 @@
-"""Query strings of lists: filters, limit, cursor. A cursor is bound to its tenant and query by a hash.
+"""Lists: their query strings (filters, limit, cursor), and their pages.
 
-The hash keeps callers from mixing up their own cursors. It is no secret and grants nothing: what a cursor
-says is used within the tenant and the job of the request only.
+A cursor is bound to its tenant and query by a hash. The hash keeps callers from mixing up their own cursors. It is no
+secret and grants nothing: what a cursor says is used within the tenant and the job of the request only.
 """
 
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, invalid, shortened
+from functions.api.http.reply import Answer, Reply, text_of
 from functions.api.http.sentences import unknown_name
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.time.instants import parse_instant
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
+PAGE_BYTES: Final = 5_000_000
+"""A page ends before it has more: Lambda refuses answers of more than 6,291,556 bytes, as documented by AWS."""
 
 _DIGEST_BYTES: Final = 9
 FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
@@ -85,3 +89,25 @@ def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int
         if cursor_behind(bound, *place) == query["cursor"]:
             return place
     raise invalid([FOREIGN])
+
+
+def page_of(shown: Iterable[tuple[Answer, str]], next_cursor: str | None, most_bytes: int) -> Reply:
+    """Return a page of answers, each given with the cursor behind it; `next_cursor` goes on behind the last of them.
+
+    The page ends earlier where it would have more bytes. It has one item at least, so each list comes to its end.
+    Bytes are counted as Lambda sends them: as text within JSON, where a quote or a letter takes up to six.
+    """
+    texts: list[str] = []
+    size, cursor_so_far = 0, ""
+    for answer, cursor in shown:
+        text = text_of(answer)
+        size += len(json.dumps(text))
+        if texts and size > most_bytes:
+            return _page(texts, cursor_so_far)
+        texts.append(text)
+        cursor_so_far = cursor
+    return _page(texts, next_cursor)
+
+
+def _page(texts: Sequence[str], next_cursor: str | None) -> Reply:
+    return Reply(200, f'{{"items":[{",".join(texts)}],"nextCursor":{json.dumps(next_cursor)}}}')

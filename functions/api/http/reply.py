@@ -32,18 +32,23 @@ class Reply:
 
 def ok(answer: BaseModel, *, version: int | None = None, is_repeated: bool = False) -> Reply:
     """Return a 200, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
-    return Reply(200, _text_of(answer), {**_versioned(version), **_replayed(is_repeated=is_repeated)})
+    return Reply(200, text_of(answer), {**_versioned(version), **_replayed(is_repeated=is_repeated)})
 
 
 def accepted(answer: BaseModel) -> Reply:
     """Return a 202: what is asked for will be done, and there is nothing yet that could be read."""
-    return Reply(202, _text_of(answer))
+    return Reply(202, text_of(answer))
 
 
 def created(answer: BaseModel, location: str, *, version: int | None = None, is_repeated: bool = False) -> Reply:
     """Return a 201, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
     replayed = _replayed(is_repeated=is_repeated)
-    return Reply(201, _text_of(answer), {**_versioned(version), "Location": location, **replayed})
+    return Reply(201, text_of(answer), {**_versioned(version), "Location": location, **replayed})
+
+
+def text_of(answer: BaseModel) -> str:
+    """Return an answer as JSON text, with the fields that were set."""
+    return answer.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 def etag(version: int) -> str:
@@ -62,8 +67,3 @@ def _replayed(*, is_repeated: bool) -> dict[str, str]:
 
 def _versioned(version: int | None) -> dict[str, str]:
     return {} if version is None else {"ETag": etag(version)}
-
-
-def _text_of(answer: BaseModel) -> str:
-    """Return an answer as JSON text, with the fields that were set."""
-    return answer.model_dump_json(by_alias=True, exclude_unset=True)

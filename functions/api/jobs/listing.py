@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from functions.api.http.edge import Edge
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
-from functions.api.http.reply import Answer, Reply, ok
+from functions.api.http.reply import Answer, Reply
 from functions.api.http.request import Request
 from functions.api.jobs.answers import JobSummaryAnswer, job_summary
 from functions.api.jobs.of_tasks import shown
@@ -42,13 +42,13 @@ def read_jobs(edge: Edge, request: Request) -> Reply:
     jobs = shown(edge, [one.job for one in page.items])
     calendars = outlooks(edge.context, jobs, now)
     starts = starts_of(edge.context, jobs)
-    items = [
+    items = (
         starting_at(job_summary(job, now, one.status, calendars), starts.get(job.key))
         for job, one in zip(jobs, page.items, strict=True)
-    ]
-    return ok(
-        JobPageAnswer(items=items, next_cursor=None if page.next_after is None else _cursor(asked, page.next_after))
     )
+    cursors = (_cursor(asked, one) for one in page.positions)
+    next_cursor = None if page.next_after is None else _cursor(asked, page.next_after)
+    return page_of(zip(items, cursors, strict=True), next_cursor, edge.page_bytes)
 
 
 def _filter(request: Request, reader: Reader) -> JobFilter:

@@ -3,11 +3,11 @@
 from typing import Final
 
 from functions.api.http.edge import Edge
-from functions.api.http.paging import Reader, cursor_behind, place_behind
+from functions.api.http.paging import Reader, cursor_behind, page_of, place_behind
 from functions.api.http.problems import invalid
-from functions.api.http.reply import Reply, ok
+from functions.api.http.reply import Reply
 from functions.api.http.request import Request
-from functions.api.operations.answers import OperationPageAnswer, operation_summary
+from functions.api.operations.answers import operation_summary
 from timeball.domain.model.ids import OperationKey
 from timeball.engine.operations.operation import list_operations
 
@@ -26,4 +26,5 @@ def read_operations(edge: Edge, request: Request) -> Reply:
     page = list_operations(edge.context, request.tenant, limit, after)
     last = page.next_after
     cursor = None if last is None else cursor_behind(bound, last[0], last[1].name)
-    return ok(OperationPageAnswer(items=[operation_summary(one) for one in page.items], next_cursor=cursor))
+    cursors = (cursor_behind(bound, at, key.name) for at, key in page.positions)
+    return page_of(zip(map(operation_summary, page.items), cursors, strict=True), cursor, edge.page_bytes)

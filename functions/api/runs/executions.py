@@ -10,9 +10,9 @@ from itertools import islice
 from pydantic import Field
 
 from functions.api.http.edge import Edge, job_key, read_job_row
-from functions.api.http.paging import FOREIGN, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, cursor_of, page_of, position_in
 from functions.api.http.problems import invalid
-from functions.api.http.reply import Answer, Reply, Time, ok
+from functions.api.http.reply import Answer, Reply, Time
 from functions.api.http.request import Request
 from functions.api.runs.answers import AttemptAnswer, attempt_answers
 from functions.api.runs.reading import ledger_query
@@ -58,13 +58,12 @@ def list_executions(edge: Edge, request: Request) -> Reply:
     begun = [] if after is None else edge.context.store.runs.read([after[0]])
     runs = [*(run for run in begun if run is not None), *page.runs]
     found = list(islice(_executions(edge, runs, after), asked.limit + 1))
-    shown = found[: asked.limit]
-    last = None if page.next_before is None else (page.next_before, 1)
-    if len(found) > len(shown):
-        run, attempt = shown[-1]
-        last = run.id, attempt.number
-    items = [_execution_answer(run, attempt) for run, attempt in shown]
-    return ok(ExecutionPageAnswer(items=items, next_cursor=None if last is None else _cursor(asked, last)))
+    shown = [
+        (_execution_answer(run, attempt), _cursor(asked, (run.id, attempt.number)))
+        for run, attempt in found[: asked.limit]
+    ]
+    cursor = None if page.next_before is None else _cursor(asked, (page.next_before, 1))
+    return page_of(shown, shown[-1][1] if len(found) > asked.limit else cursor, edge.page_bytes)
 
 
 def _executions(edge: Edge, runs: Sequence[Run], after: _Position | None) -> Iterator[tuple[Run, AttemptAnswer]]:

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Final
 
 from functions.api.http.edge import Edge, job_key, no_run, read_job_row, run_id_in
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
-from functions.api.runs.answers import RunPageAnswer, run_answer, run_detail_answer
+from functions.api.runs.answers import run_answer, run_detail_answer
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.runs.run import RunState
 from timeball.engine.changes.history import retry_policy_of
@@ -24,8 +24,8 @@ def list_runs(edge: Edge, request: Request) -> Reply:
     query = ledger_query(job_key(request), request.query)
     read_job_row(edge, query.job)
     page = edge.context.store.runs.ledger(query)
-    items = [run_answer(run) for run in page.runs]
-    return ok(RunPageAnswer(items=items, next_cursor=next_cursor(query, page.next_before)))
+    shown = ((run_answer(run), next_cursor(query, run.id) or "") for run in page.runs)
+    return page_of(shown, next_cursor(query, page.next_before), edge.page_bytes)
 
 
 def read_run(edge: Edge, request: Request) -> Reply:

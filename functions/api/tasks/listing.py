@@ -3,11 +3,11 @@
 from typing import Final
 
 from functions.api.http.edge import Edge
-from functions.api.http.paging import Reader, cursor_behind, place_behind
+from functions.api.http.paging import Reader, cursor_behind, page_of, place_behind
 from functions.api.http.problems import invalid
-from functions.api.http.reply import Reply, ok
+from functions.api.http.reply import Reply
 from functions.api.http.request import Request
-from functions.api.tasks.answers import TaskPageAnswer, task_summary
+from functions.api.tasks.answers import task_summary
 from timeball.domain.model.ids import TaskKey
 from timeball.engine.tasks.change import list_tasks
 
@@ -26,4 +26,5 @@ def read_tasks(edge: Edge, request: Request) -> Reply:
     page = list_tasks(edge.context, request.tenant, limit, after)
     last = page.next_after
     cursor = None if last is None else cursor_behind(bound, last[0], last[1].task_id)
-    return ok(TaskPageAnswer(items=[task_summary(task) for task in page.items], next_cursor=cursor))
+    cursors = (cursor_behind(bound, at, key.task_id) for at, key in page.positions)
+    return page_of(zip(map(task_summary, page.items), cursors, strict=True), cursor, edge.page_bytes)

@@ -17,9 +17,10 @@ Id = TypeVar("Id")
 
 @dataclass(frozen=True)
 class Page(Generic[Item, Id]):
-    """What was found, and where to go on: the last one's time and what it names; None at the end."""
+    """What was found, the position of each (its time and what it names), and where to go on; None at the end."""
 
     items: tuple[Item, ...]
+    positions: tuple[tuple[int, Id], ...]
     next_after: tuple[int, Id] | None
 
 
@@ -34,6 +35,7 @@ def read_page(
     `name` returns so many of those behind a position; `read` the item for each, None for what is not meant.
     """
     found: list[Item] = []
+    positions: list[tuple[int, Id]] = []
     examined = 0
     while examined < MAX_EXAMINED:
         # At first what a page without a filter takes; once that is not enough, the filter passes over many.
@@ -42,10 +44,11 @@ def read_page(
         for where, item in zip(named, read([one for _, one in named]), strict=True):
             if item is not None:
                 if len(found) == limit:
-                    return Page(tuple(found), after)
+                    return Page(tuple(found), tuple(positions), after)
                 found.append(item)
+                positions.append(where)
             after = where
         if len(named) < at_once:
-            return Page(tuple(found), None)
+            return Page(tuple(found), tuple(positions), None)
         examined += len(named)
-    return Page(tuple(found), after)
+    return Page(tuple(found), tuple(positions), after)

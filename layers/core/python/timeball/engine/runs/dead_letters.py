@@ -57,12 +57,13 @@ Position = tuple[int, RunId]
 class DeadPage:
     """Dead letters, and where a filter goes on, or None at the end; `named` are the runs that were asked for by name.
 
-    A page may be short where its filter passes over many.
+    `positions` are those of the runs, in a page of a filter. A page may be short where its filter passes over many.
     """
 
     runs: tuple[Run, ...]
     next_after: Position | None = None
     named: tuple[RunId, ...] = ()
+    positions: tuple[Position, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def list_dead(
         return [row if row is not None and asked.matches(row) else None for row in context.store.runs.read(ids)]
 
     page = read_page(name, read, limit, after)
-    return DeadPage(page.items, page.next_after)
+    return DeadPage(page.items, page.next_after, positions=page.positions)
 
 
 def read_dead(context: Context, ids: Sequence[RunId]) -> DeadPage:

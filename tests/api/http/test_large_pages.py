@@ -1,0 +1,139 @@
+"""Attacks on lists with large items: a page ends before Lambda refuses its answer, and a listing misses nothing."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from functions.api.app import build_api
+from functions.api.routes import ROUTES
+from tests.api.backfills.calls import backfill
+from tests.api.client import Answer, Api
+from tests.api.dead_letters.calls import died
+from tests.api.freezes.test_freezes import freeze
+from tests.api.operations.test_operations import ask
+from timeball.domain.time.instants import SECOND_MS
+
+URL = "https://example.com/hook"
+LAMBDA_BYTES = 6_291_556
+"""The largest answer of a function that Lambda hands on, as documented by AWS."""
+
+LARGE_TARGET = {"type": "http", "url": URL, "body": json.dumps("\u00e4\U0001f600" * 2_500, ensure_ascii=False)}
+LARGE_TAGS = {f"k{number:02}" + "\u00e9" * 40: "\u00e9\\" * 100 for number in range(50)}
+
+
+def tasks(api: Api) -> str:
+    for number in range(200):
+        made = api.call("PUT", f"/v1/tasks/t{number}", {"target": LARGE_TARGET, "tags": LARGE_TAGS})
+        assert made.status == 201, made.text
+    return "/v1/tasks"
+
+
+def audit(api: Api) -> str:
+    job = api.create(everySeconds=60, tags=LARGE_TAGS)
+    for number in range(200):
+        api.clock.advance(SECOND_MS)
+        body = {"name": str(number)}
+        assert api.call("PATCH", f"/v1/jobs/{job['jobId']}", body).status == 200
+    return "/v1/audit"
+
+
+def revisions(api: Api) -> str:
+    audit(api)
+    (job,) = api.store.jobs
+    return f"/v1/jobs/{job.job_id}/revisions"
+
+
+def jobs(api: Api) -> str:
+    for _ in range(200):
+        api.create(everySeconds=60, tags=LARGE_TAGS)
+    return "/v1/jobs"
+
+
+def walked(api: Api, path: str, check: Callable[[Answer], None]) -> list[Any]:
+    """Return the items of all pages of a list."""
+    items: list[Any] = []
+    query = {"limit": "200"}
+    for _ in range(1_000):
+        answer = api.call("GET", path, query=query)
+        assert answer.status == 200, answer.text
+        check(answer)
+        items += answer.body["items"]
+        if answer.body["nextCursor"] is None:
+            return items
+        query = {"limit": "200", "cursor": answer.body["nextCursor"]}
+    raise AssertionError("the list has no end")
+
+
+@pytest.mark.parametrize("large", [tasks, audit, revisions, jobs])
+def test_a_page_of_large_items_is_no_larger_than_lambda_allows(large: Callable[[Api], str], api: Api) -> None:
+    path, sizes = large(api), []
+
+    def measure(answer: Answer) -> None:
+        sizes.append(len(json.dumps({"statusCode": 200, "headers": dict(answer.headers), "body": answer.text})))
+
+    items = walked(api, path, measure)
+    texts = [json.dumps(item, sort_keys=True) for item in items]
+    assert len(texts) >= 200
+    assert len(set(texts)) == len(texts)
+    assert max(sizes) < LAMBDA_BYTES
+
+
+def filled(api: Api) -> dict[str, str]:
+    """Make several of everything that is listed; return the parameters of the lists' paths."""
+    for number in range(3):
+        api.call("PUT", f"/v1/tasks/t{number}", {"handler": URL})
+        api.call("PUT", f"/v1/calendars/c{number}", {"timezone": "UTC", "dates": ["2026-12-25"]})
+        api.call("POST", "/v1/admin/tenants", {"name": f"tenant{number}"})
+        api.call("POST", "/v1/admin/tenants/acme/keys", {"role": "viewer"})
+        freeze(api, **{"from": "2027-01-01T00:00:00Z"})
+        ask(api)
+    jobs = [api.create(everySeconds=3_600, startAt="2027-01-01T00:00:00Z") for _ in range(3)]
+    for job in jobs:
+        died(api, job, 3)
+    for number in range(3):
+        api.clock.advance(SECOND_MS)
+        assert api.call("PATCH", f"/v1/jobs/{jobs[0]['jobId']}", {"name": str(number)}).status == 200
+        assert backfill(api, api.create(cronExpression="0 * * * *")).status == 201
+    backfilled = api.create(cronExpression="0 * * * *")
+    for number in range(3):
+        assert backfill(api, backfilled, key=str(number)).status == 201
+    return {"jobId": jobs[0]["jobId"], "tenant": "acme", "backfilled": backfilled["jobId"]}
+
+
+LISTS = {
+    "/v1/jobs": "/v1/jobs",
+    "/v1/jobs/{jobId}/runs": "/v1/jobs/{jobId}/runs",
+    "/v1/jobs/{jobId}/executions": "/v1/jobs/{jobId}/executions",
+    "/v1/jobs/{jobId}/revisions": "/v1/jobs/{jobId}/revisions",
+    "/v1/jobs/{jobId}/backfills": "/v1/jobs/{backfilled}/backfills",
+    "/v1/audit": "/v1/audit",
+    "/v1/tasks": "/v1/tasks",
+    "/v1/calendars": "/v1/calendars",
+    "/v1/freezes": "/v1/freezes",
+    "/v1/operations": "/v1/operations",
+    "/v1/dead-letters": "/v1/dead-letters",
+    "/v1/admin/keys": "/v1/admin/keys",
+    "/v1/admin/tenants": "/v1/admin/tenants",
+    "/v1/admin/tenants/{tenant}/keys": "/v1/admin/tenants/{tenant}/keys",
+}
+"""The path of each list, and where there is something to list."""
+
+
+def test_every_list_is_attacked_here() -> None:
+    assert set(LISTS) == {route.path for route in ROUTES if "cursor" in route.query}
+
+
+@pytest.mark.parametrize("path", LISTS.values())
+def test_pages_that_their_bytes_end_miss_nothing_and_repeat_nothing(path: str, api: Api) -> None:
+    path = path.format(**filled(api))
+    whole = walked(api, path, lambda _: None)
+    assert len(whole) >= 3
+    lengths: list[int] = []
+    for most_bytes in (1, 1_200):
+        api.handle = build_api(replace(api.edge, page_bytes=most_bytes))
+        assert walked(api, path, lambda answer: lengths.append(len(answer.body["items"]))) == whole
+    assert set(lengths[: len(whole)]) == {1}
+    assert len(lengths) > len(whole)
