@@ -7,16 +7,20 @@ pollers ask, how long a message is held ahead of its instant, how long DynamoDB 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import CALLS_OF_A_BATCH, QUEUE_REQUESTS_OF_A_BATCH
 from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
+from timeball.ports.registers.partitions import BEAT_MS
 
-QUEUES = 4
-"""That a function consumes: three priorities, and watches."""
+QUEUES = 5
+"""That a function consumes: three priorities, watches, and events."""
 
 _POLLS_A_SECOND = 5 / 20
 """Of Lambda's pollers at an idle queue: five, each of which waits for 20 s (documented)."""
 _OVERLAP = 62 / 60
 """A loop of the ticker begins each minute, and the one before ends within two seconds."""
+_STANDBY = 58 / 60
+"""Where it stands by, it ends a minute later, and asks each fifth second until then."""
 _EXPRESS_GB = 64 / 1024
 _GB, _EXECUTOR_GB = 1024 / 1024, 768 / 1024
 _GB_OF_A_PROCESSOR = 1769 / 1024
@@ -48,6 +52,7 @@ def idle_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
     starts = SECONDS_A_MONTH / 60
     express = seconds * _EXPRESS_GB
     reads = seconds * read_units
+    beats = SECONDS_A_MONTH * SECOND_MS / BEAT_MS
     return (
         Item("the ticker's duration", f"{express:,.0f} GB-s", express * PRICES.express_gb_second),
         Item("the ticker's starts", f"{starts:,.0f}", starts * PRICES.express_start),
@@ -58,9 +63,19 @@ def idle_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
             gb_seconds * PRICES.function_gb_second,
         ),
         Item("the scan's reads", f"{reads:,.0f} units", reads * PRICES.read_unit),
+        Item("the ticker's notes that it lives", f"{beats:,.0f} units", beats * PRICES.write_unit),
         Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
         Item("the secret with the first admin key", "1", PRICES.secret_month),
     )
+
+
+def standby_month(cpu_ms: float) -> float:
+    """Return what a month costs of executions of the ticker that stand by (`takeover_seconds` of 15), in dollars."""
+    seconds = SECONDS_A_MONTH * _STANDBY
+    asks = seconds / 5
+    gb_seconds = asks * (cpu_ms * _GB_OF_A_PROCESSOR + _ROUND_TRIP_MS * _GB) / 1000
+    ask = PRICES.function_request + 0.5 * PRICES.read_unit
+    return seconds * _EXPRESS_GB * PRICES.express_gb_second + asks * ask + gb_seconds * PRICES.function_gb_second
 
 
 def usd_per_million(burst: Mapping[str, float], created_cpu_ms: float | None = None) -> float:

@@ -88,6 +88,11 @@ class Hardships:
         return self._comes("the fewer shards", 0.3)
 
     @property
+    def has_standby(self) -> bool:
+        """Whether a loop of the ticker that is superseded stands by, and ticks on if the newer one is silent."""
+        return self._comes("the standby", 0.2)
+
+    @property
     def has_expiries(self) -> bool:
         """Whether rows that are unused for a while expire: those of keys and unique keys."""
         return self._comes("the expiries", 0.3)

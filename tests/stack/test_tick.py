@@ -82,13 +82,39 @@ def test_a_scan_is_told_its_partition_and_of_how_many_by_the_execution_that_tick
     assert {*payload} == {*names, "owner"}
 
 
+def test_a_loop_that_is_superseded_asks_again_each_fifth_second_until_its_standby_is_over() -> None:
+    now = SECOND // 1000
+    states = {"result": {"Payload": {"superseded": True, "backlog": False}}}
+    assert _evaluated(STATES["Scan"]["Assign"]["next"], [(SECOND + 300, {"states": states})]) == [now + 5]
+    done = STATES["More"]["Choices"][0]["Condition"]
+    asked = [(SECOND, {"superseded": True, "standby": standby}) for standby in (now - 1, now, now + 1)]
+    assert _evaluated(done, asked) == [True, True, False]
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("until", 285), ("standby", 120)])
+def test_loops_that_begin_anew_end_when_their_execution_was_to_end(name: str, seconds: int) -> None:
+    started = {
+        "input": {"seconds": 285, "standby": 120},
+        "context": {"Execution": {"StartTime": "2026-11-21T09:30:00.250Z"}},
+    }
+    ends = _evaluated(PARTITIONS["ItemSelector"][name], [(SECOND + at, {"states": started}) for at in (0, 90_000)])
+    assert ends == [SECOND // 1000 + seconds] * 2
+
+
+def test_an_error_that_ends_a_loop_begins_the_loops_anew() -> None:
+    """Else an error that no catch of a state sees, such as one of an expression, would end them all for a minute."""
+    (retry,) = PARTITIONS["Retry"]
+    assert (retry["ErrorEquals"], retry["IntervalSeconds"], retry["BackoffRate"]) == (["States.ALL"], 1, 1)
+    assert retry["MaxAttempts"] >= 60
+
+
 def test_a_scan_with_backlog_is_followed_at_once_until_the_loops_time_is_up() -> None:
     choices = STATES["More"]["Choices"]
     assert [choice["Next"] for choice in choices] == ["Done", "Done", "Scan"]
     assert STATES["More"]["Default"] == "WaitForSecond"
     until = SECOND // 1000 + 10
     asked = [
-        (now, {"superseded": superseded, "backlog": backlog, "until": until})
+        (now, {"superseded": superseded, "backlog": backlog, "until": until, "standby": 0})
         for now, superseded, backlog in (
             (SECOND, False, True),
             (SECOND, False, False),

@@ -59,8 +59,8 @@ def test_an_insert_whose_answer_was_lost_and_which_was_repeated_is_an_insert(sub
 def test_a_partition_taken_with_a_lost_answer_is_taken(subject: Subject) -> None:
     for owner in (Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")):
         subject.lose_answer()
-        assert subject.store.partitions.take(0, owner)
-        assert subject.store.partitions.take(0, owner)
+        assert subject.store.partitions.take(0, owner, NOW)
+        assert subject.store.partitions.take(0, owner, NOW)
 
 
 def test_of_threads_that_write_the_same_content_exactly_one_wins(store: Store) -> None:

@@ -14,7 +14,7 @@ from timeball.domain.model.runs.transitions import claimed, due_again, retrying
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.ports.collections.rows import Swap
 from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.registers.partitions import BEAT_MS, SILENCE_MS, Owner
 from timeball.ports.store import Store
 
 TODAY = NOW - NOW % DAY_MS
@@ -190,13 +190,25 @@ def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
 
 def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
     first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
-    assert store.partitions.take(0, first)
-    assert store.partitions.take(0, first)
-    assert store.partitions.take(0, second)
-    assert not store.partitions.take(0, first)
-    assert not store.partitions.take(0, Owner(second.started_at, "0"))
-    assert store.partitions.take(0, Owner(second.started_at, "b"))
-    assert store.partitions.take(1, first)
+    assert store.partitions.take(0, first, NOW)
+    assert store.partitions.take(0, first, NOW)
+    assert store.partitions.take(0, second, NOW)
+    assert not store.partitions.take(0, first, NOW)
+    assert not store.partitions.take(0, Owner(second.started_at, "0"), NOW)
+    assert store.partitions.take(0, Owner(second.started_at, "b"), NOW)
+    assert store.partitions.take(1, first, NOW)
+
+
+def test_a_lesser_owner_has_a_partition_while_the_greater_one_is_silent(store: Store) -> None:
+    first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
+    assert store.partitions.take(0, second, NOW)
+    assert store.partitions.take(0, second, NOW + BEAT_MS - 1)  # no note: the last one is fresh
+    assert not store.partitions.take(0, first, NOW + SILENCE_MS - 1)
+    assert store.partitions.take(0, first, NOW + SILENCE_MS)
+    assert store.partitions.take(0, second, NOW + SILENCE_MS + 1)
+    assert not store.partitions.take(0, first, NOW + SILENCE_MS + 2)
+    assert store.partitions.take(0, second, NOW + SILENCE_MS + 1 + BEAT_MS)  # noted
+    assert not store.partitions.take(0, first, NOW + 2 * SILENCE_MS + BEAT_MS)
 
 
 def test_the_oldest_day_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:

@@ -1,5 +1,6 @@
 """Scans: outages, rows that cannot be planned, and what becomes of dead letters."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -63,7 +64,7 @@ def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farthe
 def test_a_scan_of_a_lesser_owner_does_nothing() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
-    play.store.partitions.take(0, Owner("2026-11-21T09:31", "b"))
+    play.store.partitions.take(0, Owner("2026-11-21T09:31", "b"), NOW)
     assert scan(play.context(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == Scan(superseded=True)
     assert play.queue.sent == []
 
@@ -73,9 +74,9 @@ class AskedPartitions(MemoryPartitions):
 
     asked: int = 0
 
-    def take(self, partition: int, owner: Owner) -> bool:
+    def take(self, partition: int, owner: Owner, now: int) -> bool:
         self.asked += 1
-        return super().take(partition, owner)
+        return super().take(partition, owner, now)
 
 
 def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_often_than_that() -> None:
@@ -93,6 +94,44 @@ def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_ofte
     play.clock.advance(SECOND_MS)
     assert scan(play.context(), 0, older, old).superseded
     assert asked.asked == 4
+
+
+@pytest.mark.parametrize("died_after_ms", range(0, 5 * SECOND_MS, 500))
+def test_an_execution_that_stands_by_ticks_within_15_seconds_after_the_newer_one_has_died(died_after_ms: int) -> None:
+    """As the ticker does: a superseded loop asks each fifth second. The newer one begins at any time between."""
+    play = Play()
+    older, newer = Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")
+    sweeps, now_and_then = Sweeps(), 7 * SECOND_MS + died_after_ms
+    for _ in range(now_and_then // 500):
+        assert not scan(play.context(), 0, newer, Sweeps()).superseded
+        play.clock.advance(500)
+    died_at = play.clock.now()
+    while scan(play.context(), 0, older, sweeps).superseded:
+        play.clock.advance(5 * SECOND_MS)
+    assert play.clock.now() - died_at <= 15 * SECOND_MS
+    for _ in range(5):
+        play.clock.advance(SECOND_MS)
+        assert not scan(play.context(), 0, older, sweeps).superseded
+    assert not scan(play.context(), 0, newer, Sweeps()).superseded
+    play.clock.advance(3 * SECOND_MS)
+    assert scan(play.context(), 0, older, sweeps).superseded
+
+
+def test_a_scan_that_works_for_long_notes_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an execution that stands by would do the same work, where there is most of it."""
+    play = Play(store := MemoryStore(partitions=AskedPartitions))
+    asked = store.partitions
+    assert isinstance(asked, AskedPartitions)
+    play.store_jobs([spec("job", Every(1, NOW))])
+    send = play.queue.send
+
+    def send_slowly(runs: Sequence[Run], now: int) -> list[bool]:
+        play.clock.advance(3 * SECOND_MS)
+        return send(runs, now)
+
+    monkeypatch.setattr(play.queue, "send", send_slowly)
+    play.scan()
+    assert asked.asked > 1
 
 
 def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_work_off() -> None:

@@ -45,7 +45,8 @@ async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Ow
         except UnavailableError:
             found = None
         if found is not None and found.superseded:
-            await story.clock.sleep_until(until)
+            again_at = story.clock.now() + 5 * SECOND_MS
+            await story.clock.sleep_until(min(again_at, until) if story.hardships.has_standby else until)
         elif found is None or not found.backlog:
             await process.sleep_until(process.now() // SECOND_MS * SECOND_MS + SECOND_MS)
 

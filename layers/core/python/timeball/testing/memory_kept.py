@@ -15,7 +15,7 @@ from timeball.domain.sharing.intake import Intake, Taking, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.registers.changes import ChangesQuery
 from timeball.ports.registers.due_index import DuePage, DueQuery
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.registers.partitions import Owner, Tick, next_tick
 from timeball.ports.registers.windows import Window
 from timeball.testing.memory_rows import Memory
 
@@ -233,18 +233,20 @@ class MemoryUsage(dict[HourKey, Counter[str]]):
         return [(key, counts) for key, counts in own if first_at <= key.began_at <= last_at]
 
 
-class MemoryPartitions(dict[int, Owner]):
-    """The owner of each partition."""
+class MemoryPartitions(dict[int, Tick]):
+    """The last tick of each partition."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory
 
-    def take(self, partition: int, owner: Owner) -> bool:
-        """Let the greater owner have the partition."""
+    def take(self, partition: int, owner: Owner, now: int) -> bool:
+        """Let the newest owner that ticks have the partition."""
         with self._memory.lock:
-            self[partition] = max(self.get(partition, owner), owner)
-            return self[partition] == owner
+            tick = next_tick(self.get(partition), owner, now)
+            if tick is not None:
+                self[partition] = tick
+            return tick is not None
 
 
 class MemoryDueIndex:

@@ -10,6 +10,7 @@ reconciled, and last what failed before. Within each, the tenants take turns, by
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
@@ -102,7 +103,8 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     """Scan the shards of one of so many partitions once, on behalf of `owner`; do nothing if a newer one owns it."""
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms
-    if not _owns(context, partition, owner, sweeps, now):
+    owns = partial(_owns, context, partition, owner, sweeps)
+    if not owns():
         return Scan(superseded=True)
     shards = shards_of(partition, partitions, _all_shards(context, sweeps, now))
     unknown = [shard for shard in shards if shard not in sweeps.older]
@@ -114,7 +116,7 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     first = ask([query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at, through_at)])
     moved = note_pages(sweeps, first, now)
     given = shared(sweeps, first, ask, context.clock, context.weights_of)
-    work = _Work(context, now, given.weights)
+    work = _Work(context, now, given.weights, owns)
     work.on(given.candidates, failed_before=frozenset[Owned]().union(*sweeps.failed.values()))
     note_failed(sweeps, given.asked, frozenset(work.failed))
     for shard, oldest_day_at in moved.items():
@@ -126,12 +128,13 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     return work.done
 
 
-def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps, now: int) -> bool:
-    """Take the partition for its owner, unless a newer one has it; ask no more often than need be."""
+def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps) -> bool:
+    """Take the partition for its owner, unless a newer one ticks; ask no more often than each two seconds."""
+    now = context.clock.now()
     last, taken_at = sweeps.owned.get(partition, (owner, -_OWNED_MS))
-    if last == owner and now < taken_at + _OWNED_MS:
-        return True
-    if last > owner or not context.store.partitions.take(partition, owner):
+    if last >= owner and now < taken_at + _OWNED_MS:
+        return last == owner
+    if not context.store.partitions.take(partition, owner, now):
         return False
     sweeps.owned[partition] = (owner, now)
     return True
@@ -163,11 +166,15 @@ def _tenant(item: Job | Run | Backfill | Operation | Limiter) -> str:
 
 @dataclass
 class _Work:
-    """The work of a scan that began at `now`: what it did; what it failed for, which stops nothing else; and why."""
+    """The work of a scan that began at `now`: what it did; what it failed for, which stops nothing else; and why.
+
+    `beat` notes from time to time that the scan is alive; a newer owner does not stop it.
+    """
 
     context: Context
     now: int
     weights: Mapping[str, int]
+    beat: Callable[[], object]
     done: Scan = field(default_factory=Scan)
     failed: set[Owned] = field(default_factory=set)
     failure: Exception | None = None
@@ -277,6 +284,8 @@ class _Work:
             if self.context.clock.now() >= stop_at:
                 self.done.backlog = True
                 break
+            with suppress(UnavailableError):
+                self.beat()
             chunk, bisect_until = items[start : start + size], self._in(_BISECT_MS, stop_at)
             done_of_chunk, failures = bisect(work, chunk, self.context.clock, bisect_until)
             done += done_of_chunk

@@ -1,8 +1,9 @@
-"""The owners of the partitions over DynamoDB: the greater one takes a partition from the lesser."""
+"""The owners of the partitions over DynamoDB: one row for each partition, with its last tick."""
 
+from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import Table
-from timeball.aws.dynamodb.table.greatest import raise_to
-from timeball.ports.registers.partitions import Owner
+from timeball.aws.dynamodb.table.writes import Insert, Update
+from timeball.ports.registers.partitions import Owner, Tick, next_tick
 
 
 class DynamoPartitions:
@@ -11,7 +12,29 @@ class DynamoPartitions:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def take(self, partition: int, owner: Owner) -> bool:
-        """Make the greater owner the partition's; one request when it is already."""
-        mine = f"{owner.started_at}|{owner.name}"
-        return raise_to(self._table, {"pk": f"PARTITION#{partition}", "sk": "OWNER"}, "owner", mine) == mine
+    def take(self, partition: int, owner: Owner, now: int) -> bool:
+        """Let the newest owner that ticks have the partition: one request, or two if the tick is noted.
+
+        The reading may be old. A write is refused then, and tells what stands.
+        """
+        key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
+        row = self._table.reader.get([key], strong=False)[0]
+        while True:
+            last = _to_tick(row) if row else None
+            tick = next_tick(last, owner, now)
+            if tick is None or tick == last:
+                return tick is not None
+            write = Update(key, _to_item(last), _to_item(tick)) if last else Insert({**key, **_to_item(tick)})
+            written = self._table.writer.write([write])[0]
+            if written.done:
+                return True
+            row = written.row
+
+
+def _to_item(tick: Tick) -> Item:
+    return {"owner": f"{tick.owner.started_at}|{tick.owner.name}", "at": tick.at}
+
+
+def _to_tick(row: Item) -> Tick:
+    started_at, _, name = str(row["owner"]).partition("|")
+    return Tick(Owner(started_at, name), int(row["at"]))
