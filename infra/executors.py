@@ -20,6 +20,12 @@ from infra.targets import allow_targets
 from timeball.aws.dynamodb.table import schema
 from timeball.runtime.settings import ExecutorEnvironment
 
+_RESOLVER = "timeout:1 attempts:2"
+"""How the system's resolver asks (`man resolv.conf`): a look-up ends after some two seconds, and not after ten or more.
+
+A thread that looks a name up outlives a call that was given up.
+"""
+
 
 class Executors(Construct):
     """One executor for each priority, fed by its queue."""
@@ -37,8 +43,8 @@ class Executors(Construct):
             "are too few, and starts another when it is too old; the bound keeps slow webhooks from taking the places "
             "of the scan and the API",
         )
-        tenants = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}
-        maker = replace(maker, environment={**maker.environment, **tenants})
+        told = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name, "RES_OPTIONS": _RESOLVER}
+        maker = replace(maker, environment={**maker.environment, **told})
         above: list[Feed] = []
         self.by_priority: dict[str, lambda_.Function] = {}
         self.provisioned: dict[str, lambda_.EventSourceMapping] = {}

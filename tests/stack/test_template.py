@@ -179,6 +179,13 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
         assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
 
 
+def test_a_name_is_looked_up_for_two_seconds_where_calls_are_made(stack: Synthesized) -> None:
+    # glibc reads this when it starts; without it an unanswered look-up takes ten seconds, or twenty.
+    told = {name: body["Environment"]["Variables"].get("RES_OPTIONS") for name, body in stack.functions().items()}
+    assert {name for name, options in told.items() if options} == {"execute-high", "execute-normal", "execute-low"}
+    assert told["execute-low"] == "timeout:1 attempts:2"
+
+
 def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
     queues = {"HighQueue", "NormalQueue", "LowQueue", "WatchQueue", "EventsQueue", "UnreadableQueue"}
     assert stack.template["Outputs"].keys() == {

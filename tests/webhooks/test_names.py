@@ -3,12 +3,25 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from tests.webhooks.targets import LOCAL, NOW, OK, a_call, answering, call_url, listening, no_answer, success
+from tests.webhooks.targets import (
+    LOCAL,
+    NOW,
+    OK,
+    PATIENT,
+    a_call,
+    answering,
+    call_url,
+    listening,
+    no_answer,
+    success,
+)
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.sharing.places import PLACES
-from timeball.ports.target import Answer
+from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.names import Lookup
@@ -49,6 +62,67 @@ def test_names_that_take_for_ever_to_resolve_keep_no_other_call_of_their_executo
                 await asyncio.gather(*hanging)
 
     assert asyncio.run(main()).error is None
+
+
+def of_tenant(tenant: str, url: str, timeout: float = PATIENT) -> Call:
+    return replace(a_call(url, timeout=timeout), run=RunId(JobKey(tenant, "nightly"), NOW, Origin.SCHEDULE))
+
+
+class Tarpit:
+    """Name servers that answer for one host at once, and for all others when they are released; notes who waits."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.asked: list[str] = []
+
+    def look_up(self, host: str, _: int) -> list[str]:
+        self.asked.append(host)
+        if host != "hooks.example":
+            self.released.wait()
+        return ["127.0.0.1"]
+
+
+def beside_a_tarpit(host: str, rounds: int) -> tuple[Tarpit, Answer]:
+    """Call 40 names of one tenant a round, whose calls time out before their look-ups end; then one of a neighbour."""
+    tarpit = Tarpit()
+
+    async def main() -> Answer:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, tarpit.look_up) as caller:
+            try:
+                for number in range(rounds):
+                    names = [f"{number}-{run}.slow.example" for run in range(40)]
+                    hanging = [of_tenant("mallory", f"http://{name}/", timeout=0) for name in [*names, host]]
+                    answers = await asyncio.gather(*map(caller.call, hanging))
+                    assert all(answer.timed_out for answer in answers)
+                return await caller.call(of_tenant("acme", f"http://hooks.example:{target.port}/"))
+            finally:
+                tarpit.released.set()
+
+    return tarpit, asyncio.run(main())
+
+
+@pytest.mark.parametrize("host", ["other.example", "hooks.example"])
+def test_slow_name_servers_of_one_tenants_hosts_make_no_call_of_another_fail(host: str) -> None:
+    # 40 runs a second, each given up after a second, and look-ups of ten seconds: a tenth of them is seen here. The
+    # tenant may also ask for the very name that its neighbour calls, behind all of its own.
+    tarpit, answer = beside_a_tarpit(host, rounds=10)
+    assert answer == success("ok")
+    assert tarpit.asked.count("hooks.example") >= 1
+
+
+def test_look_ups_that_wait_for_a_thread_are_made_when_one_is_free() -> None:
+    tarpit = Tarpit()
+
+    async def main() -> list[Answer]:
+        async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, tarpit.look_up) as caller:
+            urls = [f"http://{number}.example:{target.port}/" for number in range(2 * PLACES)]
+            calls = [asyncio.create_task(caller.call(of_tenant("mallory", url))) for url in urls]
+            await asyncio.sleep(0)
+            tarpit.released.set()
+            return await asyncio.gather(*calls)
+
+    assert asyncio.run(main()) == [success("ok")] * 2 * PLACES
+    assert len(tarpit.asked) == 2 * PLACES
 
 
 def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_no_other() -> None:

@@ -28,6 +28,16 @@ def in_turns(
     return [item for _, item in sorted(turns, key=lambda turn: turn[0])]
 
 
+def next_in_share(waiting: Iterable[str], held: Mapping[str, int], free: int) -> str | None:
+    """Return the tenant that gets one of `free` things now: of those that wait the one that holds least.
+
+    None if each of them holds as many as are free. So one tenant alone takes half of all, n tenants leave the n+1st
+    part free, and a tenant that comes next finds one, however long the others hold on.
+    """
+    tenant = min(waiting, key=lambda one: held.get(one, 0), default=None)
+    return None if tenant is None or held.get(tenant, 0) >= free else tenant
+
+
 def share_of(whole: int, weights: Mapping[str, int]) -> dict[str, int]:
     """Divide a whole among tenants by their weights, rounded up: each gets one at the least."""
     total = sum(weights.values())

@@ -82,7 +82,7 @@ class HttpCaller:
         with suppress(Exception):  # the call meets the same, and says so
             target = webhook_of(call.work)
             url = parse_url(target.url)
-            self._asked[call.run, call.attempt] = self._names.ask(url.host, url.port)
+            self._asked[call.run, call.attempt] = self._names.ask(call.run.job.tenant, url.host, url.port)
             await self._secrets(call, target)
 
     async def call(self, call: Call) -> Answer:
@@ -147,7 +147,7 @@ class HttpCaller:
         if asked is not None:
             await asyncio.wait([asked])
         if asked is None or asked.exception():
-            asked = self._names.ask(url.host, url.port)
+            asked = self._names.ask(call.run.job.tenant, url.host, url.port)
         return await self._names.addresses(asked, url.port)
 
 
