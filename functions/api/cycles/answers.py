@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
+from functions.api.http.paging import fitting
 from functions.api.http.reply import Answer, Time
 from functions.api.runs.answers import RunAnswer, run_answer
 from timeball.domain.model.jobs.job import JobStatus
@@ -42,14 +43,15 @@ class CycleAnswer(Answer):
     is_cut: bool = Field(description="Whether there are more than are shown.")
 
 
-def cycle_answer(job_id: str, fire_at: int, nodes: list[Node], *, is_cut: bool) -> CycleAnswer:
-    """Return the answer about a cycle, of which these jobs are shown."""
+def cycle_answer(job_id: str, fire_at: int, nodes: list[Node], most_bytes: int, *, is_cut: bool) -> CycleAnswer:
+    """Return the answer about a cycle, with as many of these jobs as come to no more bytes."""
+    items = fitting(map(_item, nodes), most_bytes)
     return CycleAnswer(
         job_id=job_id,
         fire_time=format_instant(fire_at),
         is_over=not any(node.standing.state is State.GOING for node in nodes),
-        items=[_item(node) for node in nodes],
-        is_cut=is_cut,
+        items=items,
+        is_cut=is_cut or len(items) < len(nodes),
     )
 
 

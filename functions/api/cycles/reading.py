@@ -21,7 +21,7 @@ def read_a_cycle(edge: Edge, request: Request) -> Reply:
     if cycle is None:
         raise no_cycle(job)
     shown = [node for node in cycle.nodes if are_within(node.job.spec.tags, request.bounds)]
-    return ok(cycle_answer(job.key.job_id, fire_at, shown, is_cut=cycle.is_cut))
+    return ok(cycle_answer(job.key.job_id, fire_at, shown, edge.page_bytes, is_cut=cycle.is_cut))
 
 
 def fire_time_in(request: Request) -> int:

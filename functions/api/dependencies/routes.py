@@ -4,6 +4,7 @@ from functions.api.dependencies.answers import GraphAnswer, node_answer
 from functions.api.http.access import Access
 from functions.api.http.bounds import are_within
 from functions.api.http.edge import Edge, job_key, no_job
+from functions.api.http.paging import fitting
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.http.route import Route
@@ -24,12 +25,13 @@ def read_job_graph(edge: Edge, request: Request) -> Reply:
         for jobs in (graph.ancestors, graph.descendants)
     )
     statuses = shown_statuses(edge.context, [graph.job, *above, *below])
+    nodes = fitting((node_answer(one, statuses[one.key]) for one in (*above, *below)), edge.page_bytes)
     return ok(
         GraphAnswer(
             job=node_answer(graph.job, statuses[graph.job.key]),
-            ancestors=[node_answer(one, statuses[one.key]) for one in above],
-            descendants=[node_answer(one, statuses[one.key]) for one in below],
-            is_cut=graph.is_cut,
+            ancestors=nodes[: len(above)],
+            descendants=nodes[len(above) :],
+            is_cut=graph.is_cut or len(nodes) < len(above) + len(below),
         )
     )
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, invalid, shortened
 from functions.api.http.reply import Answer, Reply, text_of
@@ -22,6 +22,8 @@ DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
 PAGE_BYTES: Final = 5_000_000
 """A page ends before it has more: Lambda refuses answers of more than 6,291,556 bytes, as documented by AWS."""
+
+AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
 
 _DIGEST_BYTES: Final = 9
 FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
@@ -101,12 +103,27 @@ def page_of(shown: Iterable[tuple[Answer, str]], next_cursor: str | None, most_b
     size, cursor_so_far = 0, ""
     for answer, cursor in shown:
         text = text_of(answer)
-        size += len(json.dumps(text))
+        size += _sent_bytes(text)
         if texts and size > most_bytes:
             return _page(texts, cursor_so_far)
         texts.append(text)
         cursor_so_far = cursor
     return _page(texts, next_cursor)
+
+
+def fitting(answers: Iterable[AnyAnswer], most_bytes: int) -> list[AnyAnswer]:
+    """Return the first of some answers: as many as come to no more bytes, as Lambda sends them."""
+    found: list[AnyAnswer] = []
+    for answer in answers:
+        most_bytes -= _sent_bytes(text_of(answer))
+        if most_bytes < 0:
+            break
+        found.append(answer)
+    return found
+
+
+def _sent_bytes(text: str) -> int:
+    return len(json.dumps(text))
 
 
 def _page(texts: Sequence[str], next_cursor: str | None) -> Reply:

@@ -1,6 +1,6 @@
 """Up to a hundred jobs are created at once. Each has a result of its own: one bad item spoils no other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, GetJsonSchemaHandler
@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema
 
 from functions.api.http.body import kind_of
 from functions.api.http.edge import Edge
+from functions.api.http.paging import fitting
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
 from functions.api.http.reply import Answer, Reply, ok
@@ -23,6 +24,8 @@ from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.engine.exclusions.outlook import Outlook, outlooks
 
 MAX_JOBS: Final = 100
+
+_STOOD: Final = 200
 
 
 class BatchJob(JobRequest):
@@ -88,7 +91,8 @@ def create_batch(edge: Edge, request: Request) -> Reply:
     made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
     calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, Made)])
-    return ok(BatchAnswer(items=[_item(edge, index, result, calendars) for index, result in enumerate(results)]))
+    items = [_item(edge, index, result, calendars) for index, result in enumerate(results)]
+    return ok(BatchAnswer(items=_fitting(items, edge.page_bytes)))
 
 
 def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked | ProblemError:
@@ -104,11 +108,34 @@ def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked |
     return Asked(rest, None if key is None else f"{key} {index}", ref=ref)
 
 
+def _fitting(items: Sequence[BatchItemAnswer], most_bytes: int) -> list[BatchItemAnswer]:
+    """Return a batch's items; of jobs that stood for their keys, as many as come to no more bytes with the others.
+
+    What was created comes of the request, and so is never too large.
+    """
+    created_first = sorted(items, key=lambda one: one.status == _STOOD)
+    shown = {one.index for one in fitting(created_first, most_bytes)}
+    return [one if one.index in shown or one.status != _STOOD else _left_out(one.index) for one in items]
+
+
+def _left_out(index: int) -> BatchItemAnswer:
+    problem = ProblemError(
+        Problem.UNAVAILABLE,
+        "The job of this unique key stands, but the answer to the whole batch is too large with it; "
+        "send this item again, alone.",
+    )
+    return _refused(index, problem)
+
+
+def _refused(index: int, error: ProblemError) -> BatchItemAnswer:
+    return BatchItemAnswer(index=index, status=error.problem.status, problem=ItemProblem(**problem_fields(error)))
+
+
 def _item(edge: Edge, index: int, result: Made | ProblemError, calendars: Mapping[JobKey, Outlook]) -> BatchItemAnswer:
     if isinstance(result, ProblemError):
-        return BatchItemAnswer(index=index, status=result.problem.status, problem=ItemProblem(**problem_fields(result)))
+        return _refused(index, result)
     if result.stood:
-        return BatchItemAnswer(index=index, status=200, job=standing_answer(edge, result.job))
+        return BatchItemAnswer(index=index, status=_STOOD, job=standing_answer(edge, result.job))
     return BatchItemAnswer(
         index=index, status=201, job=job_answer(result.job, result.job.created_at, calendars=calendars)
     )

@@ -137,3 +137,34 @@ def test_pages_that_their_bytes_end_miss_nothing_and_repeat_nothing(path: str, a
         assert walked(api, path, lambda answer: lengths.append(len(answer.body["items"]))) == whole
     assert set(lengths[: len(whole)]) == {1}
     assert len(lengths) > len(whole)
+
+
+def test_a_graph_and_a_cycle_that_are_too_large_are_cut_and_say_so(api: Api) -> None:
+    top = api.create(everySeconds=60, anchorAt="2026-11-21T09:31:00Z")["jobId"]
+    for _ in range(3):
+        api.create(dependsOn=[top])
+    api.dispatch()
+    cycle = f"/v1/cycles/{top}/2026-11-21T09:31:00Z"
+    whole = [api.call("GET", f"/v1/jobs/{top}/graph").body, api.call("GET", cycle).body]
+    api.handle = build_api(replace(api.edge, page_bytes=450))
+    cut = [api.call("GET", f"/v1/jobs/{top}/graph").body, api.call("GET", cycle).body]
+    for name, before, after in zip(("descendants", "items"), whole, cut, strict=True):
+        assert (before["isCut"], after["isCut"]) == (False, True)
+        assert after[name] == before[name][: len(after[name])]
+        assert 1 <= len(after[name]) < len(before[name])
+
+
+def test_a_batch_of_keys_of_large_jobs_is_answered_in_a_size_that_lambda_allows(api: Api) -> None:
+    keyed: list[dict[str, Any]] = [
+        {"handler": URL, "uniqueKey": f"invoice {number}", "delaySeconds": 600} for number in range(100)
+    ]
+    for one in keyed[:99]:
+        assert api.call("POST", "/v1/jobs", {**one, "payload": "x" * 200_000}).status == 201
+    answer = api.call("POST", "/v1/jobs:batch", {"jobs": keyed})
+    assert len(json.dumps(answer.text)) < LAMBDA_BYTES
+    statuses = [item["status"] for item in answer.body["items"]]
+    assert statuses[-1] == 201
+    assert set(statuses[:-1]) == {200, 503}
+    left_out = answer.body["items"][statuses.index(503)]
+    assert "alone" in left_out["problem"]["detail"]
+    assert api.call("POST", "/v1/jobs", keyed[left_out["index"]]).status == 200
