@@ -11,7 +11,7 @@ from itertools import count
 
 from bench.scale.stack import Deployment
 from tests.engine.play import WORK
-from timeball.domain.model.ids import JobKey, Origin, RunId, shard_of
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards, shard_of
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS, parse_instant
@@ -67,7 +67,7 @@ def stored_by(case: Case, shards: int, part: float) -> Iterator[tuple[Job, list[
                 key = JobKey(f"tenant-{one % _TENANTS}", f"{number}-{phase}-{one}")
                 if wave.shard is not None:
                     key = _of_shard(key, wave.shard, shards)
-                job = new_job(JobSpec(key, schedule, WORK, key.job_id), BEGINS_AT - HOUR_MS, shards)
+                job = new_job(JobSpec(key, schedule, WORK, key.job_id), BEGINS_AT - HOUR_MS, Shards(shards))
                 yield job, [RunId(key, fire_at, Origin.SCHEDULE) for fire_at in fires]
 
 

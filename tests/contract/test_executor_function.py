@@ -21,7 +21,7 @@ from tests.contract.rows import NOW
 from timeball.aws.dynamodb.table.mapper import work_text
 from timeball.aws.dynamodb.table.schema import TENANTS
 from timeball.aws.successor import LambdaSuccessor
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import JobKey, RunId, Shards
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.attempt import Attempt, Outcome
@@ -123,7 +123,7 @@ def _a_second_at_a_mute_target(sqs: Any, left_ms: int) -> tuple[Run, list[Attemp
         now = context.clock.now()
         work = Work(HttpTarget(f"http://127.0.0.1:{mute.getsockname()[1]}/"), "{}")
         spec = JobSpec(JobKey("acme", "slow"), Schedule(At(now)), work, "print", timeout_seconds=1)
-        job = new_job(spec, now, 1)
+        job = new_job(spec, now, Shards(1))
         assert context.store.jobs.insert([job], now) == [None]
         scan(context, 0, Owner("2026", "a"), Sweeps())
         event = _events(sqs)

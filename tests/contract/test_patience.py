@@ -192,3 +192,13 @@ def test_nothing_is_asked_that_might_not_be_answered_within_a_given_time() -> No
     assert asked == []
     BRISKLY.ask(lambda: asked.append(1))
     assert asked == [1]
+
+
+def test_each_process_draws_a_secret_of_its_own_for_due_shards() -> None:
+    secrets = set()
+    for _ in range(2):
+        secrets |= {wiring.engine_context().shard_secret, wiring.executor_context().shard_secret}
+        wiring.engine_context.cache_clear()
+        wiring.executor_context.cache_clear()
+    assert len(secrets) == 4
+    assert all(len(secret) >= 16 for secret in secrets)

@@ -14,7 +14,7 @@ from functions.api.jobs.spec import spec_of
 from tests.docs.readme import ROOT, read
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
-from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.ids import JobKey, Origin, Shards
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.run import RunState
@@ -107,7 +107,7 @@ def _each_minute(catch_up: dict[str, Any]) -> Job:
     body = {"handler": "https://example.com", "everySeconds": 60, "anchorAt": format_instant(NINE), "catchUp": catch_up}
     request, errors, _ = read_job_request(body, NINE)
     assert not errors
-    return new_job(spec_of(request, KEY, "print", NINE), NINE, shards=1)
+    return new_job(spec_of(request, KEY, "print", NINE), NINE, Shards(1))
 
 
 OVERLAPS = _rows("| policy | 09:00 | 09:01 |")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from timeball.domain.model.ids import JobKey, LimiterKey, RunId
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId, Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, Priority
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.run import Run
@@ -171,7 +171,7 @@ class Play:
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""
         now = self.clock.now() if at is None else at
-        jobs = [new_job(one, now, self.rules.shards) for one in specs]
+        jobs = [new_job(one, now, Shards(self.rules.shards)) for one in specs]
         assert self.store.jobs.insert(jobs, now) == [None] * len(jobs)
         return jobs
 

@@ -13,7 +13,7 @@ from statistics import mean
 from infra.settings import NOTICED
 from tests.engine.play import NOW, open_days_only, spec
 from tests.simulation.executors import NAMES, RANKS, SUCCESSORS, Calls, Executors, Rule
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.sharing.places import PLACES, placed
@@ -97,7 +97,7 @@ class Contention:
         """Store one-offs that are due so many seconds after the start."""
         now = self.begun_at - DAY_MS
         specs = [self._spec(tenant, f"{name}-{n}", seconds, priority) for n, seconds in enumerate(due)]
-        self.store.jobs.insert([new_job(one, now, self.shards) for one in specs], now)
+        self.store.jobs.insert([new_job(one, now, Shards(self.shards)) for one in specs], now)
         self.priorities |= {one.key: priority for one in specs}
         self.due |= {one.key: one.schedule.timing.at for one in specs if isinstance(one.schedule.timing, At)}
 

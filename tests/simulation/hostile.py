@@ -13,7 +13,7 @@ from tests.engine.play import spec
 from tests.simulation.contention import Contention
 from tests.simulation.executors import SUCCESSORS, Calls, Rule
 from timeball.domain.backfills.backfill import instants, new_backfill
-from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -91,7 +91,7 @@ def besieged(contention: Contention, size: int, seconds: int) -> Contention:
 
 def _backfill(contention: Contention, number: int) -> None:
     now = contention.begun_at
-    job = new_job(_spec("backfilled", Every(60, now + DAY_MS)), now - DAY_MS, contention.shards)
+    job = new_job(_spec("backfilled", Every(60, now + DAY_MS)), now - DAY_MS, Shards(contention.shards))
     contention.store.jobs.insert([job], now)
     fires = list(instants(job.spec.schedule, now - 30 * DAY_MS, now - 30 * DAY_MS + 100 * MINUTE_MS))
     asked = [

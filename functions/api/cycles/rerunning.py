@@ -17,7 +17,7 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.operations.answers import operation_answer
 from functions.api.operations.operations import standing_operation
-from timeball.domain.model.ids import OperationKey, shard_of
+from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.tenants.actor import Action, Kind, Resource
 from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.dependencies.cycle import Node, read_cycle
@@ -84,7 +84,7 @@ def _operation(edge: Edge, request: Request, key: OperationKey, rerun: Rerun, as
         action=OperationAction.RERUN,
         match=Match(),
         per_second=_PER_SECOND,
-        shard=shard_of(key, edge.context.rules.shards),
+        shard=edge.context.shards.of(key),
         created_at=now,
         updated_at=now,
         by=request.by,

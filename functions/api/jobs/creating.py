@@ -26,7 +26,7 @@ from functions.api.jobs.request import JobRequest, read_job_request
 from functions.api.jobs.spec import over_quotas, spec_of, unfit
 from functions.api.schedules.fields import no_calendar
 from functions.api.schemas.cpu_limit import Allowance
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.tenants.actor import Actor
@@ -292,4 +292,4 @@ def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
     if spec.inherits:
         spec = replace(spec, schedule=standing.spec.schedule)
     creator = Actor(standing.created_by)
-    return Made(new_job(spec, standing.created_at, shards=1, by=creator), is_repeated=True)
+    return Made(new_job(spec, standing.created_at, Shards(1), by=creator), is_repeated=True)

@@ -25,7 +25,7 @@ def create_an_operation(edge: Edge, request: Request) -> Reply:
         raise invalid(errors)
     fresh = operation_id(edge.random_bytes()) if idempotent is None else operation_id_of_key(request.tenant, idempotent)
     key = OperationKey(request.tenant, fresh)
-    bare = operation_of(wanted, key, edge.context.rules.shards, edge.context.clock.now())
+    bare = operation_of(wanted, key, edge.context.shards, edge.context.clock.now())
     depth = generation_of(edge, request)
     operation = evolve(bare, by=request.by, fingerprint=fingerprint(canonical(body)), depth=depth)
     note(edge, request, Action.CREATE, Resource(Kind.OPERATION, key.name))

@@ -10,7 +10,7 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Tags
 from functions.api.jobs.listing import STATUSES
-from timeball.domain.model.ids import JOB_ID, OperationKey, shard_of
+from timeball.domain.model.ids import JOB_ID, OperationKey, Shards
 from timeball.domain.operations.operation import Match, Operation, OperationAction
 
 _STATUSES: Final = [str(status) for status in STATUSES]
@@ -112,8 +112,8 @@ def _filters(match: MatchRequest) -> dict[str, object]:
     return dict(zip(_FILTERS, (match.tags, match.task_id, match.status), strict=True))
 
 
-def operation_of(request: OperationRequest, key: OperationKey, shards: int, now: int) -> Operation:
-    """Return the operation that a faultless request asks for at an instant (ms), to stand in one of so many shards."""
+def operation_of(request: OperationRequest, key: OperationKey, shards: Shards, now: int) -> Operation:
+    """Return the operation that a faultless request asks for at an instant (ms), to stand in one of some shards."""
     match = request.match
     action = OperationAction(request.action or OperationAction.PAUSE)
     starts = action in (OperationAction.TRIGGER, OperationAction.RETRY)
@@ -122,7 +122,7 @@ def operation_of(request: OperationRequest, key: OperationKey, shards: int, now:
         action=action,
         match=Match() if match is None else Match(match.tags or {}, match.task_id, match.status),
         per_second=request.per_second or (_STARTS_PER_SECOND if starts else _CHANGES_PER_SECOND),
-        shard=shard_of(key, shards),
+        shard=shards.of(key),
         created_at=now,
         updated_at=now,
         due_at=now,

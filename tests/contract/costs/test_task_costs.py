@@ -11,7 +11,7 @@ from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import NOW, task_spec
 from tests.engine.play import Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.terms.task_use import TaskUse
 from timeball.domain.model.terms.work import Work
@@ -43,7 +43,7 @@ class Costs:
 
     def know_the_freezes(self) -> None:
         """Read the tenant's freezes, as a busy process has lately."""
-        read_exclusions(self.context, [new_job(PLAIN, NOW, 1)])
+        read_exclusions(self.context, [new_job(PLAIN, NOW, Shards(1))])
 
     @contextmanager
     def counted(self) -> Iterator[list[str]]:

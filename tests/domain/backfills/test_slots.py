@@ -5,7 +5,7 @@ import pytest
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus, new_backfill, waiting
 from timeball.domain.backfills.slots import MAX_LINE, Slots, allot
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import BackfillKey, JobKey
+from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -45,7 +45,9 @@ def _keys(letters: str) -> tuple[BackfillKey, ...]:
 
 
 def _backfill(letter: str) -> Backfill:
-    job = new_job(JobSpec(KEY, Schedule(Every(60, NOW)), Work(HttpTarget("https://a.example/")), "print"), NOW, 1)
+    job = new_job(
+        JobSpec(KEY, Schedule(Every(60, NOW)), Work(HttpTarget("https://a.example/")), "print"), NOW, Shards(1)
+    )
     one = new_backfill(_key(letter), job, [NOW], 1, OverlapPolicy.ALLOW, NOW)
     return one if letter.isupper() else evolve(one, status=BackfillStatus.RUNNING)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Priority, Verb, with_spec
 from timeball.domain.model.jobs.job_ends import settled
 from timeball.domain.model.jobs.new_job import new_job
@@ -21,7 +21,9 @@ NOW = parse_instant("2026-11-21T09:30:00Z")
 MINUTELY = Schedule(Every(60, NOW - DAY_MS))
 WORK = Work(HttpTarget("https://x.example"), "{}")
 SPEC = JobSpec(JobKey("acme", "job"), MINUTELY, WORK, "print")
-JOB = replace(new_job(SPEC, NOW - DAY_MS, 1), next_fire_at=NOW + MINUTE_MS, due_at=NOW + MINUTE_MS, runs_planned=1_440)
+JOB = replace(
+    new_job(SPEC, NOW - DAY_MS, Shards(1)), next_fire_at=NOW + MINUTE_MS, due_at=NOW + MINUTE_MS, runs_planned=1_440
+)
 LATER = NOW + 5 * MINUTE_MS
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import spec
 from timeball.domain.ends.effects import final_status, releases
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus, Verb
 from timeball.domain.model.jobs.job_ends import concluded
 from timeball.domain.model.jobs.new_job import new_job
@@ -19,8 +19,8 @@ NOW = 1_000
 KEY = JobKey("acme", "job")
 RUN = Run(RunId(KEY, 500, Origin.SCHEDULE), RunState.SUCCEEDED, 1, "normal", 0, 500, 500)
 OTHER = replace(RUN.id, fire_at=400)
-ONCE = replace(new_job(spec("job", At(500)), 0, 1), final_fire_at=500)
-OFTEN = new_job(spec("job", Every(100, 0)), 0, 1)
+ONCE = replace(new_job(spec("job", At(500)), 0, Shards(1)), final_fire_at=500)
+OFTEN = new_job(spec("job", Every(100, 0)), 0, Shards(1))
 
 AT_ITS_END = {"next_fire_at": None, "final_fire_at": 500}
 

@@ -1,10 +1,11 @@
 """Names of runs, shards and hashes; instants and their text."""
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
-from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of, shard_of
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards, fraction_of, shard_of
 from timeball.domain.time.instants import EARLIEST, LATEST, format_instant, parse_instant
 
 
@@ -59,6 +60,15 @@ def test_shards_are_stable_and_even() -> None:
     counts = Counter(shard_of(JobKey("acme", f"job-{number}"), 4) for number in range(4_000))
     assert set(counts) == {0, 1, 2, 3}
     assert all(900 < count < 1_100 for count in counts.values())
+
+
+def test_a_secret_draws_other_shards_as_evenly() -> None:
+    keys = [JobKey("acme", f"job-{number}") for number in range(4_000)]
+    drawn = [[Shards(4, secret).of(key) for key in keys] for secret in (b"", b"one", b"other")]
+    assert drawn[0] == [shard_of(key, 4) for key in keys]
+    for one, other in combinations(drawn, 2):
+        assert 900 < sum(a == b for a, b in zip(one, other, strict=True)) < 1_100
+    assert all(900 < count < 1_100 for one in drawn for count in Counter(one).values())
 
 
 def test_a_fraction_is_a_hash_of_all_its_parts() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.model.ids import JobKey, shard_of
+from timeball.domain.model.ids import JobKey, Shards, shard_of
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.terms.target import HttpTarget
@@ -56,14 +56,14 @@ SPEC = JobSpec(JobKey("acme", "job"), Schedule(Every(1, 0)), Work(HttpTarget("ht
 
 
 def test_a_new_job_waits_in_the_due_index_for_its_first_fire() -> None:
-    row = new_job(SPEC, 1_001, 8)
+    row = new_job(SPEC, 1_001, Shards(8))
     assert (row.next_fire_at, row.due_at, row.final_fire_at) == (2_000, 2_000, None)
     assert row.shard == shard_of(SPEC.key, 8) < 8
     assert (row.version, row.schedule_version, row.revision, row.created_at) == (1, 1, 1, 1_001)
-    once = new_job(replace(SPEC, schedule=Schedule(At(9))), 1_001, 8)
+    once = new_job(replace(SPEC, schedule=Schedule(At(9))), 1_001, Shards(8))
     assert (once.due_at, once.final_fire_at) == (9, 9)
 
 
 def test_a_schedule_that_never_fires_makes_no_job() -> None:
     with pytest.raises(InvalidSchedule):
-        new_job(replace(SPEC, schedule=Schedule(Every(1, 0), end_at=500)), 1_001, 8)
+        new_job(replace(SPEC, schedule=Schedule(Every(1, 0), end_at=500)), 1_001, Shards(8))

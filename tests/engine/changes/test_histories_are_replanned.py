@@ -13,7 +13,7 @@ import pytest
 
 from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service
-from timeball.domain.model.ids import Origin
+from timeball.domain.model.ids import Origin, Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, advanced, with_spec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.jobs.revision import Revision
@@ -85,7 +85,7 @@ def history(number: int) -> History:
         play, clock = service.play, service.play.clock
         play.store.calendars.insert([_CLOSED], clock.now())
         actors = {1: Actor("key_0")}
-        play.store.jobs.insert([new_job(_spec(draw, clock.now()), clock.now(), 1, actors[1])], clock.now())
+        play.store.jobs.insert([new_job(_spec(draw, clock.now()), clock.now(), Shards(1), actors[1])], clock.now())
         former: list[Schedule] = []
         for number_of_change in range(draw.randrange(1, 9)):
             service.until(clock.now() + draw.choice((1, 400, 4_000, 20_000, 90_000, 200_000)) + draw.randrange(1_000))
@@ -238,7 +238,7 @@ def planned_by(revision: Revision, paused: tuple[int, int] | None, end_at: int, 
 
 def _as_it_began(revision: Revision) -> Job:
     change = revision.change
-    job = with_spec(new_job(replace(revision.spec, schedule=Schedule(Every(1, 0))), change.at, 1), work=WORK)
+    job = with_spec(new_job(replace(revision.spec, schedule=Schedule(Every(1, 0))), change.at, Shards(1)), work=WORK)
     return replace(
         job,
         spec=revision.spec,

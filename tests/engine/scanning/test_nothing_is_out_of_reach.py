@@ -12,7 +12,7 @@ import pytest
 import timeball.engine.scanning.scan as scanning
 from tests.engine.play import Play, spec
 from tests.engine.scanning.days import EMPTY, TODAY, Odd, OddJobs
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
@@ -113,7 +113,7 @@ class Days:
         due_at = now + self.random.choice((-2 * DAY_MS, 0, 0, 5 * SECOND_MS, 5 * MINUTE_MS, 6 * HOUR_MS, 2 * DAY_MS))
         key = JobKey(self.random.choice(self.tenants), f"job-{len(self.jobs)}")
         wrote_at = now - self.random.choice((0, 2 * SECOND_MS, 14 * MINUTE_MS))
-        job = new_job(replace(spec("job", At(due_at)), key=key), wrote_at, 1)
+        job = new_job(replace(spec("job", At(due_at)), key=key), wrote_at, Shards(1))
         self.store.jobs.insert([job], wrote_at)
         self.jobs.append(job)
 

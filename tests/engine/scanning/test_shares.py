@@ -13,7 +13,7 @@ import pytest
 
 from tests.engine.latency import Slow
 from tests.engine.play import NOW, Play, open_days_only, spec
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.sharing.fairness import in_turns, share_of
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
@@ -32,7 +32,7 @@ SHORT = 10
 
 def _store(play: Play, tenant: str, due: Sequence[int], first: int = 0) -> None:
     specs = [replace(spec("job", At(due_at)), key=JobKey(tenant, f"job-{n:06}")) for n, due_at in enumerate(due, first)]
-    play.store.jobs.insert([new_job(one, NOW - DAY_MS, 1) for one in specs], NOW)
+    play.store.jobs.insert([new_job(one, NOW - DAY_MS, Shards(1)) for one in specs], NOW)
 
 
 def _sent(play: Play) -> Counter[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
-from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
+from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -19,7 +19,7 @@ MANY = 10_000
 
 def _store_jobs(play: Play, tenant: str, number: int, due_at: int) -> None:
     specs = (replace(spec("job", At(due_at)), key=JobKey(tenant, f"job-{n}")) for n in range(number))
-    play.store.jobs.insert([new_job(one, NOW - DAY_MS, 1) for one in specs], NOW)
+    play.store.jobs.insert([new_job(one, NOW - DAY_MS, Shards(1)) for one in specs], NOW)
 
 
 def _store_runs(play: Play, tenant: str, number: int, due_at: int) -> None:
@@ -30,7 +30,7 @@ def _store_runs(play: Play, tenant: str, number: int, due_at: int) -> None:
 
 
 def _store_backfills(play: Play, tenant: str, number: int, due_at: int) -> None:
-    job = new_job(replace(spec("job", Every(60, NOW + DAY_MS)), key=JobKey(tenant, "job")), NOW - DAY_MS, 1)
+    job = new_job(replace(spec("job", Every(60, NOW + DAY_MS)), key=JobKey(tenant, "job")), NOW - DAY_MS, Shards(1))
     fires = list(instants(job.spec.schedule, NOW - DAY_MS, NOW - DAY_MS + 5 * MINUTE_MS))
     rows = [
         new_backfill(BackfillKey(job.key, f"bf{n}"), job, fires, 1, OverlapPolicy.ALLOW, due_at) for n in range(number)

@@ -5,7 +5,7 @@ from random import Random
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from tests.simulation.world.receiver import WEAVERS
-from timeball.domain.model.ids import OperationKey, RunId, shard_of
+from timeball.domain.model.ids import OperationKey, RunId
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.context import Context
@@ -39,7 +39,7 @@ def _rerun(context: Context, asked: RunId, mode: RerunMode, name: str) -> Operat
         OperationAction.RERUN,
         Match(),
         per_second=100,
-        shard=shard_of(key, context.rules.shards),
+        shard=context.shards.of(key),
         created_at=now,
         updated_at=now,
         by=Actor(name),

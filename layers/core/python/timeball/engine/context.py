@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from timeball.domain.attempts.circuit_breaker import HostRules
 from timeball.domain.attempts.claim import ClaimRules
+from timeball.domain.model.ids import Shards
 from timeball.domain.model.tenants.quotas import (
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
@@ -159,6 +160,7 @@ class Context:
 
     `known` is what the process has read lately. `executions` are those that runs have started and follow.
     `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1.
+    `shard_secret` is what no tenant knows, so that none chooses its due shard.
     """
 
     store: Store
@@ -169,3 +171,9 @@ class Context:
     known: Known = field(default_factory=Known)
     executions: Executions = field(default_factory=Unknown)
     weights_of: Callable[[Sequence[str]], Mapping[str, int]] = lambda _: {}
+    shard_secret: bytes = b""
+
+    @property
+    def shards(self) -> Shards:
+        """The due shards of new rows."""
+        return Shards(self.rules.shards, self.shard_secret)

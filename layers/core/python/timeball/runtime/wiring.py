@@ -47,6 +47,8 @@ _LOOK_THREADS = 2 * _THREADS
 _START_SECONDS = 8
 """Lambda gives a function 10 s to be loaded, or begins anew."""
 
+_SECRET_BYTES = 16
+
 _NOBODYS = JobKey("!", "!")
 
 
@@ -206,7 +208,7 @@ def _context(asker: Asker) -> Context:
     )
     sqs, form = _client("sqs", asker.patience), Form(rules.lead_ms, rules.runs_per_message)
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, form)
-    return Context(store, queue, clock, rules, _tally())
+    return Context(store, queue, clock, rules, _tally(), shard_secret=secrets.token_bytes(_SECRET_BYTES))
 
 
 @cache

@@ -110,10 +110,26 @@ class RunId:
         return cls(JobKey(tenant, match[1]), int(match[2]), origin, series)
 
 
-def shard_of(key: JobKey | OperationKey | LimiterKey, shards: int) -> int:
-    """Return the due shard of a new job, operation or limiter. It is stored on the row and never computed again."""
+@dataclass(frozen=True)
+class Shards:
+    """The due shards of new rows: how many, and the secret by which each row's is drawn.
+
+    Tenants choose names, so they could choose shards if they knew the hash, and let all that they have fall due in one.
+    A row keeps the shard that it was stored with. So the secret need not last, and each process may have its own.
+    """
+
+    count: int
+    secret: bytes = b""
+
+    def of(self, key: JobKey | OperationKey | LimiterKey) -> int:
+        """Return the due shard of a new job, operation or limiter. It is stored on the row and never computed again."""
+        return shard_of(key, self.count, self.secret)
+
+
+def shard_of(key: JobKey | OperationKey | LimiterKey, shards: int, secret: bytes = b"") -> int:
+    """Return one of so many shards by a hash of a key, and of a secret if there is one."""
     name = key.job_id if isinstance(key, JobKey) else key.name
-    digest = hashlib.blake2b(f"{key.tenant}#{name}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{key.tenant}#{name}".encode(), digest_size=8, key=secret).digest()
     return int.from_bytes(digest) % shards
 
 

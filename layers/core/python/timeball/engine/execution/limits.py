@@ -111,6 +111,6 @@ def _after(earlier: Admitted, passed: Passed, ask: Ask) -> Admitted:
 def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:
     """Read the limiter of each key; one that nobody has asked for yet gets its first row."""
     stored = context.store.limiters.read(list(keys)) if keys else []
-    new = [new_limiter(key, context.rules.shards) for key, row in zip(keys, stored, strict=True) if row is None]
+    new = [new_limiter(key, context.shards) for key, row in zip(keys, stored, strict=True) if row is None]
     inserted = context.store.limiters.insert(new, now) if new else []
     return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]

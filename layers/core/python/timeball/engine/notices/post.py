@@ -15,7 +15,7 @@ def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> Non
     """
     now = context.clock.now()
     new = [
-        due_when_passed(new_job(notice, now, context.rules.shards, depth=depth), context.rules.lookahead_ms)
+        due_when_passed(new_job(notice, now, context.shards, depth=depth), context.rules.lookahead_ms)
         for depth, notice in notices
         if notice is not None
     ]

@@ -51,7 +51,7 @@ def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
     standing = context.store.limiters.read(list(asks), strong=False) if asks else []
     absent = [ask for ask, row in zip(asks.values(), standing, strict=True) if row is None]
     if absent:
-        context.store.limiters.insert([new_limiter(ask.key, context.rules.shards, ask.bounds) for ask in absent], now)
+        context.store.limiters.insert([new_limiter(ask.key, context.shards, ask.bounds) for ask in absent], now)
 
 
 def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
@@ -114,7 +114,7 @@ def fix_key(
     """
     for _ in range(TRIES):
         (standing,) = context.store.limiters.read([key])
-        row = standing or new_limiter(key, context.rules.shards)
+        row = standing or new_limiter(key, context.shards)
         if is_to_stand is not None and is_to_stand is not (standing is not None):
             return KeyOutcome.ABSENT if is_to_stand else KeyOutcome.EXISTS, row
         if version not in (None, row.fixed.version):

@@ -52,7 +52,7 @@ def submit(
     The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
     Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
     """
-    new = [new_job(spec, now, context.rules.shards, by, depth) for spec in specs]
+    new = [new_job(spec, now, context.shards, by, depth) for spec in specs]
     jobs = bind(context, [evolve(job, ancestors=ancestors.get(job.key, 0)) for job in new], now)
     submitted = [
         _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)

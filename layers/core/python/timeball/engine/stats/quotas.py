@@ -32,7 +32,7 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
 
 def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
     now, key, used = context.clock.now(), LimiterKey(tenant), dict[str, int]()
-    limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.rules.shards)
+    limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.shards)
     if quotas.runs_per_second:
         used["runs_per_second"] = turns_taken(evolve(limiter, said=bounds_of(quotas)), now)
     if quotas.runs_at_once:

@@ -1,13 +1,13 @@
 """How a submitted job begins: its first fire, its place in the due index, its shard."""
 
-from timeball.domain.model.ids import shard_of
+from timeball.domain.model.ids import Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
 from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import OnEvents, first_fire
 
 
-def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY, depth: int = 0) -> Job:
+def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NOBODY, depth: int = 0) -> Job:
     """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on.
 
     A one-off with parents is due at once, to be looked at: they may be done already.
@@ -18,7 +18,7 @@ def new_job(spec: JobSpec, now: int, shards: int, by: Actor = NOBODY, depth: int
     waits = spec.schedule.is_one_off and bool(spec.depends_on)
     job = Job(
         spec,
-        shard=shard_of(spec.key, shards),
+        shard=shards.of(spec.key),
         created_at=now,
         updated_at=now,
         next_fire_at=first_at,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Self
 
-from timeball.domain.model.ids import LimiterKey, RunId, shard_of
+from timeball.domain.model.ids import LimiterKey, RunId, Shards
 from timeball.domain.model.runs.run import Part
 
 
@@ -81,6 +81,6 @@ class Limiter:
         return self.fixed.bounds.over(self.said)
 
 
-def new_limiter(key: LimiterKey, shards: int, said: Bounds = Bounds()) -> Limiter:
+def new_limiter(key: LimiterKey, shards: Shards, said: Bounds = Bounds()) -> Limiter:
     """Return the limiter of a key that nobody has asked for yet."""
-    return Limiter(key, shard_of(key, shards), said)
+    return Limiter(key, shards.of(key), said)

@@ -1,0 +1,75 @@
+"""Attacks on the due index: a tenant chooses names whose hashes meet, so that all of its rows stand in one shard."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, islice
+from typing import Any
+
+import pytest
+
+from functions.api.app import build_api
+from functions.api.http.identity import operation_id_of_key
+from tests.api.client import Api
+from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, shard_of
+
+URL = "https://example.com/hook"
+SHARDS = 4
+JOBS = 60
+
+
+def names_of_one_shard(key: type[JobKey | LimiterKey]) -> Iterator[str]:
+    """Yield names whose hash without a secret is of shard 0; that hash stands in the public code."""
+    names = (f"n{number}" for number in count())
+    return (name for name in names if shard_of(key("acme", name), SHARDS) == 0)
+
+
+def operations_of_one_shard() -> Iterator[str]:
+    """Yield Idempotency-Keys of operations whose ids have such a hash."""
+    keys = (f"k{number}" for number in count())
+    return (key for key in keys if shard_of(OperationKey("acme", operation_id_of_key("acme", key)), SHARDS) == 0)
+
+
+def attacked(api: Api, status: int = 201) -> dict[str, Counter[int]]:
+    """Ask for what names can be chosen for, and return how many rows stand in each shard."""
+    names = zip(names_of_one_shard(JobKey), names_of_one_shard(LimiterKey), operations_of_one_shard(), strict=False)
+    for job, flow_key, idempotency_key in islice(names, JOBS):
+        body = {"handler": URL, "everySeconds": 60, "concurrencyKey": {"key": flow_key, "limit": 1}}
+        assert api.call("PUT", f"/v1/jobs/{job}", body).status == status
+        asked = {"action": "pause", "match": {"all": True}}
+        headers = {"Idempotency-Key": idempotency_key}
+        assert api.call("POST", "/v1/operations", asked, headers=headers).status == 201
+    store = api.store
+    kinds: dict[str, Any] = {"jobs": store.jobs, "limiters": store.limiters, "operations": store.operations}
+    return {kind: Counter(row.shard for row in rows.values()) for kind, rows in kinds.items()}
+
+
+def with_secret(api: Api, secret: bytes) -> Api:
+    api.edge = replace(api.edge, context=replace(api.edge.context, shard_secret=secret))
+    api.handle = build_api(api.edge)
+    return api
+
+
+@pytest.mark.parametrize("secret", [bytes(range(16)), b"another secret"])
+def test_names_do_not_choose_the_shard_of_a_row(api: Api, secret: bytes) -> None:
+    for kind, shards in attacked(with_secret(api, secret)).items():
+        assert sum(shards.values()) == JOBS, kind
+        assert max(shards.values()) < JOBS / 2, kind
+
+
+def test_a_row_keeps_its_shard_whichever_process_changes_it(api: Api) -> None:
+    attacked(with_secret(api, b"of the process that made the rows"))
+    made = rows_of(api)
+    attacked(with_secret(api, b"of the process after it"), status=200)
+    for job in list(api.store.jobs):
+        patched = api.call("PATCH", f"/v1/jobs/{job.job_id}", {"everySeconds": 90})
+        assert patched.status == 200
+    for key in list(api.store.limiters):
+        assert api.call("PUT", f"/v1/keys/{key.name}", {"limit": 2}).status == 200
+    assert rows_of(api) == made
+
+
+def rows_of(api: Api) -> dict[object, int]:
+    """Return the shard of each row that names can be chosen for."""
+    tables: tuple[Any, ...] = (api.store.jobs, api.store.limiters, api.store.operations)
+    return {key: row.shard for rows in tables for key, row in rows.items()}
