@@ -12,7 +12,7 @@ from timeball.domain.usage.bill import CALLS_OF_A_BATCH, QUEUE_REQUESTS_OF_A_BAT
 from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
 from timeball.ports.registers.partitions import BEAT_MS
 
-QUEUES = 5
+QUEUES, EXECUTORS_QUEUES = 5, 3
 """That a function consumes: three priorities, watches, and events."""
 
 _POLLS_A_SECOND = 5 / 20
@@ -22,16 +22,17 @@ _OVERLAP = 62 / 60
 _STANDBY = 58 / 60
 """Where it stands by, it ends a minute later, and asks each fifth second until then."""
 _EXPRESS_GB = 64 / 1024
-_GB, _EXECUTOR_GB = 1024 / 1024, 768 / 1024
+_GB, _EXECUTOR_GB = 1024 / 1024, 512 / 1024
 _GB_OF_A_PROCESSOR = 1769 / 1024
 """1,769 MB are one processor (documented)."""
 _ROUND_TRIP_MS = 5
 """DynamoDB answers in some milliseconds (documented as single-digit)."""
 _AHEAD_MS = 3_500
-"""A message comes to an executor 3 to 4 s before its instant, and is waited with."""
+"""Messages of many runs come to executors 3 to 4 s before their instant, and are waited with."""
 _REQUESTS_OF_AN_EXECUTOR = 7
 """One after the other for each batch."""
 _MILLION = 1_000_000
+HOURS_A_MONTH = 730
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,21 @@ class Item:
     dollars: float
 
 
-def idle_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
-    """Return what a month of the stage `small` costs in which a second's scan takes so much, and nothing is due."""
-    seconds = SECONDS_A_MONTH * _OVERLAP
+def idle_month(read_units: float, cpu_ms: float, partitions: int = 1, pollers: int = 0) -> Sequence[Item]:
+    """Return what a month costs in which nothing is due, and a second's scan of a partition takes so much.
+
+    Provisioned `pollers` of the executors' queues poll for their own price.
+    """
+    ticking = SECONDS_A_MONTH * _OVERLAP
+    seconds = ticking * partitions
     billed_ms = cpu_ms * _GB_OF_A_PROCESSOR / _GB + 2 * _ROUND_TRIP_MS
     gb_seconds = seconds * billed_ms / 1000 * _GB
-    polls = QUEUES * _POLLS_A_SECOND * SECONDS_A_MONTH
+    polled = QUEUES - EXECUTORS_QUEUES if pollers else QUEUES
+    polls = polled * _POLLS_A_SECOND * SECONDS_A_MONTH
     starts = SECONDS_A_MONTH / 60
-    express = seconds * _EXPRESS_GB
+    express = ticking * _EXPRESS_GB
     reads = seconds * read_units
-    beats = SECONDS_A_MONTH * SECOND_MS / BEAT_MS
+    beats = SECONDS_A_MONTH * SECOND_MS / BEAT_MS * partitions
     return (
         Item("the ticker's duration", f"{express:,.0f} GB-s", express * PRICES.express_gb_second),
         Item("the ticker's starts", f"{starts:,.0f}", starts * PRICES.express_start),
@@ -65,6 +71,7 @@ def idle_month(read_units: float, cpu_ms: float) -> Sequence[Item]:
         Item("the scan's reads", f"{reads:,.0f} units", reads * PRICES.read_unit),
         Item("the ticker's notes that it lives", f"{beats:,.0f} units", beats * PRICES.write_unit),
         Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
+        Item("provisioned pollers", f"{pollers}", pollers * PRICES.poller_hour * HOURS_A_MONTH),
         Item("the secret with the first admin key", "1", PRICES.secret_month),
     )
 

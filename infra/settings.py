@@ -193,7 +193,7 @@ class Settings:
     def read(cls, context: Mapping[str, object]) -> "Settings":
         """Read the settings of a CDK context; raise `SettingsError` with a line for each wrong one."""
         given = {name: str(value) for name, value in context.items() if name.startswith(PREFIX)}
-        of_stage = STAGES.get(given.get(_key("stage"), ""), {})
+        of_stage = STAGES.get(given.get(_key("stage"), "small"), {})
         known = declared()
         problems = [
             f"{name} is no setting; there are {', '.join(known)}"

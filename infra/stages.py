@@ -17,15 +17,17 @@ STAGES: Mapping[str, Mapping[str, object]] = {
     "local": {
         "private_targets": "127.0.0.0/8",
         "targets": ",".join(f"arn:aws:{of}:us-east-1:000000000000:{kind}timeball-demo-*" for of, kind in _OF_DEMOS),
-        "execute_memory_mb": 512,
         "execute_concurrency": 15,
         "runs_per_message": 1,
         "api_requests_per_second": 10_000,
         "api_burst": 5_000,
         "log_retention_days": 1,
     },
-    "small": {},
+    "small": {
+        "few_lead_ms": 1750,
+    },
     "large": {
+        "few_lead_ms": 1750,
         "shards": 64,
         "list_shards": 32,
         "partitions": 16,

@@ -24,7 +24,7 @@ from bench.scale.units import Tokens
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
+from timeball.ports.queue import Delivery, Depth, Lead, Watch, by_message, in_messages
 from timeball.testing.virtual_clock import VirtualClock
 
 
@@ -102,18 +102,18 @@ class Line:
 class Lines:
     """The sender's side of all queues. `watches` counts those that were sent: nothing is lost here, so none is read."""
 
-    def __init__(self, clock: VirtualClock, trace: Trace, lead_ms: int, runs_per_message: int) -> None:
-        self._clock, self._trace, self._lead_ms, self._runs_per_message = clock, trace, lead_ms, runs_per_message
+    def __init__(self, clock: VirtualClock, trace: Trace, lead: Lead, runs_per_message: int) -> None:
+        self._clock, self._trace, self._lead, self._runs_per_message = clock, trace, lead, runs_per_message
         self.of: defaultdict[str, Line] = defaultdict(lambda: Line(clock, trace))
         self.sent = 0
         self.watches = 0
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send messages of several runs each, delayed by whole seconds."""
-        sent_at = self._clock.now()
+        sent_at, lead_ms = self._clock.now(), self._lead.of(len(runs))
         for positions in in_messages(runs, self._runs_per_message):
             first = runs[positions[0]]
-            seconds = max(0, (first.not_before - self._lead_ms - sent_at) // SECOND_MS)
+            seconds = max(0, (first.not_before - lead_ms - sent_at) // SECOND_MS)
             named = [runs[position].id for position in positions]
             self.of[first.priority].put(named, first.not_before, sent_at + seconds * SECOND_MS)
             self._trace.note("sent", named, sent_at)

@@ -160,7 +160,7 @@ class Stack:
         self.world = World(self.clock, Random(seed), table, rules.runs_per_message)
         self.store = MemoryStore()
         self.trace = Trace()
-        self.lines = Lines(self.clock, self.trace, rules.lead_ms, rules.runs_per_message)
+        self.lines = Lines(self.clock, self.trace, rules.lead, rules.runs_per_message)
         self.series: dict[str, Counter[int]] = {name: Counter() for name in _SERIES}
         self.cold_starts = 0
         self.at_once = 0

@@ -11,13 +11,13 @@ from typing import Any
 from tests.contract.backends import client, moto, posts_to, thin_client
 from tests.contract.rows import NOW
 from timeball.aws.sqs import Form, SqsInbox, SqsQueue, parse_message, parse_watch
-from timeball.ports.queue import Delivery, Inbox, Queue, Watch
+from timeball.ports.queue import Delivery, Inbox, Lead, Queue, Watch
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
 ENDPOINT = os.environ.get("TIMEBALL_CONTRACT_ENDPOINT")
 
-LEAD_MS = 3_000
+LEAD = Lead(3_000, few_ms=1_750)
 
 PRIORITIES = ("high", "normal", "low")
 
@@ -37,7 +37,7 @@ class Queues:
 @contextmanager
 def queues_of(kind: str, runs_per_message: int) -> Iterator[Queues]:
     if kind == "memory":
-        memory = MemoryQueue(VirtualClock(NOW).now, LEAD_MS, runs_per_message)
+        memory = MemoryQueue(VirtualClock(NOW).now, LEAD, runs_per_message)
         yield Queues(memory, memory.inbox, memory.receive, memory.due_watches)
         return
     with ThreadPoolExecutor(4) as threads:
@@ -45,7 +45,7 @@ def queues_of(kind: str, runs_per_message: int) -> Iterator[Queues]:
         endpoint = ENDPOINT if place == "endpoint" else None
         with nullcontext() if endpoint else moto(), closing(posts_to("sqs", endpoint)) as posts:
             sqs = client("sqs", endpoint)
-            yield _sqs(sqs, thin_client("sqs", posts) if is_thin else sqs, threads, Form(LEAD_MS, runs_per_message))
+            yield _sqs(sqs, thin_client("sqs", posts) if is_thin else sqs, threads, Form(LEAD, runs_per_message))
 
 
 def _sqs(sqs: Any, asking: Any, threads: ThreadPoolExecutor, form: Form) -> Queues:

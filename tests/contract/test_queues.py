@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.contract.queues import ENDPOINT, LEAD_MS, PRIORITIES, Queues, queues_of
+from tests.contract.queues import ENDPOINT, LEAD, PRIORITIES, Queues, queues_of
 from tests.contract.rows import NOW, run
 from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.run import Run
-from timeball.ports.queue import MAX_WATCHED, Delivery, Depth, Watch
+from timeball.ports.queue import FEW, MAX_WATCHED, Delivery, Depth, Watch
 
 NOTHING = Depth(0, 0, 0)
 
@@ -76,11 +76,14 @@ def test_a_delay_counts_from_the_moment_of_sending_and_not_from_an_older_now(que
     assert [delivery.run for delivery in _receive_all(queues, "normal")] == [_run(0)]
 
 
+@pytest.mark.parametrize(("others", "lead_ms"), [(FEW - 4, LEAD.few_ms), (FEW - 3, LEAD.ms)])
 def test_a_message_of_less_than_a_lead_and_a_second_ahead_comes_at_once_and_a_later_one_does_not(
-    queues: Queues,
+    queues: Queues, others: int, lead_ms: int
 ) -> None:
-    ahead = {0: 0, 1: LEAD_MS + 999, 2: LEAD_MS + 1_000, 3: -5_000}
-    queues.queue.send([_message(_run(step), "normal", NOW + ms) for step, ms in ahead.items()], NOW)
+    """The lead is shorter where few runs are sent together."""
+    ahead = {0: 0, 1: lead_ms + 999, 2: lead_ms + 1_000, 3: -5_000}
+    runs = [_message(_run(step), "normal", NOW + ms) for step, ms in ahead.items()]
+    queues.queue.send([*runs, *(_message(_run(10 + number), "low", NOW) for number in range(others))], NOW)
     assert sorted(delivery.run for delivery in _receive_all(queues, "normal")) == [_run(0), _run(1), _run(3)]
 
 

@@ -21,7 +21,7 @@ NAMES = ("a", "b", "c")
 
 def _sent(stage: Stage, statuses: tuple[int, ...] = ()) -> tuple[Play, list[Job], list[Delivery]]:
     play = stage.play(NOW)
-    play.queue = MemoryQueue(play.clock.now, play.rules.lead_ms, runs_per_message=5)
+    play.queue = MemoryQueue(play.clock.now, play.rules.lead, runs_per_message=5)
     play.caller.statuses = list(statuses)
     jobs = play.store_jobs(spec(name, At(NOW)) for name in NAMES)
     play.scan_all()

@@ -150,7 +150,7 @@ class Play:
         self.clock = VirtualClock(at)
         self.store: Store = store or MemoryStore()
         self.rules = rules or Rules(shards=1, runs_per_message=1)
-        self.queue = MemoryQueue(self.clock.now, self.rules.lead_ms, self.rules.runs_per_message)
+        self.queue = MemoryQueue(self.clock.now, self.rules.lead, self.rules.runs_per_message)
         self.telemetry = KeptTelemetry()
         self.tally = Tally(self.clock, self.telemetry)
         self.executions = MemoryExecutions(self.clock.now)

@@ -64,7 +64,7 @@ class Contention:
         of_a_message = Rules().runs_per_message if min(self.executors.values()) >= NOTICED else 1
         self.rules = Rules(shards=self.shards, runs_per_message=of_a_message)
         self.queue = MemoryQueue(
-            self.clock.now, self.rules.lead_ms, self.rules.runs_per_message, is_fair=self.has_fair_queues
+            self.clock.now, self.rules.lead, self.rules.runs_per_message, is_fair=self.has_fair_queues
         )
         self.context = Context(self.store, self.queue, self.clock, self.rules, KeptTelemetry())
         self.started: dict[RunId, int] = {}

@@ -8,7 +8,14 @@ from random import Random
 
 from timeball.engine.context import Rules
 
-_OTHERS = {"lookahead_seconds": 8, "lease_seconds": 45, "heartbeat_seconds": 5, "host_failures": 5, "lead_seconds": 4}
+_OTHERS = {
+    "lookahead_seconds": 8,
+    "lease_seconds": 45,
+    "heartbeat_seconds": 5,
+    "host_failures": 5,
+    "lead_seconds": 4,
+    "few_lead_ms": 1750,
+}
 """Settings in which two versions of a deployment may differ."""
 
 

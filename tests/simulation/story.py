@@ -132,9 +132,7 @@ class Story:
         self.store = LaggingStore(self.clock, self._new_random(), blur)
         self.rules = replace(self.rules, runs_per_message=5 if self.sends_together else 1)
         refusals = Random(f"what is refused of {self.seed}") if hardships.has_refused_sends else None
-        self.queue = UnrulyQueue(
-            self.clock, self._new_random(), self.rules.lead_ms, self.rules.runs_per_message, refusals
-        )
+        self.queue = UnrulyQueue(self.clock, self._new_random(), self.rules.lead, self.rules.runs_per_message, refusals)
         self.heat = Heat(Random(f"what is hot of {self.seed}"))
         self.receiver = Receiver(self.clock, self._new_random())
         self.names, self.requests = count(1), count(1)

@@ -46,7 +46,7 @@ class PartialQueue(MemoryQueue):
 
 def with_partial_queue() -> tuple[Play, PartialQueue]:
     play = Play(rules=Rules(shards=1, runs_per_message=1))
-    queue = PartialQueue(play.clock.now, play.rules.lead_ms)
+    queue = PartialQueue(play.clock.now, play.rules.lead)
     play.queue = queue
     return play, queue
 

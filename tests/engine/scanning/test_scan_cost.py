@@ -7,6 +7,7 @@ from bench.charges import requests_of_a_scan, write_units_of_a_run
 from bench.endpoint import endpoint
 from bench.handlers import measure
 from bench.metering import write_units
+from infra.settings import Settings
 
 
 def test_a_scan_makes_as_many_requests_beside_a_thousand_jobs_that_are_not_due_as_beside_ten() -> None:
@@ -22,6 +23,12 @@ def test_an_idle_timeball_costs_less_than_seven_dollars_a_month() -> None:
     # How long a scan takes is told by `make bench`; under load no test can measure it.
     dollars = sum(item.dollars for item in idle_month(scans["read_units"], cpu_ms=3.0))
     assert dollars < 6.00 + 0.40  # and the secret of the first key
+
+
+def test_an_idle_large_timeball_costs_what_docs_aws_says() -> None:
+    large = Settings.read({"timeball:stage": "large"})
+    items = idle_month(0.93, 0.6, large.partitions, large.pollers)
+    assert round(sum(item.dollars for item in items)) == 164
 
 
 def test_executions_that_stand_by_cost_less_than_three_and_a_half_dollars_a_month() -> None:

@@ -13,7 +13,7 @@ from tests.simulation.world.process import acting_name
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.ports.queue import Delivery, Watch
+from timeball.ports.queue import Delivery, Lead, Watch
 from timeball.testing.memory_queue import MAX_RECEIVES, MemoryQueue
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -44,11 +44,11 @@ class UnrulyQueue(MemoryQueue):
         self,
         clock: VirtualClock,
         random: Random,
-        lead_ms: int,
+        lead: Lead,
         runs_per_message: int,
         refusals: Random | None = None,
     ) -> None:
-        super().__init__(clock.now, lead_ms, runs_per_message)
+        super().__init__(clock.now, lead, runs_per_message)
         self.unruly = True
         self._refusals = refusals
         self.uncarried = 0.0

@@ -22,7 +22,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
-from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
+from timeball.ports.queue import NO_LEAD, Delivery, Depth, Lead, Watch, by_message, in_messages
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient
@@ -105,7 +105,7 @@ class _Message:
 class Form:
     """How messages of runs are made: how long before its runs' instant one comes, and how many it names at the most."""
 
-    lead_ms: int = 0
+    lead: Lead = NO_LEAD
     runs_per_message: int = 1
 
 
@@ -135,16 +135,17 @@ class SqsQueue:
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send messages, delayed by the whole seconds until their lead; False for a run whose fate is unknown."""
         together = in_messages(runs, self._form.runs_per_message)
-        sent = self._send([self._message([runs[position] for position in positions]) for positions in together])
+        lead_ms = self._form.lead.of(len(runs))
+        sent = self._send([self._message([runs[position] for position in one], lead_ms) for one in together])
         taken = {
             position for positions, is_sent in zip(together, sent, strict=True) if is_sent for position in positions
         }
         return [position in taken for position in range(len(runs))]
 
-    def _message(self, runs: Sequence[Run]) -> _Message:
+    def _message(self, runs: Sequence[Run], lead_ms: int) -> _Message:
         """Return the message of runs that are alike."""
         first, body = runs[0], _body([run.id for run in runs], runs[0].not_before)
-        return _Message(self._urls[first.priority], body, first.not_before - self._form.lead_ms, first.id.job.tenant)
+        return _Message(self._urls[first.priority], body, first.not_before - lead_ms, first.id.job.tenant)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""

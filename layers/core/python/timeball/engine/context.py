@@ -20,7 +20,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.known import Known
 from timeball.ports.clock import Clock
 from timeball.ports.executions import Executions, Unknown
-from timeball.ports.queue import Queue
+from timeball.ports.queue import Lead, Queue
 from timeball.ports.store import Store
 from timeball.ports.telemetry import Telemetry
 from timeball.setting import whole
@@ -38,6 +38,13 @@ class Rules:
     )
     lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
     lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
+    few_lead_ms: int = whole(
+        3000,
+        0,
+        9000,
+        "The same in ms, of at most fifty runs that are sent together: an executor is paid for while it waits, "
+        "and must start within this less half a second",
+    )
     runs_per_message: int = whole(
         5,
         1,
@@ -112,6 +119,11 @@ class Rules:
     def lookahead_ms(self) -> int:
         """How far ahead of its due time a run is sent."""
         return self.lookahead_seconds * SECOND_MS
+
+    @property
+    def lead(self) -> Lead:
+        """How long before its runs' instant a message comes to an executor."""
+        return Lead(self.lead_ms, min(self.few_lead_ms, self.lead_ms))
 
     @property
     def lead_ms(self) -> int:

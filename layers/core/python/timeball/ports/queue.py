@@ -29,6 +29,28 @@ class Depth:
     delayed: int
 
 
+FEW = 50
+"""How many runs are few: one batch of messages holds them, so an executor that waits for them waits for them alone."""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How long before its runs' instant a message comes, at the least (ms); `few_ms` where few runs are sent together.
+
+    An executor is paid for while it waits. Few runs share that among few, and many need more executors to start.
+    """
+
+    ms: int = 0
+    few_ms: int = 0
+
+    def of(self, count: int) -> int:
+        """Return the lead of so many runs that are sent together."""
+        return self.few_ms if count <= FEW else self.ms
+
+
+NO_LEAD = Lead()
+
+
 class Queue(Protocol):
     """What carries runs to executors, and watches to whoever looks again: at least once, in any order.
 

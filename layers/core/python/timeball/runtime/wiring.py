@@ -206,7 +206,7 @@ def _context(asker: Asker) -> Context:
         threads=_THREADS,
         asker=asker,
     )
-    sqs, form = _client("sqs", asker.patience), Form(rules.lead_ms, rules.runs_per_message)
+    sqs, form = _client("sqs", asker.patience), Form(rules.lead, rules.runs_per_message)
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, form)
     return Context(store, queue, clock, rules, _tally(), shard_secret=secrets.token_bytes(_SECRET_BYTES))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.queue import Delivery, Depth, Watch, by_message, in_messages
+from timeball.ports.queue import NO_LEAD, Delivery, Depth, Lead, Watch, by_message, in_messages
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
@@ -33,9 +33,9 @@ class MemoryQueue:
     """
 
     def __init__(
-        self, now: Callable[[], int], lead_ms: int = 0, runs_per_message: int = 1, *, is_fair: bool = True
+        self, now: Callable[[], int], lead: Lead = NO_LEAD, runs_per_message: int = 1, *, is_fair: bool = True
     ) -> None:
-        self._now, self._lead_ms, self._runs_per_message, self._is_fair = now, lead_ms, runs_per_message, is_fair
+        self._now, self._lead, self._runs_per_message, self._is_fair = now, lead, runs_per_message, is_fair
         self._messages: dict[str, list[_Message]] = {}
         self.received: dict[str, _Message] = {}
         self.dead: list[RunId] = []
@@ -44,10 +44,10 @@ class MemoryQueue:
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
         """Send messages, to be seen after the whole seconds until their lead, or after as many as a queue can wait."""
-        sent_at = self._now()
+        sent_at, lead_ms = self._now(), self._lead.of(len(runs))
         for positions in in_messages(runs, self._runs_per_message):
             first = runs[positions[0]]
-            seconds = min(max(0, (first.not_before - self._lead_ms - sent_at) // SECOND_MS), LONGEST_DELAY_SECONDS)
+            seconds = min(max(0, (first.not_before - lead_ms - sent_at) // SECOND_MS), LONGEST_DELAY_SECONDS)
             named = tuple(runs[position].id for position in positions)
             self._messages.setdefault(first.priority, []).append(
                 _Message(named, first.not_before, sent_at + seconds * SECOND_MS)

@@ -27,6 +27,7 @@ class Prices:
     express_start: float = 1.00 / _MILLION
     express_gb_second: float = 0.000_016_67
     secret_month: float = 0.40
+    poller_hour: float = 0.00925
     log_gb: float = 0.50
     source: str = "AWS's public price pages, us-east-1, 2026-11-21"
 
