@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from textwrap import dedent
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests/README.md"])
@@ -9,6 +10,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests/RE
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SESSION = re.compile(r"<!-- session -->\n```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SMOKE = re.compile(r"<!-- smoke -->\n +```sh\n(.*?)^ +```$", re.DOTALL | re.MULTILINE)
 
 
 def read(page: Path) -> str:
@@ -21,6 +23,12 @@ def session() -> str:
     blocks = _SESSION.findall(read(ROOT / "README.md"))
     assert blocks, "the README has no block marked as a session"
     return "\n".join(blocks)
+
+
+def smoke_test() -> str:
+    """Return the smoke test of docs/aws.md as a shell script, which finds `API` and `KEY` in its environment."""
+    (block,) = _SMOKE.findall(read(ROOT / "docs/aws.md"))
+    return dedent(block)
 
 
 def prose(text: str) -> str:

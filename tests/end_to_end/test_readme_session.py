@@ -1,4 +1,4 @@
-"""The session in the README, run as it stands there against a Timeball that runs."""
+"""The session in the README and the smoke test of docs/aws.md, run as they stand there against a Timeball that runs."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from local.stage import Stage
-from tests.docs.readme import session
+from tests.docs.readme import session, smoke_test
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -34,3 +34,18 @@ def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
     assert len(report["nextRuns"]) == 5
     assert (cancelled["jobId"], cancelled["status"]) == (report["jobId"], "cancelled")
     assert cancelled["claimedRuns"] == []
+
+
+def test_the_smoke_test_tells_that_a_run_succeeded_and_how_late_it_started(stage: Stage) -> None:
+    ran = subprocess.run(
+        ["bash", "-eu", "-c", smoke_test()],  # noqa: S607 -- a reader runs it with the bash that they have
+        env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    status, lateness = ran.stdout.split()
+    assert status == "succeeded"
+    assert float(lateness) >= 0
