@@ -64,6 +64,7 @@ from timeball.domain.operations.operation import (
     looked,
     treated,
 )
+from timeball.domain.sharing.patterns import NotedPattern, Patterns
 from timeball.domain.sharing.stated import bounded_by
 from timeball.domain.time.schedule import At, Schedule
 
@@ -191,7 +192,7 @@ class Move:
 
 def key_of(row: Any) -> Any:
     """Return what a row is read by."""
-    if isinstance(row, Slots | Freezes | Run):
+    if isinstance(row, Slots | Freezes | Patterns | Run):
         return row.id if isinstance(row, Run) else row.tenant
     return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key
 
@@ -215,6 +216,11 @@ SUBSCRIPTION_MOVES = {
     "one less": replace(SUBSCRIPTION, jobs=(Subscriber("b", NOW + 1),)),
     "gone": replace(SUBSCRIPTION, jobs=(), is_gone=True),
     "there again": replace(SUBSCRIPTION, jobs=(Subscriber("c", NOW),), generation=2),
+}
+PATTERNS = Patterns("acme", (NotedPattern("a" * 16, NOW), NotedPattern("b" * 16, NOW)))
+PATTERNS_MOVES = {
+    "one more": replace(PATTERNS, noted=(*PATTERNS.noted, NotedPattern("c" * 16, NOW + 1))),
+    "checked": replace(PATTERNS, noted=(), checked_at=NOW + 2),
 }
 CALENDAR_MOVES = {
     "other dates": replace(CALENDAR, dates=(), ranges=(), updated_at=NOW + 1, version=2),
@@ -282,6 +288,10 @@ MOVES = {
             "subscriptions", SUBSCRIPTION, after, replace(SUBSCRIPTION, key=SubscriptionKey("acme", "b" * 16))
         )
         for name, after in SUBSCRIPTION_MOVES.items()
+    },
+    **{
+        f"patterns: {name}": Move("patterns", PATTERNS, after, Patterns("other"))
+        for name, after in PATTERNS_MOVES.items()
     },
     **{
         f"uniques: {name}": Move("uniques", NAMED, after, replace(NAMED, key=UniqueKey("other", "a" * 32)))

@@ -12,7 +12,9 @@ import pytest
 from tests.engine.play import Play, spec
 from tests.patterns import matches
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.planning.events import subscription_of
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import OnEvents
@@ -20,7 +22,7 @@ from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
 from timeball.engine.events.receive import Matched, receive
-from timeball.engine.events.subscribe import retire_unneeded, subscribe
+from timeball.engine.events.subscribe import retire_unneeded, subscribe, unsubscribe
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.event_bus import EventBus
 from timeball.testing.faults import Crash, Points, with_faults
@@ -54,6 +56,26 @@ class World:
         now = self.play.clock.now()
         assert subscribe(context, bus, [wanted], now) == {}
         submit(context, [wanted], now)
+
+    def give_up(self, name: str = "refused", points: Points | None = None) -> None:
+        """Do what the API does for a job whose pattern was matched and which is refused after that."""
+        context, bus = self.at(points)
+        wanted = replace(spec(name, OnEvents()), event=PATTERN)
+        now = self.play.clock.now()
+        assert subscribe(context, bus, [wanted], now) == {}
+        unsubscribe(context, bus, [wanted], now)
+
+    def crowd(self, source: str) -> None:
+        """Ask for another pattern of the tenant, of a job that is never written."""
+        context, bus = self.at()
+        wanted = replace(spec("crowding", OnEvents()), event=f'{{"source":["{source}"]}}')
+        assert subscribe(context, bus, [wanted], self.play.clock.now()) == {}
+
+    def counts_its_rules(self) -> bool:
+        """Say whether the tenant's row names the pattern of each rule."""
+        (row,) = self.play.store.patterns.read(["acme"])
+        named = {one.digest for one in row.noted} if row is not None else set()
+        return {rule.key.digest for rule in self.bus.rules()} <= named
 
     def cancel(self, name: str = "job", points: Points | None = None) -> None:
         """Do what the API does to cancel it."""
@@ -114,6 +136,59 @@ def test_a_create_stopped_anywhere_leaves_a_job_that_hears_or_none_and_may_be_re
         if job is None:
             world.create()
             assert world.hears()
+
+
+def test_a_create_that_is_given_up_leaves_no_rule_and_one_stopped_anywhere_a_rule_that_counts() -> None:
+    world = World()
+    world.give_up()
+    assert world.bus.rules() == []
+    for left in stopped(World, lambda world, points: world.give_up(points=points)):
+        assert left.counts_its_rules()
+        left.create("next")
+        assert left.hears("next")
+
+
+@pytest.mark.parametrize("name", ["next", "refused"])
+def test_a_create_between_any_two_writes_of_one_that_is_given_up_makes_a_job_that_hears(name: str) -> None:
+    for at in range(_MOST_POINTS):
+        world = World()
+        points = Points(at, lambda world=world: world.create(name))  # type: ignore[misc]
+        world.give_up(points=points)
+        if points.reached <= at:
+            return
+        assert world.counts_its_rules(), at
+        assert world.hears(name), at
+    raise AssertionError("a verb has more points than were thought")
+
+
+@pytest.mark.parametrize("name", ["next", "refused"])
+def test_one_that_is_given_up_between_any_two_writes_of_a_create_takes_no_rule_from_it(name: str) -> None:
+    for at in range(_MOST_POINTS):
+        world = World()
+        points = Points(at, world.give_up)
+        world.create(name, points=points)
+        if points.reached <= at:
+            return
+        assert world.counts_its_rules(), at
+        assert world.hears(name), at
+    raise AssertionError("a verb has more points than were thought")
+
+
+def test_room_is_made_between_any_two_writes_of_a_create_and_its_rule_still_counts() -> None:
+    for at in range(_MOST_POINTS):
+        world = World()
+        world.play.store.freezes.insert([Freezes("acme", quotas=Quotas(event_patterns=2))], world.play.clock.now())
+        world.create()
+        world.crowd("first")
+        world.play.clock.advance(2 * MINUTE_MS)
+        world.cancel()
+        points = Points(at, lambda world=world: world.crowd("second"))  # type: ignore[misc]
+        world.create("next", points=points)
+        if points.reached <= at:
+            return
+        assert world.counts_its_rules(), at
+        assert world.hears("next"), at
+    raise AssertionError("a verb has more points than were thought")
 
 
 def test_a_removal_stopped_anywhere_leaves_jobs_that_hear_and_the_next_one_does_too() -> None:

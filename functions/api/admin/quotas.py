@@ -33,6 +33,7 @@ class QuotasAnswer(Answer):
     least_period_seconds: QuotaAnswer
     payload_bytes: QuotaAnswer
     running_backfills: QuotaAnswer
+    event_patterns: QuotaAnswer
 
 
 def quotas_answer(quotas: Quotas, used: Used) -> QuotasAnswer:

@@ -14,6 +14,7 @@ from timeball.domain.model.tenants.quotas import (
     LEAST_WEIGHT,
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
+    MOST_EVENT_PATTERNS,
     MOST_PAYLOAD_BYTES,
     MOST_RUNNING_BACKFILLS,
     MOST_RUNS_AT_ONCE,
@@ -63,6 +64,9 @@ class QuotasRequest(Strict):
     )
     running_backfills: int | None = Field(
         None, ge=1, le=MOST_RUNNING_BACKFILLS, description="Backfills that may run at once; the others wait."
+    )
+    event_patterns: int | None = Field(
+        None, ge=0, le=MOST_EVENT_PATTERNS, description="Distinct patterns of events that its jobs may have; 0: any."
     )
 
 

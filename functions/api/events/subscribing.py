@@ -2,24 +2,49 @@
 
 import logging
 from collections.abc import Sequence
+from typing import Final
 
 from functions.api.http.edge import Edge
-from functions.api.http.problems import FieldError
+from functions.api.http.problems import FieldError, ProblemError, invalid, over_quota
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.planning.events import subscription_of
-from timeball.engine.events.subscribe import retire_unneeded, subscribe
+from timeball.engine.events.subscribe import Unheard, retire_unneeded, subscribe, unsubscribe
 from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 
+QUOTA: Final = "eventPatterns"
 
-def unheard(edge: Edge, specs: Sequence[JobSpec], now: int) -> dict[JobKey, FieldError]:
-    """Let the bus match the patterns of jobs; return what is wrong with those that it cannot."""
+_LATER_SECONDS: Final = 60
+"""After how long a pattern that was given up counts no more."""
+
+
+def unheard(edge: Edge, specs: Sequence[JobSpec], now: int) -> dict[JobKey, ProblemError]:
+    """Let the bus match the patterns of jobs; return the problems with those that it cannot.
+
+    Quotas of jobs come first: a rule is made for no job that is over one.
+    """
     if not any(spec.event for spec in specs):
         return {}
-    refusals = subscribe(edge.context, edge.events, specs, now)
-    return {key: FieldError("event", sentence) for key, sentence in refusals.items()}
+    return {key: _problem(one) for key, one in subscribe(edge.context, edge.events, specs, now).items()}
+
+
+def _problem(one: Unheard) -> ProblemError:
+    if one.is_over_quota:
+        return over_quota(QUOTA, one.why, _LATER_SECONDS)
+    return invalid([FieldError("event", one.why)])
+
+
+def give_rules_back(edge: Edge, specs: Sequence[JobSpec], now: int) -> None:
+    """Take back what `unheard` made at an instant for jobs that do not get their patterns after all."""
+    specs = [spec for spec in specs if spec.event]
+    if not specs:
+        return
+    try:
+        unsubscribe(edge.context, edge.events, specs, now)
+    except UnavailableError as unavailable:
+        log.warning("rules that no job needs may be left: %s", unavailable)
 
 
 def let_go(edge: Edge, spec: JobSpec) -> None:

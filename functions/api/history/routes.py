@@ -25,7 +25,7 @@ ROUTES: tuple[Route, ...] = (
         "Make a job what one of its revisions was",
         JobAnswer,
         headers=("If-Match",),
-        problems=(Problem.JOB_ENDED,),
+        problems=(Problem.JOB_ENDED, Problem.QUOTA_EXCEEDED),
         access=Access.OPERATE,
     ),
     Route(

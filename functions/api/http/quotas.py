@@ -13,6 +13,7 @@ from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.intake import Taking
+from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.quotas import intake
 from timeball.engine.quotas.intake import Refused, take_in
@@ -37,6 +38,14 @@ def count_submits(edge: Edge, request: Request, amount: int) -> Taking:
     One that came seconds ago would else be counted in no second that anybody still looks at.
     """
     return _count(edge, _taking(edge, request, amount))
+
+
+def count_again(edge: Edge, request: Request, counted: Taking) -> Taking:
+    """Count jobs anew if their request has taken a second since; return them. Raises ProblemError for too many now."""
+    if edge.context.clock.now() < counted.at + SECOND_MS:
+        return counted
+    uncount_submits(edge, counted, counted.amount)
+    return count_submits(edge, request, counted.amount)
 
 
 def count_events(edge: Edge, request: Request, amount: int) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from functions.api.dependencies.examining import field_errors, misnamed
-from functions.api.events.subscribing import let_go, unheard
+from functions.api.events.subscribing import give_rules_back, let_go, unheard
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
@@ -158,22 +158,23 @@ def revise_job(edge: Edge, job: Job, spec: JobSpec, action: Action, by: Actor) -
 
     Raises ProblemError if that leaves it no fire or no calendar, or if the bus cannot match its events.
     """
-    context = edge.context
+    context, now = edge.context, edge.context.clock.now()
     is_new_use = calendar_of(spec) != calendar_of(job.spec)
-    if is_new_use and note_uses(context, [spec], context.clock.now()):
+    if is_new_use and note_uses(context, [spec], now):
         raise invalid([no_calendar()])
     is_new_pattern = spec.event != job.spec.event
-    if is_new_pattern and (refused := unheard(edge, [spec], context.clock.now())):
-        raise invalid(refused.values())
+    if is_new_pattern and (refused := unheard(edge, [spec], now)):
+        raise refused[spec.key]
     try:
         (done,) = revise(context, [(job, spec)], action, by)
     except InvalidSchedule as bad:
+        give_rules_back(edge, [spec] if is_new_pattern else [], now)
         is_used_up = first_fire(spec.schedule, context.clock.now()) is not None
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
     if done.outcome is Outcome.DONE:
         note_end_of_use(context, job.spec, spec)
-        if is_new_pattern:
-            let_go(edge, job.spec)
+    if is_new_pattern:
+        let_go(edge, job.spec) if done.outcome is Outcome.DONE else give_rules_back(edge, [spec], now)
     return done
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from functions.api.dependencies.examining import Item, examine_together
 from functions.api.dependencies.naming import next_round, refs_of
-from functions.api.events.subscribing import unheard
+from functions.api.events.subscribing import give_rules_back, unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job, check_standing
 from functions.api.http.edge import Edge
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
-from functions.api.http.quotas import count_submits, quotas_of, uncount_submits
+from functions.api.http.quotas import count_again, count_submits, quotas_of, uncount_submits
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body
 from functions.api.jobs.answers import job_answer
@@ -139,9 +139,9 @@ def _create(
     stood = {ref: one.job.key.job_id for ref, one in meant.items() if isinstance(one, Made)}
     stood |= {one.wanted.ref: one.job.key.job_id for one in read if isinstance(one, _Met) and one.wanted.ref}
     wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost, stood)
-    wanted = _with_events(edge, wanted, now)
     made: dict[JobKey, _Done] = {**_submitted(edge, request, [one for one in wanted if not one.errors_now], now)}
-    made |= _standing(edge, [one for one in wanted if one.errors_now])
+    wrong = {one.spec.key: invalid(one.errors_now) for one in wanted if one.errors_now}
+    made |= _standing(edge, [one for one in wanted if one.errors_now], wrong)
     made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
     done = [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
     return [_met(edge, request, one) if isinstance(one, _Met) else one for one in done]
@@ -231,13 +231,8 @@ def _with_calendars(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
     ]
 
 
-def _with_events(edge: Edge, wanted: Sequence[_Wanted], now: int) -> list[_Wanted]:
-    """Let the bus match the patterns that jobs are about to have; one whose pattern it cannot may not be created."""
-    refused = unheard(edge, [one.spec for one in wanted if not one.errors_now], now)
-    return [replace(one, errors_now=[refused[one.spec.key]]) if one.spec.key in refused else one for one in wanted]
-
-
 def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, _Done]:
+    """Count jobs, then let the bus match their patterns, then create them: a job that is refused leaves no rule."""
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
     made: dict[JobKey, _Done] = {}
     try:
@@ -249,9 +244,20 @@ def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int
         made = {one.spec.key: _repeated(one, jobs[one.spec.key]) for one in wanted if one.spec.key in jobs}
         wanted = [one for one in wanted if one.spec.key not in jobs]
         counted = count_submits(edge, request, len(wanted))
+    refused = unheard(edge, [one.spec for one in wanted], now)
+    uncount_submits(edge, counted, len(refused))
+    made |= _standing(edge, [one for one in wanted if one.spec.key in refused], refused)
+    wanted = [one for one in wanted if one.spec.key not in refused]
+    try:
+        counted = count_again(edge, request, replace(counted, amount=len(wanted)))
+    except ProblemError:
+        give_rules_back(edge, [one.spec for one in wanted], now)
+        raise
     ancestors = {one.spec.key: one.ancestors for one in wanted}
     submitted = submit(edge.context, [one.spec for one in wanted], now, request.by, depth, ancestors)
-    uncount_submits(edge, counted, sum(done.outcome is not Submission.CREATED for done in submitted))
+    stood = [done.outcome is not Submission.CREATED for done in submitted]
+    uncount_submits(edge, counted, sum(stood))
+    give_rules_back(edge, [one.spec for one, is_there in zip(wanted, stood, strict=True) if is_there], now)
     return made | {
         one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _found(edge, one, done)
         for one, done in zip(wanted, submitted, strict=True)
@@ -267,13 +273,11 @@ def _found(edge: Edge, wanted: _Wanted, done: Submitted) -> _Done:
     return _Met(wanted, job or done.job)
 
 
-def _standing(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Made | ProblemError]:
+def _standing(edge: Edge, wanted: Sequence[_Wanted], problems: Mapping[JobKey, ProblemError]) -> dict[JobKey, _Done]:
     """Refuse what may not be created now. What was right when its key was first used may be wrong by now: it stands."""
     jobs = _repeats(edge, wanted)
-    return {
-        one.spec.key: invalid(one.errors_now) if (job := jobs.get(one.spec.key)) is None else _repeated(one, job)
-        for one in wanted
-    }
+    keys = {one.spec.key: one for one in wanted}
+    return {key: _repeated(one, jobs[key]) if key in jobs else problems[key] for key, one in keys.items()}
 
 
 def _repeats(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Job]:

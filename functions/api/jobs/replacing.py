@@ -5,14 +5,14 @@ no time at all) counts from the job's creation, and a job that is as it says get
 """
 
 from functions.api.dependencies.examining import Item, examine_together
-from functions.api.events.subscribing import unheard
+from functions.api.events.subscribing import give_rules_back, unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_job
 from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.generations import generation_of, given_depth
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
-from functions.api.http.quotas import count_submits, quotas_of, uncount_submits
+from functions.api.http.quotas import count_again, count_submits, quotas_of, uncount_submits
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from functions.api.jobs.answers import job_answer, shown_job
@@ -81,15 +81,22 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
     (item,) = examine_together(edge.context, [Item(spec, is_refused=bool(misfits))], request.bounds)
     if misfits or item.errors:
         raise invalid([*misfits, *item.errors])
-    if refused := unheard(edge, [item.spec], now):
-        raise invalid(refused.values())
     depth = generation_of(edge, request)
     counted = count_submits(edge, request, 1)
+    if refused := unheard(edge, [item.spec], now):
+        uncount_submits(edge, counted, 1)
+        raise refused[spec.key]
+    try:
+        counted = count_again(edge, request, counted)
+    except ProblemError:
+        give_rules_back(edge, [item.spec], now)
+        raise
     done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
     if done.outcome is Submission.CREATED:
         answer = job_answer(seen(tasks, done.job), now, calendars=outlooks(edge.context, [done.job]))
         return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
     uncount_submits(edge, counted, 1)
+    give_rules_back(edge, [item.spec], now)
     raise stale("job", done.job.version, "replace")
 
 

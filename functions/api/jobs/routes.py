@@ -91,7 +91,7 @@ ROUTES: tuple[Route, ...] = (
         JobAnswer,
         body=JobRequest,
         headers=("If-Match",),
-        problems=(Problem.JOB_ENDED,),
+        problems=(Problem.JOB_ENDED, Problem.QUOTA_EXCEEDED),
         access=Access.SUBMIT,
     ),
     Route(

@@ -18,7 +18,7 @@ from timeball.testing.memory_bus import MemoryBus
 
 JOB = {"handler": "https://example.com/hook", "delaySeconds": 3600}
 TENANTS = "/v1/admin/tenants"
-OF_ALL = {"runningBackfills": 10}
+OF_ALL = {"runningBackfills": 10, "eventPatterns": 50}
 """What the settings say."""
 
 
@@ -115,7 +115,8 @@ def test_a_job_is_counted_when_it_is_created_however_long_its_request_took_befor
     api.bus.__class__ = SlowBus
     assert _submit(api, Quotas(active_jobs=2), body={"handler": "https://a.example", "event": PLACED}).status == 201
     now = api.clock.now()
-    assert api.store.intakes["acme"].taken == {now - now % SECOND_MS: 1}
+    taken = {second: count for second, count in api.store.intakes["acme"].taken.items() if count}
+    assert taken == {now - now % SECOND_MS: 1}
 
 
 @pytest.mark.parametrize(

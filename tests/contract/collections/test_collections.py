@@ -14,6 +14,7 @@ from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.model.terms.flow import Named
+from timeball.domain.sharing.patterns import Patterns
 from timeball.ports.collections.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
 
@@ -29,8 +30,8 @@ def _other(row: Any) -> Any:
         return replace(row, held=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
-    other = {Host: "failures", Named: "since", Limiter: "joined_at"}.get(type(row), "created_at")
-    return replace(row, **{other: 99})
+    other = {Host: "failures", Named: "since", Limiter: "joined_at", Patterns: "checked_at"}
+    return replace(row, **{other.get(type(row), "created_at"): 99})
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

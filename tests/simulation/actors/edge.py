@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from functions.api.events.subscribing import let_go, unheard
+from functions.api.events.subscribing import give_rules_back, let_go, unheard
 from functions.api.http.edge import Edge
-from functions.api.http.quotas import count_submits, uncount_submits
+from functions.api.http.quotas import count_again, count_submits, uncount_submits
 from functions.api.http.request import Request
 from functions.api.jobs.changing import revise_job, with_parents
 from tests.simulation.actors.client import Client
@@ -32,19 +32,22 @@ def _never(*_: object) -> NoReturn:
 
 
 def submitting(client: Client, verb: Verb) -> Verb:
-    """Return how jobs are created: the bus matches their patterns first, and the tenant's quotas take them in.
+    """Return how jobs are created: the tenant's quotas take them in, and then the bus matches their patterns.
 
     Raises ProblemError for jobs over a quota.
     """
 
     def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> list[Submitted]:
         edge, request = _edge_of(client, context), Request(specs[0].key.tenant, by, quotas=None)
-        assert not unheard(edge, specs, context.clock.now())
-        if not client.story.hardships.has_intakes:
-            return [*verb(context, specs, now, by)]
-        counted = count_submits(edge, request, len(specs))
+        counted = count_submits(edge, request, len(specs)) if client.story.hardships.has_intakes else None
+        asked_at = context.clock.now()
+        assert not unheard(edge, specs, asked_at)
+        counted = counted and count_again(edge, request, counted)
         submitted = [*verb(context, specs, now, by)]
-        uncount_submits(edge, counted, sum(one.outcome is not Submission.CREATED for one in submitted))
+        stood = [one.outcome is not Submission.CREATED for one in submitted]
+        if counted:
+            uncount_submits(edge, counted, sum(stood))
+        give_rules_back(edge, [spec for spec, is_there in zip(specs, stood, strict=True) if is_there], asked_at)
         return submitted
 
     return submit

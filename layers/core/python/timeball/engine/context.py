@@ -9,6 +9,7 @@ from timeball.domain.model.ids import Shards
 from timeball.domain.model.tenants.quotas import (
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
+    MOST_EVENT_PATTERNS,
     MOST_PAYLOAD_BYTES,
     MOST_RUNNING_BACKFILLS,
     MOST_RUNS_AT_ONCE,
@@ -108,6 +109,13 @@ class Rules:
         1,
         MOST_RUNNING_BACKFILLS,
         "How many of a tenant's backfills run at once if it has no quota of its own; the others wait",
+    )
+    event_patterns: int = whole(
+        50,
+        0,
+        MOST_EVENT_PATTERNS,
+        "Distinct patterns of events that a tenant's jobs may have if it has no quota of its own: each needs one of "
+        "the bus's 300 rules, which all tenants share; 0: any",
     )
 
     @property

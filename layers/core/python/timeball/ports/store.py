@@ -10,6 +10,7 @@ from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.terms.event import Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.sharing.patterns import Patterns
 from timeball.ports.collections.attempts import Attempts
 from timeball.ports.collections.backfills import Backfills
 from timeball.ports.collections.calendars import Calendars
@@ -32,7 +33,7 @@ from timeball.ports.registers.windows import Windows
 
 @dataclass(frozen=True)
 class Store:
-    """The collections of rows, those of tenants' slots and freezes by the tenant; and what stands beside them.
+    """The collections of rows, of tenants' slots, freezes and patterns by the tenant; and what stands beside them.
 
     `task_versions` holds the versions of tasks that others have replaced. An empty list costs nothing: it is answered
     by an empty one, without a request.
@@ -50,6 +51,7 @@ class Store:
     freezes: Rows[str, Freezes]
     calendars: Calendars
     subscriptions: Rows[SubscriptionKey, Subscription]
+    patterns: Rows[str, Patterns]
     uniques: Rows[UniqueKey, Named]
     attempts: Attempts
     works: Works

@@ -7,6 +7,7 @@ from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.terms.event import Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.sharing.patterns import Patterns
 from timeball.ports.registers.due_index import Owned
 from timeball.ports.store import Store
 from timeball.testing.memory_collections import (
@@ -50,6 +51,7 @@ class MemoryStore(Store):
     freezes: MemoryFreezes
     calendars: MemoryCalendars
     subscriptions: MemoryRows[SubscriptionKey, Subscription]
+    patterns: MemoryRows[str, Patterns]
     uniques: MemoryRows[UniqueKey, Named]
     attempts: MemoryAttempts
     works: MemoryWorks
@@ -88,6 +90,7 @@ class MemoryStore(Store):
             freezes=MemoryFreezes(memory),
             calendars=MemoryCalendars(memory),
             subscriptions=MemoryRows(memory, attrgetter("key")),
+            patterns=MemoryRows(memory, attrgetter("tenant")),
             uniques=MemoryRows(memory, attrgetter("key")),
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),

@@ -26,6 +26,7 @@ from timeball.aws.dynamodb.table.keys import (
     freezes_key,
     host_key,
     limiter_key,
+    patterns_key,
     slots_key,
     subscription_row_key,
     task_version_key,
@@ -37,11 +38,11 @@ from timeball.aws.dynamodb.table.mapper import (
     to_host,
     to_limiter,
     to_named,
-    to_slots,
     to_subscription,
     to_task,
 )
 from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.tenant_rows import of_patterns, of_slots, to_patterns, to_slots
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.ports.store import Store
@@ -72,7 +73,7 @@ def dynamo_store(
         runs=DynamoRuns(rows),
         backfills=DynamoBackfills(rows),
         hosts=DynamoRows(rows, Kind(host_key, mapper.of_host, to_host)),
-        slots=DynamoRows(rows, Kind(slots_key, mapper.of_slots, to_slots)),
+        slots=DynamoRows(rows, Kind(slots_key, of_slots, to_slots)),
         limiters=DynamoRows(rows, Kind(limiter_key, mapper.of_limiter, to_limiter)),
         operations=DynamoOperations(rows),
         tasks=DynamoTasks(rows),
@@ -80,6 +81,7 @@ def dynamo_store(
         freezes=DynamoRows(rows, Kind(freezes_key, mapper.of_freezes, to_freezes)),
         calendars=DynamoCalendars(rows),
         subscriptions=DynamoRows(rows, Kind(subscription_row_key, mapper.of_subscription, to_subscription)),
+        patterns=DynamoRows(rows, Kind(patterns_key, of_patterns, to_patterns)),
         uniques=DynamoRows(rows, Kind(unique_row_key, mapper.of_named, to_named)),
         attempts=DynamoAttempts(rows),
         works=works,

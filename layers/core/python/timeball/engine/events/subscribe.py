@@ -1,42 +1,49 @@
 """Jobs get the rules on the bus that match their patterns, and rules go that no job needs.
 
-Invariant: an open job with a pattern has a rule. ① The job is noted in the row of its pattern's subscription ② the rule
-is made ③ the job is written. Whoever removes a rule first swaps that row to *gone*, which is refused if a job was noted
-since it was read. From then on the next rule of the pattern has another name: so a remover that comes late removes
-nothing that is needed.
+Invariant: an open job with a pattern has a rule. ⓪ The tenant's row names the pattern, if it has room ① the row of the
+pattern's subscription notes the job ② the rule is made ③ the job is written. A process that removes a rule first swaps
+that row to *gone*, which is refused if a job was noted since it was read. From then on the next rule of the pattern has
+another name: so a remover that comes late removes nothing that is needed.
 """
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.terms.event import BusRule, Subscriber, Subscription, SubscriptionKey
 from timeball.domain.planning.events import subscription_of
-from timeball.domain.time.instants import MINUTE_MS
-from timeball.engine.compare_and_swap import TRIES
+from timeball.domain.sharing.patterns import YOUNG_MS, Patterns, with_pattern, without
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_quotas
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 from timeball.ports.event_bus import EventBus, PatternRefusedError, RulesUsedUpError
 
 log = logging.getLogger(__name__)
 
-_YOUNG_MS = MINUTE_MS
-"""Longer than a request lives: a job that was noted so lately may be about to be written."""
+
+@dataclass(frozen=True)
+class Unheard:
+    """Why no rule matches a job's pattern; whether its tenant has as many patterns as it may, which may pass."""
+
+    why: str
+    is_over_quota: bool = False
 
 
-def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> dict[JobKey, str]:
+def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> dict[JobKey, Unheard]:
     """See to it that the bus matches the patterns of jobs that are about to be written.
 
-    Return of those of which it cannot why not, in a sentence. Raises UnavailableError.
+    Return why it cannot match those of some jobs. A rule that was made for a refused job goes. Raises UnavailableError.
     """
     wanted: dict[SubscriptionKey, list[JobSpec]] = {}
     for spec in specs:
         if (key := subscription_of(spec)) is not None:
             wanted.setdefault(key, []).append(spec)
-    refusals: dict[JobKey, str] = {}
+    refusals: dict[JobKey, Unheard] = {}
     for key, group in wanted.items():
         refusal = _subscribed(context, bus, key, group, now)
         refusals |= {spec.key: refusal for spec in group if refusal is not None}
@@ -45,21 +52,47 @@ def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: in
 
 def _subscribed(
     context: Context, bus: EventBus, key: SubscriptionKey, specs: Sequence[JobSpec], now: int
-) -> str | None:
-    subscription = _noted(context, key, specs, now)
-    if subscription is None:
-        most = context.rules.max_subscribers
-        return f"{most} jobs run on this pattern already, which is as many as may; let one of them start the others."
+) -> Unheard | None:
+    subscription = _noted(context, bus, key, specs, now)
+    if isinstance(subscription, Unheard):
+        return subscription
     try:
         _ensure(context, bus, subscription)
     except PatternRefusedError as refused:
-        return f"EventBridge does not take this pattern: {refused}"
+        refusal = Unheard(f"EventBridge does not take this pattern: {refused}")
     except RulesUsedUpError:
-        return (
+        refusal = Unheard(
             "The bus has as many rules as its quota at AWS allows, one for each distinct pattern; "
             "use a pattern that another job has, cancel jobs, or have the quota raised."
         )
-    return None
+    else:
+        return None
+    unsubscribe(context, bus, specs, now)
+    return refusal
+
+
+def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> None:
+    """Take back what `subscribe` did at an instant for jobs that do not get their patterns after all.
+
+    A job that has its pattern all the same keeps it, and so does one of which a later request has taken note.
+    Raises UnavailableError; then the rules go when room for others is needed.
+    """
+    meant = {
+        key: [one.key for one in specs if subscription_of(one) == key] for key in map(subscription_of, specs) if key
+    }
+    jobs = {job.key: job for job in context.store.jobs.read([one.key for one in specs]) if job is not None}
+    noted = {
+        key: {Subscriber(job.job_id, now) for job in keys if not _has_pattern(jobs.get(job), key)}
+        for key, keys in meant.items()
+    }
+
+    def without_them(_: int, row: Subscription) -> Subscription | None:
+        left = tuple(one for one in row.jobs if one not in noted[row.key])
+        return None if left == row.jobs else evolve(row, jobs=left)
+
+    rows = context.store.subscriptions.read(list(meant))
+    compare_and_swap(context.store.subscriptions.swap, rows, without_them, context.clock.now())
+    retire_unneeded(context, bus, list(meant))
 
 
 def _ensure(context: Context, bus: EventBus, subscription: Subscription) -> None:
@@ -71,29 +104,83 @@ def _ensure(context: Context, bus: EventBus, subscription: Subscription) -> None
         bus.ensure(subscription)
 
 
-def _noted(context: Context, key: SubscriptionKey, specs: Sequence[JobSpec], now: int) -> Subscription | None:
-    """Note jobs in the row of their pattern; return it as it then stands, or None if it holds no more."""
-    new = [Subscriber(spec.key.job_id, now) for spec in specs]
+def _noted(
+    context: Context, bus: EventBus, key: SubscriptionKey, specs: Sequence[JobSpec], now: int
+) -> Subscription | Unheard:
+    """Note jobs in the row of their pattern, and the pattern in that of its tenant; return the former as it stands."""
+    most = context.rules.max_subscribers
+    full = Unheard(
+        f"{most} jobs run on this pattern already, which is as many as may; let one of them start the others."
+    )
     for _ in range(TRIES):
         (row,) = context.store.subscriptions.read([key])
+        new = _notes(row, specs, now)
+        others = () if row is None else tuple(one for one in row.jobs if one.job_id not in {it.job_id for it in new})
+        if row is not None and len(others) + len(new) > most:
+            jobs = _jobs_of(context, [row])
+            others = tuple(one for one in others if _may_need(key, one, jobs, now))
+        if len(others) + len(new) > most:
+            return full
+        if (row is None or row.is_gone) and (refused := _take_pattern(context, bus, key, now)) is not None:
+            return refused
         if row is None:
-            first = Subscription(key, specs[0].event or "", now, tuple(new))
-            if len(new) > context.rules.max_subscribers:
-                return None
+            first = Subscription(key, specs[0].event or "", now, new)
             if context.store.subscriptions.insert([first], now)[0] is None:
                 return first
             continue
-        others = tuple(one for one in row.jobs if one.job_id not in {noted.job_id for noted in new})
-        if len(others) + len(new) > context.rules.max_subscribers:
-            jobs = _jobs_of(context, [row])
-            others = tuple(one for one in others if _may_need(key, one, jobs, now))
-        if len(others) + len(new) > context.rules.max_subscribers:
-            return None
         after = evolve(row, jobs=(*others, *new), generation=row.generation + row.is_gone, is_gone=False)
         (swapped,) = context.store.subscriptions.swap([Swap(row, after)], now)
-        if swapped.done:
+        if swapped.done and swapped.row is not None:
             return swapped.row
     raise ContendedError("the jobs with this pattern kept changing")
+
+
+def _notes(row: Subscription | None, specs: Sequence[JobSpec], now: int) -> tuple[Subscriber, ...]:
+    """Return the notes of jobs. A job that another request may rely on is noted later than now: its note is kept."""
+    young = {one.job_id: one.noted_at for one in (row.jobs if row else ()) if one.noted_at > now - YOUNG_MS}
+    names = [spec.key.job_id for spec in specs]
+    return tuple(Subscriber(name, max(now, young[name]) + 1 if name in young else now) for name in names)
+
+
+def _take_pattern(context: Context, bus: EventBus, key: SubscriptionKey, now: int) -> Unheard | None:
+    """Name a pattern in the row of its tenant, before it has a rule; return why it may not have one."""
+    most = read_quotas(context, [key.tenant])[key.tenant].event_patterns or 0
+    for _ in range(TRIES):
+        (row,) = context.store.patterns.read([key.tenant])
+        standing = row or Patterns(key.tenant)
+        after = with_pattern(standing, key.digest, most, now)
+        if row is None:
+            if after is not None and context.store.patterns.insert([after], now)[0] is None:
+                return None
+            continue
+        is_over = False
+        if after is None:
+            freed = _freed(context, bus, row, now)
+            after = with_pattern(freed, key.digest, most, now)
+            is_over, after = after is None, after or freed
+        if after == row or context.store.patterns.swap([Swap(row, after)], now)[0].done:
+            return _over(most) if is_over else None
+    raise ContendedError("the patterns of this tenant kept changing")
+
+
+def _over(most: int) -> Unheard:
+    return Unheard(
+        f"Your jobs may have {most} distinct patterns of events, those of the last minute among them; use a pattern "
+        "that another job has, cancel jobs, or try again a minute later.",
+        is_over_quota=True,
+    )
+
+
+def _freed(context: Context, bus: EventBus, patterns: Patterns, now: int) -> Patterns:
+    """Return a tenant's patterns without those that have no rule; once a minute rules are removed that no job needs."""
+    keys = {digest: SubscriptionKey(patterns.tenant, digest) for digest in patterns.old(now)}
+    if patterns.checked_at <= now - YOUNG_MS:
+        retire_unneeded(context, bus, list(keys.values()))
+        patterns = evolve(patterns, checked_at=now)
+    rows = dict(zip(keys, context.store.subscriptions.read(list(keys.values())), strict=True))
+    gone = {digest: row for digest, row in rows.items() if row is None or row.is_gone}
+    bus.remove([row.rule for row in gone.values() if row is not None])
+    return without(patterns, gone)
 
 
 def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
@@ -126,7 +213,11 @@ def _may_need(key: SubscriptionKey, one: Subscriber, jobs: Mapping[JobKey, Job],
     job = jobs.get(JobKey(key.tenant, one.job_id))
     if job is not None and not job.is_open:
         return False
-    return (job is not None and subscription_of(job.spec) == key) or one.noted_at > now - _YOUNG_MS
+    return _has_pattern(job, key) or one.noted_at > now - YOUNG_MS
+
+
+def _has_pattern(job: Job | None, key: SubscriptionKey) -> bool:
+    return job is not None and job.is_open and subscription_of(job.spec) == key
 
 
 def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
@@ -137,7 +228,5 @@ def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[Sub
     found: dict[SubscriptionKey, list[Job]] = {key: [] for key in keys}
     for row in rows:
         named = [jobs.get(JobKey(row.key.tenant, one.job_id)) for one in row.jobs]
-        found[row.key] = [
-            job for job in named if job is not None and job.is_open and subscription_of(job.spec) == row.key
-        ]
+        found[row.key] = [job for job in named if job is not None and _has_pattern(job, row.key)]
     return found

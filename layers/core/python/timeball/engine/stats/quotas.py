@@ -21,7 +21,12 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     slots = context.store.slots.read([tenant])[0]
     named = context.store.backfills.read([] if slots is None else slots.held)
     running = [one for one in named if one is not None and one.status is BackfillStatus.RUNNING]
-    used = {"active_jobs": active.count, "running_backfills": len(running)}
+    patterns = context.store.patterns.read([tenant])[0]
+    used = {
+        "active_jobs": active.count,
+        "running_backfills": len(running),
+        "event_patterns": 0 if patterns is None else len(patterns.noted),
+    }
     if quotas.submits_per_second or quotas.active_jobs:
         second = context.clock.now() // SECOND_MS * SECOND_MS
         used["submits_per_second"] = context.store.intakes.read(tenant).taken.get(second, 0)

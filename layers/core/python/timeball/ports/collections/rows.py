@@ -24,6 +24,7 @@ from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.event import Subscription
 from timeball.domain.model.terms.flow import Named
 from timeball.domain.operations.operation import Operation
+from timeball.domain.sharing.patterns import Patterns
 
 Row = TypeVar(
     "Row",
@@ -40,6 +41,7 @@ Row = TypeVar(
     Operation,
     Limiter,
     Subscription,
+    Patterns,
     Named,
 )
 Key_contra = TypeVar("Key_contra", contravariant=True)

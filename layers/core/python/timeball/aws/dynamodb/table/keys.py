@@ -25,6 +25,7 @@ BACKFILL = "BACKFILL#"
 CHILD = "CHILD#"
 HOST = "HOST"
 SLOTS = "SLOTS"
+PATTERNS = "PATTERNS"
 HOUR = "HOUR#"
 ANNOUNCED = "CHANGE#"
 TASK = "TASK"
@@ -98,6 +99,11 @@ def host_key(key: HostKey) -> Key:
 def slots_key(tenant: str) -> Key:
     """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
     return {"pk": tenant_key(tenant), "sk": SLOTS}
+
+
+def patterns_key(tenant: str) -> Key:
+    """Return where it stands which patterns of events a tenant has."""
+    return {"pk": tenant_key(tenant), "sk": PATTERNS}
 
 
 def limiter_key(key: LimiterKey) -> Key:

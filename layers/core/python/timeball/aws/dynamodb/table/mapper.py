@@ -33,7 +33,6 @@ from timeball.aws.dynamodb.table.keys import (
     owner_of_row,
     revision_key,
     run_key,
-    slots_key,
     subscription_row_key,
     task_key,
     task_version_key,
@@ -42,7 +41,6 @@ from timeball.aws.dynamodb.table.keys import (
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
-from timeball.domain.backfills.slots import Slots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.among import among
@@ -114,10 +112,6 @@ class Mapper:
     def of_host(self, host: Host, now: int) -> Item:
         """Return a host's row, which is forgotten a day after it was written."""
         return {**_row(host_key(host.key), host, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
-
-    def of_slots(self, slots: Slots, _: int) -> Item:
-        """Return a tenant's slots as a row. It never expires: a backfill may take years."""
-        return _row(slots_key(slots.tenant), slots, "tenant")
 
     def of_revision(self, revision: Revision, now: int) -> Item:
         """Return the row of a revision that was read with its work. A large payload has a row already, as the job's."""
@@ -241,11 +235,6 @@ def to_backfill(row: dict[str, Any]) -> Backfill:
 def to_host(row: dict[str, Any]) -> Host:
     """Return the host that a row holds."""
     return from_item(Host, row, key=HostKey(*row["pk"].split("#!", 1)))
-
-
-def to_slots(row: dict[str, Any]) -> Slots:
-    """Return the slots that a row holds."""
-    return from_item(Slots, row, tenant=row["pk"].removesuffix("#!"))
 
 
 def to_task(row: dict[str, Any]) -> Task:

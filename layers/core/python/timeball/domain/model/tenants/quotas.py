@@ -13,6 +13,8 @@ MOST_RUNS_PER_SECOND: Final = 1_000
 MOST_RUNS_AT_ONCE: Final = 200
 """A row names those that are under way."""
 MOST_RUNNING_BACKFILLS: Final = 100
+MOST_EVENT_PATTERNS: Final = 300
+"""So many rules has a bus, unless AWS raises that."""
 LONGEST_LEAST_PERIOD_SECONDS: Final = 7 * 24 * 3600
 MOST_PAYLOAD_BYTES: Final = 256 * 1024
 
@@ -23,6 +25,7 @@ class Quotas:
 
     `active_jobs` and `submits_per_second` are about jobs that it creates, `runs_per_second` and `runs_at_once` about
     attempts that begin, and that are under way; `least_period_seconds` and `payload_bytes` about one request.
+    `event_patterns` is about distinct patterns of jobs on events: each needs a rule of the bus that tenants share.
     """
 
     active_jobs: int | None = None
@@ -32,6 +35,7 @@ class Quotas:
     least_period_seconds: int | None = None
     payload_bytes: int | None = None
     running_backfills: int | None = None
+    event_patterns: int | None = None
 
     def over(self, of_all: "Quotas") -> Self:
         """Return these with those of all tenants where they say nothing."""
