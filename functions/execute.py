@@ -30,9 +30,11 @@ from timeball.runtime.wiring import (
     flush,
     key_ring,
     signing_secret,
+    stack_name,
     start,
     unreadable_queue,
 )
+from timeball.targets.aws.allowed import parse_arns
 from timeball.targets.aws.caller import aws_caller
 from timeball.targets.caller import TargetCaller
 from timeball.targets.http.addresses import AddressRules, parse_rules
@@ -116,7 +118,8 @@ async def _try(trial: Trial) -> Tried:
 @asynccontextmanager
 async def _caller(clock: Clock, witness: Witness | None = None) -> AsyncIterator[TargetCaller]:
     signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring(), witness=witness)
-    async with signing as http, aws_caller(clock, _sign, witness=witness) as aws:
+    allowed = parse_arns(environment().settings.targets, stack_name())
+    async with signing as http, aws_caller(clock, _sign, witness=witness, allowed=allowed) as aws:
         yield TargetCaller(http, aws)
 
 

@@ -40,5 +40,5 @@ class Events(Construct):
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         # A rule that no job needs is removed when an event tells of it.
         bus.let_change_rules(self.function, REMOVE_RULES)
-        hear_of_ends(self, queues.events.queue, maker.settings.functions.targets)
+        hear_of_ends(self, queues.events.queue, maker.settings.functions.target_arns)
         queues.events.into(self.function, most_at_once=EVENTS_AT_ONCE)

@@ -61,7 +61,7 @@ class Executors(Construct):
             # The end of a run sends the one that is parked behind it; what cannot be read is kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             self._let_sign(function, maker.settings.functions.webhook_secrets)
-            allow_targets(function, maker.settings.functions.targets)
+            allow_targets(function, maker.settings.functions.target_arns)
             for higher in above:
                 higher.let_take(function)
             above.append(feed)

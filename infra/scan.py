@@ -44,7 +44,7 @@ class Scan(Construct):
         # The weights of tenants that contend.
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
-        allow_following(self.function, maker.settings.functions.targets)
+        allow_following(self.function, maker.settings.functions.target_arns)
 
     def let_raise(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
         """Let it change the mappings of the executors' queues, and no others."""

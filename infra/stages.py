@@ -16,7 +16,12 @@ _OF_DEMOS = (
 STAGES: Mapping[str, Mapping[str, object]] = {
     "local": {
         "private_targets": "127.0.0.0/8",
-        "targets": ",".join(f"arn:aws:{of}:us-east-1:000000000000:{kind}timeball-demo-*" for of, kind in _OF_DEMOS),
+        "targets": ",".join(
+            [
+                *(f"arn:aws:{of}:us-east-1:000000000000:{kind}timeball-demo-*" for of, kind in _OF_DEMOS),
+                *(f"arn:aws:ec2:us-east-1:000000000000:{kind}/*" for kind in ("subnet", "security-group")),
+            ]
+        ),
         "execute_concurrency": 15,
         "runs_per_message": 1,
         "api_requests_per_second": 10_000,

@@ -1,4 +1,7 @@
-"""What executors may call of AWS: just what the setting lists, each by the one action that calls it."""
+"""What executors may call of AWS: just what the setting lists, each by the one action that calls it.
+
+Executors are every tenant's: which tenant may have what is theirs to ask, and the API's.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +44,7 @@ _RIGHTS: Final = (
 )
 
 
-def allow_targets(function: lambda_.Function, targets: str) -> None:
+def allow_targets(function: lambda_.Function, targets: Sequence[str]) -> None:
     """Let a function call what a list of ARNs, with commas between, allows."""
     arns = _read(targets)
     for right in _rights(arns):
@@ -57,7 +60,7 @@ def allow_targets(function: lambda_.Function, targets: str) -> None:
                     acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
 
 
-def allow_following(function: lambda_.Function, targets: str) -> None:
+def allow_following(function: lambda_.Function, targets: Sequence[str]) -> None:
     """Let a function see how executions stand that a list of ARNs allows, and stop them."""
     arns = _read(targets)
     machines = [f"{arn.replace(_MACHINE, ':execution:')}:*" for arn in arns if _MACHINE in arn]
@@ -73,7 +76,7 @@ def allow_following(function: lambda_.Function, targets: str) -> None:
                 acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
 
 
-def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
+def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: Sequence[str]) -> None:
     """Have a queue told when executions end that Timeball has started of what a list of ARNs allows.
 
     Of state machines those that it follows: others may start a thousand a second, and the queue is that of events.
@@ -94,9 +97,9 @@ def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: str) -> None:
             events.Rule(scope, rule, event_pattern=pattern, targets=[event_targets.SqsQueue(queue)])
 
 
-def _read(targets: str) -> list[str]:
+def _read(targets: Sequence[str]) -> list[str]:
     """Return the ARNs that a list allows, each once and as IAM knows it."""
-    return [*dict.fromkeys(_known_to_iam(arn) for arn in map(str.strip, targets.split(",")) if arn)]
+    return [*dict.fromkeys(map(_known_to_iam, targets))]
 
 
 def _known_to_iam(arn: str) -> str:

@@ -26,7 +26,7 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.model.terms.target import HttpTarget, SqsTarget
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.hours import CALLERS, NOBODY
@@ -140,6 +140,21 @@ def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: 
     assert attempt.error.endswith("within 1 s.")  # it may have had no connection by then
     ((hour, counts),) = wiring.executor_context().store.usage.between("acme", 0, run.created_at)
     assert (hour.subject, counts["RunsStarted"], counts["RunsRetried.timed_out"]) == ("normal", 1, 1)
+
+
+def test_an_executor_asks_for_each_call_whether_its_tenant_may_make_it(
+    sqs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (arn,) = sqs.get_queue_attributes(QueueUrl=_new_queue(sqs, "jobs"), AttributeNames=["QueueArn"])[
+        "Attributes"
+    ].values()
+    monkeypatch.setenv("TIMEBALL_TARGETS", f"{arn}=globex")
+    told = {}
+    for tenant in ("acme", "globex"):
+        trial = {"tenant": tenant, "work": work_text(Work(SqsTarget(arn), "{}")), "timeoutSeconds": 5}
+        answer = handler({"trial": trial}, Invocation(left_ms=60_000))
+        told[tenant] = json.loads(answer["trial"])["verdict"]
+    assert told == {"acme": "failed", "globex": "succeeded"}
 
 
 def test_the_api_adds_what_it_has_refused_at_the_end_of_its_first_request(sqs: Any) -> None:

@@ -20,7 +20,7 @@ def answer(event, context):
         raise ValueError("no room")
     return {"seen": event}
 """
-FACTS = {"runId", "jobId", "attempt", "fireTime", "depth", "scheduledBy"}
+FACTS = {"tenant", "runId", "jobId", "attempt", "fireTime", "depth", "scheduledBy"}
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +66,12 @@ def test_a_queue_gets_the_payload_and_the_facts_as_attributes(client: ApiClient,
     assert (json.loads(message["Body"])["order"], facts_in(message)["Timeball-Run-Id"]) == (7, run["runId"])
 
 
-def test_a_fifo_queue_groups_messages_by_their_job(client: ApiClient, account: Account) -> None:
+def test_a_fifo_queue_groups_messages_by_their_tenant_and_job(client: ApiClient, account: Account) -> None:
     arn = account.queue("queue.fifo", FifoQueue="true")
     run = called(client, {"type": "sqs", "queueArn": arn})
     message = account.received(arn)
-    assert message["Attributes"]["MessageGroupId"] == run["runId"].partition(".")[0]
+    group = f"{facts_in(message)['Timeball-Tenant']}.{run['runId'].partition('.')[0]}"
+    assert message["Attributes"]["MessageGroupId"] == group
     assert message["Attributes"]["MessageDeduplicationId"]
 
 

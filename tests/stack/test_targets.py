@@ -12,7 +12,7 @@ from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.runtime.wiring import stack_name
 from timeball.setting import SettingsError
-from timeball.targets.aws.allowed import AllowedArns
+from timeball.targets.aws.allowed import AllowedArns, Entry
 from timeball.targets.envelope import as_json
 
 OF = "eu-west-1:123456789012"
@@ -33,7 +33,8 @@ def _of_targets(stack: Synthesized, function: str) -> list[dict[str, Any]]:
 
 
 def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -> None:
-    listed = f"{FUNCTION},{QUEUE},{CLUSTER},{TASK},{ROLE}"
+    network = f"arn:aws:ec2:{OF}:subnet/*=acme,arn:aws:ec2:{OF}:security-group/sg-1"
+    listed = f"{FUNCTION},{QUEUE}=acme+globex,{CLUSTER}=acme,{TASK},{ROLE},{network}"
     stack = synthesized(tmp_path, "small", targets=listed)
     for priority in ("high", "normal", "low"):
         granted = {
@@ -124,7 +125,7 @@ def test_the_api_knows_what_is_timeballs_own_by_its_names(stack: Synthesized, mo
     ]
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", stack.functions()["api"]["FunctionName"])
     assert len(own) > len(stack.functions()) + 1
-    assert not [arn for arn in own if AllowedArns((arn,), stack_name()).covers(arn)]
+    assert not [arn for arn in own if AllowedArns((Entry(arn),), stack_name()).covers(arn, "acme")]
 
 
 def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:

@@ -27,6 +27,7 @@ from timeball.targets.aws.sizes import fits_all, too_large
 from timeball.targets.envelope import Facts, as_headers, as_json, as_variables, facts_of
 
 FACTS: Facts = {
+    "tenant": "acme",
     "jobId": "nightly",
     "runId": f"nightly.{NOW - 123}.s",
     "attempt": 2,
@@ -92,6 +93,7 @@ def test_botocores_models_take_what_is_asked(name: str, run: RunId, payload: str
 
 def test_facts_are_named_by_the_customs_of_what_carries_them() -> None:
     assert list(as_headers(FACTS)) == [
+        "Timeball-Tenant",
         "Timeball-Job-Id",
         "Timeball-Run-Id",
         "Timeball-Attempt",
@@ -100,7 +102,7 @@ def test_facts_are_named_by_the_customs_of_what_carries_them() -> None:
         "Timeball-Scheduled-By",
         "Timeball-Callback-Token",
     ]
-    assert list(as_variables(FACTS, None))[1:4] == ["TIMEBALL_RUN_ID", "TIMEBALL_ATTEMPT", "TIMEBALL_FIRE_TIME"]
+    assert list(as_variables(FACTS, None))[2:5] == ["TIMEBALL_RUN_ID", "TIMEBALL_ATTEMPT", "TIMEBALL_FIRE_TIME"]
 
 
 @pytest.mark.parametrize(
@@ -131,15 +133,26 @@ class TestAMessage:
         assert not {"\ufffe", "\uffff"} & set(body)
         assert json.loads(body) == {"\uffff": "a\ufffe\U0001f600\x7f"}
 
-    def test_of_a_fifo_queue_is_grouped_by_its_job_and_marked_by_its_attempt(self) -> None:
+    def test_of_a_fifo_queue_is_grouped_by_its_tenant_and_job_and_marked_by_its_attempt(self) -> None:
         message = asked(TARGETS["sqs FIFO"])
-        assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("nightly", f"acme.{RUN}-2")
-        assert asked(TARGETS["sns FIFO"])["MessageGroupId"] == "group"
+        assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("acme.nightly", f"acme.{RUN}-2")
+        assert asked(TARGETS["sns FIFO"])["MessageGroupId"] == "acme.group"
+
+    @pytest.mark.parametrize("name", ["q", "q.fifo"])
+    def test_of_one_tenant_is_in_no_group_of_another_whatever_group_they_name(self, name: str) -> None:
+        # A message that its consumer cannot handle holds up those behind it in its group.
+        runs = [RunId(JobKey(tenant, "nightly"), NOW, Origin.SCHEDULE) for tenant in ("acme", "acme-b", "b")]
+        for group in ("g", "g" * 128):
+            target = SqsTarget(f"arn:aws:sqs:{OF}:{name}", group)
+            groups = [asked(target, run=run)["MessageGroupId"] for run in runs]
+            assert len(set(groups)) == len(runs)
+            assert all(one.startswith(f"{run.job.tenant}.") for one, run in zip(groups, runs, strict=True))
+            assert max(map(len, groups)) <= 128
 
     def test_of_a_standard_queue_has_a_group_only_if_it_is_asked_for(self) -> None:
         assert not {"MessageGroupId", "MessageDeduplicationId"} & asked(TARGETS["sqs"]).keys()
         grouped = asked(SqsTarget(f"arn:aws:sqs:{OF}:q", "g"))
-        assert (grouped["MessageGroupId"], "MessageDeduplicationId" in grouped) == ("g", False)
+        assert (grouped["MessageGroupId"], "MessageDeduplicationId" in grouped) == ("acme.g", False)
 
     @pytest.mark.parametrize(
         ("arn", "url"),
@@ -175,6 +188,12 @@ def test_what_is_followed_is_named_by_the_first_attempt_that_may_have_started_it
     target = StepFunctionsTarget(f"arn:aws:states:{OF}:stateMachine:m", follow=follow)
     call = a_call(target, run=RUN, attempt=3)
     assert mark_of(replace(call, starts_as=1)) == f"acme.{RUN}-{named}"
+
+
+def test_a_task_says_for_which_tenant_and_job_it_was_started() -> None:
+    assert asked(TARGETS["ecs"])["startedBy"] == "timeball/acme/nightly"
+    longest = asked(TARGETS["ecs"], run=RunId(JobKey("t" * 40, "j" * 64), NOW, Origin.SCHEDULE))["startedBy"]
+    assert len(longest) <= 128  # what ECS takes
 
 
 def test_a_task_without_subnets_has_the_network_of_its_machine() -> None:

@@ -36,6 +36,7 @@ def test_a_target_receives_the_payload_and_what_it_needs_to_tell_runs_apart() ->
         "content-type": "application/json",
         "user-agent": f"Timeball/{__version__}",
         "accept-encoding": "identity",
+        "timeball-tenant": "acme",
         "timeball-job-id": "nightly",
         "timeball-run-id": f"nightly.{NOW - 100}.s",
         "timeball-attempt": "1",

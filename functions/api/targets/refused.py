@@ -1,4 +1,4 @@
-"""What may not be called in this deployment, however well it is said: closed addresses, ARNs that are not listed.
+"""What a tenant may not call in this deployment, however well it is said: closed addresses, ARNs that are not listed.
 
 Nor may a secret of another tenant sign a call.
 """
@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 from functions.api.http.edge import Edge
 from functions.api.http.problems import FieldError
 from timeball.domain.model.tenants.secret import may_name, prefix_of
-from timeball.domain.model.terms.target import HttpTarget, Target, arns_of
+from timeball.domain.model.terms.target import HttpTarget, Target
 
 _UNLISTED = (
-    "This deployment may not use it; whoever runs it lists what may be called in the setting timeball:targets, and "
-    "deploys again. What is Timeball's own is never called."
+    "Your tenant may not use it in this deployment; whoever runs it lists what may be called in the setting "
+    "timeball:targets, and deploys again. What is Timeball's own is never called."
 )
 
 
@@ -27,8 +27,7 @@ def closed_target(
     if isinstance(target, HttpTarget):
         closed = _closed_url(edge, url_field or f"{field}.url", target.url)
         return [*closed, *_foreign_secret(edge, tenant, f"{field}.secretId", target.secret_id)]
-    named = arns_of(target)
-    return [FieldError(f"{field}.{name}", _UNLISTED) for name, arn in named.items() if not edge.allowed.covers(arn)]
+    return [FieldError(f"{field}.{name}", _UNLISTED) for name in edge.allowed.closed(target, tenant)]
 
 
 def _foreign_secret(edge: Edge, tenant: str, field: str, name: str | None) -> list[FieldError]:

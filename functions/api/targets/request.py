@@ -61,7 +61,10 @@ class SqsTarget(Strict):
     type: Literal["sqs"]
     queue_arn: QueueArn | None = Field(None, description="Either this or `queueUrl`.")
     queue_url: QueueUrl | None = Field(None, description="Another way to name the queue: answers have its ARN.")
-    message_group_id: MessageGroupId | None = Field(None, description="Of a FIFO queue by default the job's id.")
+    message_group_id: MessageGroupId | None = Field(
+        None,
+        description="Of a FIFO queue by default the job's id. It is sent with the tenant's name and a dot before it.",
+    )
 
     @model_validator(mode="after")
     def _names_one_queue(self) -> "SqsTarget":
@@ -76,7 +79,10 @@ class SnsTarget(Strict):
     type: Literal["sns"]
     topic_arn: TopicArn
     subject: Subject | None = Field(None, description="The subject of e-mails; default none.")
-    message_group_id: MessageGroupId | None = Field(None, description="Of a FIFO topic by default the job's id.")
+    message_group_id: MessageGroupId | None = Field(
+        None,
+        description="Of a FIFO topic by default the job's id. It is sent with the tenant's name and a dot before it.",
+    )
 
 
 class StepFunctionsTarget(Strict):

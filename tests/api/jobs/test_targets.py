@@ -49,6 +49,8 @@ ANY = ",".join(
         "events:*:*:event-bus/",
         "ecs:*:*:cluster/",
         "ecs:*:*:task-definition/",
+        "ec2:*:*:subnet/",
+        "ec2:*:*:security-group/",
     )
 )
 
@@ -81,6 +83,7 @@ def test_a_target_is_answered_as_it_was_asked_for_of_a_job_a_task_and_whom_to_te
 def test_what_is_not_on_the_list_is_refused_wherever_it_is_named_and_nothing_is_stored(api: Api, kind: str) -> None:
     asked, _ = TARGETS[kind]
     fields = [name for name in asked if name.endswith("Arn")]
+    fields += ["subnets", "securityGroups"] if kind == "ecs" else []
     job = api.create(handler="https://example.com/hook")
     url = f"/v1/jobs/{job['jobId']}"
     requests: list[tuple[str, str, dict[str, Any], str]] = [
@@ -97,6 +100,16 @@ def test_what_is_not_on_the_list_is_refused_wherever_it_is_named_and_nothing_is_
         assert (answer.status, answer.bad_fields()) == (400, [f"{field}.{name}" for name in fields])
         assert "the setting timeball:targets" in answer.body["errors"][0]["message"]
     assert api.call("GET", url).body["version"] == job["version"]
+
+
+def test_what_an_entry_keeps_for_a_tenant_is_no_target_of_another(api: Api) -> None:
+    allow(api, f"{FUNCTION}=globex")
+    for method, path in (("POST", "/v1/jobs"), ("POST", "/v1/tasks"), ("POST", "/v1/targets:test")):
+        answers = [api.call(method, path, {"target": LAMBDA}, tenant=tenant) for tenant in ("acme", "globex")]
+        assert [answer.status for answer in answers] == [400, 200 if path.endswith("test") else 201]
+        (error,) = answers[0].body["errors"]
+        assert error["field"] == "target.functionArn"
+        assert "globex" not in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,9 @@ class FunctionSettings:
     targets: str = setting(
         "",
         "ARNs of what targets of AWS may be: functions, queues, topics, state machines, buses, clusters and task "
-        "definitions, and the roles of these; several with commas between, and `*` as in IAM; without any, targets "
-        "are webhooks only",
+        "definitions, and the roles, subnets and security groups of these; several with commas between, and `*` as in "
+        "IAM; one that is for some tenants alone is followed by their names: `=acme+globex`; without any, targets are "
+        "webhooks only",
         _arns,
     )
     webhook_secrets: str = setting(
@@ -107,6 +108,11 @@ class FunctionSettings:
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
     )
+
+    @property
+    def target_arns(self) -> tuple[str, ...]:
+        """The ARNs that targets may name, whatever tenants they are for."""
+        return parse_arns(self.targets).arns
 
 
 @dataclass(frozen=True)

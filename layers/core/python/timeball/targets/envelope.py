@@ -21,6 +21,7 @@ MEMBER = "timeball"
 def facts_of(call: Call, token: str | None = None) -> Facts:
     """Return what a target is told of a call; with `token` it may report on the attempt."""
     return {
+        "tenant": call.run.job.tenant,
         "jobId": call.run.job.job_id,
         "runId": str(call.run),
         "attempt": call.attempt,

@@ -18,6 +18,7 @@ from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
+from timeball.targets.aws.allowed import AllowedArns
 from timeball.targets.aws.clients import Connect, connect
 from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.sizes import too_large
@@ -31,6 +32,10 @@ _Given = TypeVarTuple("_Given")
 Sign = Callable[[RunId, int], str]
 """Returns the token of an attempt. It may block."""
 
+_UNLISTED = (
+    "The target was not called: this tenant may not use it in this deployment. What may be called is listed in the "
+    "setting timeball:targets."
+)
 _WAITS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """How long clients wait for an answer, in seconds: the first that a call's timeout fits into.
 
@@ -43,12 +48,19 @@ _THREADS = 2 * PLACES
 
 @asynccontextmanager
 async def aws_caller(
-    clock: Clock, sign: Sign | None = None, connect: Connect = connect, witness: Witness | None = None
+    clock: Clock,
+    sign: Sign | None = None,
+    connect: Connect = connect,
+    witness: Witness | None = None,
+    allowed: AllowedArns | None = None,
 ) -> AsyncIterator["AwsCaller"]:
-    """Open a caller of targets of AWS, and of a witness. Requests that hang at its end are left behind."""
+    """Open a caller of targets of AWS, and of a witness. Requests that hang at its end are left behind.
+
+    `allowed`: what tenants' targets may name; without it all that IAM allows.
+    """
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
     try:
-        yield AwsCaller(clock, threads, connect, sign, witness)
+        yield AwsCaller(clock, threads, connect, sign, witness, allowed)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -63,8 +75,10 @@ class AwsCaller:
         connect: Connect,
         sign: Sign | None = None,
         witness: Witness | None = None,
+        allowed: AllowedArns | None = None,
     ) -> None:
         self._clock = clock
+        self._allowed = allowed
         self._witness = witness
         self._threads = threads
         self._connect = connect
@@ -84,6 +98,8 @@ class AwsCaller:
         target, sent = call.work.target, _Sent()
         if isinstance(target, HttpTarget):
             return self._uncallable("This target is no resource of AWS.")
+        if self._allowed is not None and self._allowed.closed(target, call.run.job.tenant):
+            return self._uncallable(_UNLISTED)
         if (sentence := too_large(target, call.work.payload)) is not None:
             return self._uncallable(f"The payload cannot be sent. {sentence}")
         try:

@@ -1,7 +1,7 @@
 """What is asked of AWS for a call: one operation of one service for each type of target.
 
-What AWS can tell apart is named by run and attempt, so that the same request again does nothing again. What is followed
-is named so that no run has two of it at once.
+What AWS can tell apart is named by tenant, run and attempt, so that the same request again does nothing again, and none
+of another tenant is taken for it. What is followed is named so that no run has two of it at once.
 """
 
 import hashlib
@@ -30,6 +30,9 @@ _NO_CHARACTERS: Final = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 
 _LONGEST_TOKEN: Final = 64
 """Of ECS, in characters; the name of an execution may have 80, and the mark of a message 128."""
+
+_LONGEST_GROUP: Final = 128
+"""Of messages, in characters."""
 
 _INVOCATIONS: Final = {Invocation.REQUEST_RESPONSE: "RequestResponse", Invocation.EVENT: "Event"}
 
@@ -134,13 +137,22 @@ def _text(call: Call) -> str:
 def _with_message(arn: str, group: str | None, call: Call, facts: Facts) -> dict[str, Any]:
     is_fifo = arn.endswith(".fifo")
     group = call.run.job.job_id if group is None and is_fifo else group
+    tenant = call.run.job.tenant
     return {
         "MessageAttributes": {
             name: {"DataType": "String", "StringValue": fact} for name, fact in as_headers(facts).items()
         },
-        **({} if group is None else {"MessageGroupId": group}),
+        **({} if group is None else {"MessageGroupId": _group_of(tenant, group)}),
         **({"MessageDeduplicationId": mark_of(call)} if is_fifo else {}),
     }
+
+
+def _group_of(tenant: str, group: str) -> str:
+    """Return a tenant's group of messages: in that of another it could hold up what that sends."""
+    of_tenant = f"{tenant}.{group}"
+    if len(of_tenant) <= _LONGEST_GROUP:
+        return of_tenant
+    return f"{tenant}.{hashlib.blake2b(group.encode(), digest_size=32).hexdigest()}"
 
 
 def _execution(target: StepFunctionsTarget, call: Call, facts: Facts) -> dict[str, Any]:
@@ -165,7 +177,7 @@ def _task(target: EcsTarget, call: Call, facts: Facts) -> dict[str, Any]:
         "launchType": target.launch_type.value,
         "count": 1,
         "clientToken": mark_of(call),
-        "startedBy": f"timeball/{call.run.job.job_id}",
+        "startedBy": f"timeball/{call.run.job.tenant}/{call.run.job.job_id}",
         "overrides": {"containerOverrides": [{"name": target.container_name, "environment": environment}]},
         **({"networkConfiguration": {"awsvpcConfiguration": network}} if target.subnets else {}),
     }

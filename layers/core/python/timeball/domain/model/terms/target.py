@@ -188,20 +188,37 @@ def is_followed(target: Target) -> bool:
     return isinstance(target, StepFunctionsTarget | EcsTarget) and target.follow
 
 
-def arns_of(target: Target) -> Mapping[str, str]:
-    """Return the ARNs that a target names, by their fields; they must all be allowed."""
+def arns_of(target: AwsTarget) -> Mapping[str, tuple[str, ...]]:
+    """Return the ARNs that a target names, by their fields; its tenant must be allowed them all."""
     match target:
-        case HttpTarget():
-            return {}
         case LambdaTarget():
-            return {"functionArn": target.function_arn}
+            return {"functionArn": (target.function_arn,)}
         case SqsTarget():
-            return {"queueArn": target.queue_arn}
+            return {"queueArn": (target.queue_arn,)}
         case SnsTarget():
-            return {"topicArn": target.topic_arn}
+            return {"topicArn": (target.topic_arn,)}
         case StepFunctionsTarget():
-            return {"stateMachineArn": target.state_machine_arn}
+            return {"stateMachineArn": (target.state_machine_arn,)}
         case EcsTarget():
-            return {"clusterArn": target.cluster_arn, "taskDefinitionArn": target.task_definition_arn}
+            return {
+                "clusterArn": (target.cluster_arn,),
+                "taskDefinitionArn": (target.task_definition_arn,),
+                **_network_of(target),
+            }
         case EventBridgeTarget():
-            return {"busArn": target.bus_arn}
+            return {"busArn": (target.bus_arn,)}
+
+
+def _network_of(target: EcsTarget) -> Mapping[str, tuple[str, ...]]:
+    """Return the ARNs of what a task's network is made of, as if all were its cluster's account's.
+
+    Where it names subnets and no security group, AWS takes the default one of their network: `default` stands for it.
+    """
+    partition, _, region, account = target.cluster_arn.split(":")[1:5]
+    groups = target.security_groups or (("default",) if target.subnets else ())
+    of = f"arn:{partition}:ec2:{region}:{account}"
+    named = {
+        "subnets": tuple(f"{of}:subnet/{one}" for one in target.subnets),
+        "securityGroups": tuple(f"{of}:security-group/{one}" for one in groups),
+    }
+    return {field: arns for field, arns in named.items() if arns}
