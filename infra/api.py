@@ -64,6 +64,7 @@ class Api(Construct):
         # It puts events onto the bus, and keeps the rules that match the patterns of jobs.
         allow(self.function, ["events:PutEvents"], [bus.arn])
         bus.let_change_rules(self.function, MAKE_RULES)
+        bus.let_put_targets(self.function)
         allow(self.function, ["events:ListRules"], [bus.arn, bus.rules_arn])
         # It tells how much waits, when it is asked for statistics.
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])

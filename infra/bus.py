@@ -15,7 +15,7 @@ from infra.queues import Queues
 from infra.settings import Settings
 
 REMOVE_RULES = ("events:DeleteRule", "events:RemoveTargets")
-MAKE_RULES = (*REMOVE_RULES, "events:PutRule", "events:PutTargets")
+MAKE_RULES = (*REMOVE_RULES, "events:PutRule")
 
 
 class Bus(Construct):
@@ -26,6 +26,7 @@ class Bus(Construct):
         self.name = settings.name
         self.arn = events.EventBus(self, "Events", event_bus_name=self.name).event_bus_arn
         self.rules_arn = Stack.of(self).format_arn(service="events", resource="rule", resource_name=f"{self.name}/*")
+        self._queue_arn = queues.events.queue.queue_arn
         self._let_send(queues.events.queue)
         self._let_send(queues.unreadable)
         self.environment = {
@@ -40,6 +41,23 @@ class Bus(Construct):
         resource = f"arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:rule/{self.name}/*"
         why = "Rules are named by the patterns of jobs, which nobody knows beforehand; all are of this bus"
         acknowledge(function.node.scope or function, f"IAM5[Resource::{resource}]", why)
+
+    def let_put_targets(self, function: lambda_.Function) -> None:
+        """Let a function lead rules of this bus to the queue of events, and nowhere else.
+
+        Without the condition a rule could hand on what all tenants send. `ForAllValues` refuses a request that has one
+        other target among many, and `Null` refuses one that has none.
+        """
+        function.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["events:PutTargets"],
+                resources=[self.rules_arn],
+                conditions={
+                    "ForAllValues:ArnEquals": {"events:TargetArn": self._queue_arn},
+                    "Null": {"events:TargetArn": "false"},
+                },
+            )
+        )
 
     def _let_send(self, queue: sqs.Queue) -> None:
         queue.add_to_resource_policy(

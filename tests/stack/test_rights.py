@@ -182,3 +182,18 @@ def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+def test_a_rule_leads_to_the_queue_of_events_and_to_nothing_else(stack: Synthesized) -> None:
+    # The ARN of a rule says nothing of its target: without a condition a rule could hand on all tenants' events.
+    found = [
+        statement
+        for policy in stack.resources("AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if "events:PutTargets" in _listed(statement["Action"])
+    ]
+    (statement,) = found
+    assert statement["Action"] == "events:PutTargets"
+    condition = statement["Condition"]
+    assert condition["Null"] == {"events:TargetArn": "false"}
+    assert short_name(condition["ForAllValues:ArnEquals"]["events:TargetArn"]) == "Events"
