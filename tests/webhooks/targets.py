@@ -32,6 +32,12 @@ NOW = 1_795_253_400_123
 
 RUN = RunId(JobKey("acme", "nightly"), NOW - 100, Origin.SCHEDULE)
 LOCAL = parse_rules("127.0.0.0/8")
+CLOSED = (
+    "The name hooks.example could not be resolved, or leads to an address that webhooks may not call: "
+    "private, local or reserved."
+)
+"""What is said of the name that tests call, whether it leads to a closed address or does not exist."""
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 

@@ -100,7 +100,7 @@ class HttpCaller:
         except NoKeyError as why:  # nothing has left, and somebody may mend the secret meanwhile
             return unsent(self._clock.now(), str(why), may_retry=True)
         except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
-            sentence = late(exchange, call.timeout_seconds) if deadline.expired() else unsent_because(error)
+            sentence = late(exchange, call.timeout_seconds) if deadline.expired() else unsent_because(error, host)
         now = self._clock.now()
         if sentence is not None:
             sentence = sentence.format(host=host)
@@ -142,12 +142,15 @@ class HttpCaller:
             return sentence_of(code, curl.getinfo(pycurl.OS_ERRNO), exchange)
 
     async def _addresses(self, call: Call, url: Url) -> Sequence[str]:
-        """Return whom to call, as it was found ahead; what came to nothing is looked up again."""
+        """Return whom to call, as it was found ahead; what came to nothing, or is closed, is looked up again.
+
+        Both, for what takes longer tells which it was.
+        """
         asked = self._asked.pop((call.run, call.attempt), None)
         if asked is not None:
-            await asyncio.wait([asked])
-        if asked is None or asked.exception():
-            asked = self._names.ask(call.run.job.tenant, url.host, url.port)
+            with suppress(OSError, UnicodeError):
+                return await self._names.addresses(asked, url.port)
+        asked = self._names.ask(call.run.job.tenant, url.host, url.port)
         return await self._names.addresses(asked, url.port)
 
 

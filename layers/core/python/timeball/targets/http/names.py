@@ -61,7 +61,7 @@ class Names:
         if asked is not None:
             return asked
         asked = asyncio.get_running_loop().create_future()
-        if _is_address(host):
+        if is_address(host):
             asked.set_result([host])
             return asked
         self._asked[question] = asked
@@ -118,7 +118,8 @@ def open_names(lookup: Lookup | None, rules: AddressRules) -> Iterator[Names]:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Say whether a host is an address and no name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             return bool(socket.inet_pton(family, host))

@@ -9,10 +9,15 @@ import pycurl
 
 from timeball.targets.http.addresses import ForbiddenAddressError
 from timeball.targets.http.exchange import Exchange
+from timeball.targets.http.names import is_address
 from timeball.targets.http.url import UncallableError
 
 _FORBIDDEN = "{host} leads to an address that webhooks may not call: private, local or reserved."
-_UNKNOWN = "The name {host} could not be resolved."
+_UNKNOWN = (
+    "The name {host} could not be resolved, or leads to an address that webhooks may not call: private, local or "
+    "reserved."
+)
+"""Of a name one sentence for both: what differs would tell which names the network has of its own."""
 _MALFORMED = "The target's url is malformed."
 
 _FLOOD = "{host} sent more than 256 KB around its answer, or more than 32 KB before it."
@@ -42,11 +47,13 @@ def late(exchange: Exchange, timeout_seconds: float) -> str:
     return f"{{host}} did not answer in full within {timeout_seconds:g} s."
 
 
-def unsent_because(error: Exception) -> str:
-    """Say why a call did not come to an exchange."""
+def unsent_because(error: Exception, host: str) -> str:
+    """Say why a call of a host, a name or an address, did not come to an exchange."""
     if isinstance(error, UncallableError):
         return str(error)
-    for kind, sentence in ((ForbiddenAddressError, _FORBIDDEN), (UnicodeError, _MALFORMED), (OSError, _UNKNOWN)):
+    if isinstance(error, ForbiddenAddressError) and is_address(host):
+        return _FORBIDDEN
+    for kind, sentence in ((UnicodeError, _MALFORMED), (OSError, _UNKNOWN)):
         if isinstance(error, kind):
             return sentence
     return f"The call of {{host}} failed ({type(error).__name__})."
