@@ -69,7 +69,10 @@ class Api(Construct):
         # It tells how much waits, when it is asked for statistics.
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
 
-        keys = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name}
+        keys = {
+            "TIMEBALL_TENANTS_TABLE": storage.tenants.table_name,
+            "TIMEBALL_REQUESTS_PER_SECOND": str(settings.functions.rules.requests_per_second),
+        }
         authorize = replace(maker, environment=keys).make(
             self,
             "authorize",
@@ -120,10 +123,10 @@ class Api(Construct):
 
 
 def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
-    """Let the function see every request, and let every request through with what it found.
+    """Let the function see every request, and let requests through with what it found.
 
     With an identity source API Gateway itself answers a request without a key, and after a refusal one with
-    a wrong key, both with a bare `{"message": …}`. So there is none, the function always allows and hands on
+    a wrong key, both with a bare `{"message": …}`. So there is none, the function allows all but floods and hands on
     `{tenant, keyId, role}` or why a key opens nothing, and the API function, which denies by default, refuses in the
     form of its other errors. A cached answer would hold for whoever comes next: there is no key to keep it under.
     """

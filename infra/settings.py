@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from infra.stages import STAGES
+from infra.stages import STAGES, STRANGERS, TRUSTED, of_stage_and_tenants
 from timeball.runtime.settings import FunctionSettings
 from timeball.setting import SettingsError, one_of, read, setting, whole
 
@@ -85,6 +85,12 @@ class Settings:
     )
     name: str = setting("Timeball", "Name of the stack; another name is another Timeball", _stack_name)
     functions: FunctionSettings
+    tenants: str = one_of(
+        TRUSTED,
+        (TRUSTED, STRANGERS),
+        "Whether tenants trust each other: `trusted`, the teams of one house; or `strangers`, such as customers: then "
+        "`active_jobs`, `submits_per_second` and `runs_at_once` bound each tenant, at the cost of requests",
+    )
     partitions: int = whole(1, 1, 40, "Scan loops, which share the shards")
     takeover_seconds: int = one_of(
         NEXT_MINUTE,
@@ -193,7 +199,7 @@ class Settings:
     def read(cls, context: Mapping[str, object]) -> "Settings":
         """Read the settings of a CDK context; raise `SettingsError` with a line for each wrong one."""
         given = {name: str(value) for name, value in context.items() if name.startswith(PREFIX)}
-        of_stage = STAGES.get(given.get(_key("stage"), "small"), {})
+        of_stage = of_stage_and_tenants(given.get(_key("stage"), "small"), given.get(_key("tenants"), ""))
         known = declared()
         problems = [
             f"{name} is no setting; there are {', '.join(known)}"

@@ -24,6 +24,7 @@ STAGES: Mapping[str, Mapping[str, object]] = {
         ),
         "execute_concurrency": 15,
         "runs_per_message": 1,
+        "requests_per_second": 5_000,
         "api_requests_per_second": 10_000,
         "api_burst": 5_000,
         "log_retention_days": 1,
@@ -40,9 +41,27 @@ STAGES: Mapping[str, Mapping[str, object]] = {
         "execute_memory_mb": 1769,
         "execute_concurrency": 750,
         "warm_runs_per_second": 10_000,
+        "requests_per_second": 1_000,
         "api_requests_per_second": 2_000,
         "api_burst": 4_000,
         "log_retention_days": 90,
     },
 }
-"""What is otherwise than declared; `small` is the default."""
+"""The settings of each stage that differ from the declared ones; `small` is the default."""
+
+TRUSTED, STRANGERS = "trusted", "strangers"
+"""A deployment is shared by teams that trust each other, or by tenants that do not."""
+
+_OF_STRANGERS: Mapping[str, object] = {"active_jobs": 10_000, "submits_per_second": 20, "runs_at_once": 3}
+OF_STRANGERS: Mapping[str, Mapping[str, object]] = {
+    "local": {**_OF_STRANGERS, "runs_at_once": 1},
+    "small": _OF_STRANGERS,
+    "large": {**_OF_STRANGERS, "active_jobs": 100_000, "submits_per_second": 200, "runs_at_once": 18},
+}
+"""The quotas that cost, where tenants do not trust each other: runs at once are half of the fewest executors."""
+
+
+def of_stage_and_tenants(stage: str, tenants: str) -> dict[str, object]:
+    """Return what is otherwise than declared in a stage, whose tenants trust each other or do not."""
+    bounds = OF_STRANGERS.get(stage, {}) if tenants == STRANGERS else {}
+    return {**STAGES.get(stage, {}), **bounds}

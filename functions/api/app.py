@@ -22,6 +22,7 @@ from functions.api.admin.tenants import no_tenant
 from functions.api.http.access import Access, refusal
 from functions.api.http.body import decoded
 from functions.api.http.bounds import check_reach
+from functions.api.http.denied import denied
 from functions.api.http.edge import Edge
 from functions.api.http.identity import ID_BYTES
 from functions.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
@@ -168,20 +169,9 @@ def _deny_by_default(edge: Edge) -> Middleware:
     def deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         if app.current_event.path in PUBLIC_PATHS or _tenant(app):
             return next_middleware(app)
-        if principal := _authorized(app, "principal"):
-            raise ProblemError(
-                Problem.FORBIDDEN, f"{principal} is mapped to no tenant; the setting timeball:iam_callers says who is."
-            )
         if why := _authorized(app, "refused"):
             refused(edge.context, _authorized(app, "refusedOf") or NOBODY, why)
-        sent = "authorization" in app.current_event.headers
-        raise ProblemError(
-            Problem.UNAUTHENTICATED,
-            "This API key is not valid; check it, or ask for a new one."
-            if sent
-            else "Send an API key: `Authorization: Bearer tb_...`.",
-            headers={"WWW-Authenticate": 'Bearer error="invalid_token"' if sent else "Bearer"},
-        )
+        raise denied(partial(_authorized, app), has_sent="authorization" in app.current_event.headers)
 
     return deny
 

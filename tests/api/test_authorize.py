@@ -6,6 +6,7 @@ import pytest
 
 from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
 from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in
+from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.tenants.role import Role
 from timeball.domain.model.tenants.tenant import Tenant, new_tenant
 from timeball.ports.errors import UnavailableError
@@ -22,6 +23,7 @@ def key_of(text: str, **fields: Any) -> Key:
 
 
 GOOD, BAD, SHORT = map(text_of, range(3))
+KEY_AT = GOOD.rindex("_") + 1
 GOOD_ID, SHORT_ID = id_in(GOOD), id_in(SHORT)
 KNOWN: dict[str, Any] = {"isAuthorized": True, "context": {"tenant": "acme", "keyId": GOOD_ID, "role": "operator"}}
 NOBODY: dict[str, Any] = {"isAuthorized": True, "context": {}}
@@ -104,6 +106,15 @@ def test_what_is_no_key_is_not_even_looked_up(authorizer: Authorizer, keys: Keys
     assert keys.asked == []
 
 
+@pytest.mark.parametrize("place", [KEY_AT, KEY_AT + 31, len(GOOD) - 1])
+def test_a_key_with_one_wrong_digit_is_known_for_none_by_its_checksum(
+    authorizer: Authorizer, keys: Keys, place: int
+) -> None:
+    digit = "1" if GOOD[place] == "0" else "0"
+    assert authorizer(event(f"Bearer {GOOD[:place]}{digit}{GOOD[place + 1 :]}")) == refused("malformed")
+    assert keys.asked == []
+
+
 def test_an_event_without_headers_names_nobody(authorizer: Authorizer) -> None:
     assert authorizer({"version": "2.0"}) == NOBODY
     assert authorizer({"version": "2.0", "headers": None}) == NOBODY
@@ -133,13 +144,13 @@ def test_a_key_that_expires_while_it_is_remembered_opens_nothing(authorizer: Aut
 
 
 def test_memory_is_bounded_and_the_oldest_goes_first(authorizer: Authorizer, keys: Keys) -> None:
-    for number in range(CACHE_ENTRIES + 1):
+    for number in range(CACHE_ENTRIES + 3):  # two of them are known
         authorizer(event(f"Bearer {text_of(number)}"))
     keys.asked.clear()
-    authorizer(event(f"Bearer {text_of(CACHE_ENTRIES)}"))
+    authorizer(event(f"Bearer {text_of(CACHE_ENTRIES + 2)}"))
     assert keys.asked == []
-    authorizer(event(f"Bearer {text_of(0)}"))
-    assert keys.asked == [id_in(text_of(0))]
+    authorizer(event(f"Bearer {text_of(1)}"))
+    assert keys.asked == [id_in(text_of(1))]
 
 
 def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(authorizer: Authorizer, keys: Keys) -> None:
@@ -199,3 +210,59 @@ def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.Lo
     secret = GOOD.rpartition("_")[2]
     assert secret not in caplog.text
     assert secret not in repr(vars(authorizer)["_known"])
+
+
+@pytest.mark.parametrize("header", [None, "Bearer tb_x", f"Bearer {BAD}"])
+def test_strangers_reach_the_api_function_no_more_often_than_a_tenant_does(
+    keys: Keys, clock: VirtualClock, header: str | None
+) -> None:
+    authorizer = Authorizer(keys, clock, 10)
+    answers = [authorizer(event(header)) for _ in range(1_000)]
+    assert [one["isAuthorized"] for one in answers] == [True] * 20 + [False] * 980
+    assert authorizer(event(f"Bearer {GOOD}")) == KNOWN
+    assert authorizer(event("Bearer tba_acme_1_0"))["isAuthorized"]
+    clock.advance(1_000)
+    assert authorizer(event(header))["isAuthorized"]
+
+
+def test_a_flood_of_unknown_keys_displaces_no_known_one(authorizer: Authorizer, keys: Keys) -> None:
+    authorizer(event(f"Bearer {GOOD}"))
+    for number in range(10, CACHE_ENTRIES + 100):
+        authorizer(event(f"Bearer {text_of(number)}"))
+    keys.asked.clear()
+    assert authorizer(event(f"Bearer {GOOD}")) == KNOWN
+    assert keys.asked == []
+
+
+def with_quota(per_second: int | None) -> Keys:
+    keys = Keys()
+    quotas = Quotas(requests_per_second=per_second)
+    keys.tenants.insert([replace(new_tenant("globex", 0), quotas=quotas)], 0)
+    return keys
+
+
+# Of each: the quota of all, a tenant's own, and how many of its hundred requests at once pass.
+RATES: dict[str, tuple[int, int | None, int]] = {
+    "that of the settings": (25, None, 50),
+    "its own": (25, 5, 10),
+    "its own, which is larger": (25, 40, 80),
+    "none of its own": (25, 0, 100),
+    "none": (0, None, 100),
+}
+
+
+@pytest.mark.parametrize("rates", RATES.values(), ids=RATES)
+def test_a_tenants_keys_together_make_so_many_requests_of_a_process(
+    clock: VirtualClock, rates: tuple[int, int | None, int]
+) -> None:
+    of_all, own, expected = rates
+    keys, texts = with_quota(own), [fresh_key("globex", number.to_bytes(32)) for number in range(4)]
+    keys.keys.insert([key_of(text) for text in texts], 0)
+    authorizer = Authorizer(keys, clock, of_all)
+    contexts = [authorizer(event(f"Bearer {texts[number % 4]}"))["context"] for number in range(100)]
+    assert sum("tenant" in one for one in contexts) == expected
+    told = {"throttled": str(of_all if own is None else own)}
+    assert all(one == told for one in contexts[expected:])
+    assert authorizer(event(f"Bearer {GOOD}")) == KNOWN
+    clock.advance(1_000)
+    assert "tenant" in authorizer(event(f"Bearer {texts[0]}"))["context"]

@@ -21,6 +21,28 @@ def test_a_setting_overrides_that_of_its_stage() -> None:
     assert _read(stage="large", shards="48").functions.rules.shards == 48
 
 
+@pytest.mark.parametrize("stage", STAGES)
+def test_tenants_that_are_strangers_have_quotas_of_all_kinds(stage: str) -> None:
+    trusted, strangers = (_read(stage=stage, tenants=who).functions.rules.quotas for who in ("trusted", "strangers"))
+    assert (trusted.active_jobs, trusted.submits_per_second, trusted.runs_at_once) == (0, 0, 0)
+    assert all((strangers.active_jobs, strangers.submits_per_second, strangers.runs_at_once))
+    assert strangers.runs_at_once == max(1, min(_read(stage=stage).executors.values()) // 2)
+    for quotas in (trusted, strangers):
+        always = quotas.least_period_seconds, quotas.payload_bytes, quotas.running_backfills
+        assert always == (1, 262_144, 10)
+    assert _read(stage=stage).functions.rules.quotas == trusted
+
+
+def test_a_quota_that_is_given_overrides_that_of_strangers() -> None:
+    assert _read(tenants="strangers", runs_at_once=7).functions.rules.runs_at_once == 7
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_no_tenant_may_use_up_the_requests_of_a_deployment(stage: str) -> None:
+    settings = _read(stage=stage)
+    assert 0 < 2 * settings.functions.rules.requests_per_second <= settings.api_requests_per_second
+
+
 def test_private_networks_are_targets_in_the_local_stage_only() -> None:
     assert _read(stage="local").functions.private_targets == "127.0.0.0/8"
     assert _read(stage="small").functions.private_targets == _read(stage="large").functions.private_targets == ""

@@ -176,6 +176,7 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
         keys |= BUS if name in {"api", "events"} else set()
         keys |= {"TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
         keys |= {"TIMEBALL_TRIALS"} if name == "api" else set()
+        keys |= {"TIMEBALL_REQUESTS_PER_SECOND"} if name == "authorize" else set()
         assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
 
 

@@ -34,6 +34,7 @@ class QuotasAnswer(Answer):
     payload_bytes: QuotaAnswer
     running_backfills: QuotaAnswer
     event_patterns: QuotaAnswer
+    requests_per_second: QuotaAnswer
 
 
 def quotas_answer(quotas: Quotas, used: Used) -> QuotasAnswer:

@@ -16,6 +16,7 @@ from timeball.domain.model.tenants.quotas import (
     MOST_ACTIVE_JOBS,
     MOST_EVENT_PATTERNS,
     MOST_PAYLOAD_BYTES,
+    MOST_REQUESTS_PER_SECOND,
     MOST_RUNNING_BACKFILLS,
     MOST_RUNS_AT_ONCE,
     MOST_RUNS_PER_SECOND,
@@ -67,6 +68,12 @@ class QuotasRequest(Strict):
     )
     event_patterns: int | None = Field(
         None, ge=0, le=MOST_EVENT_PATTERNS, description="Distinct patterns of events that its jobs may have; 0: any."
+    )
+    requests_per_second: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_REQUESTS_PER_SECOND,
+        description="Requests of all its keys that each process of the authorizer lets pass in a second; 0: any.",
     )
 
 

@@ -94,7 +94,7 @@ def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int
 
 
 def page_of(shown: Iterable[tuple[Answer, str]], next_cursor: str | None, most_bytes: int) -> Reply:
-    """Return a page of answers, each given with the cursor behind it; `next_cursor` goes on behind the last of them.
+    """Return a page of answers, each given with the cursor that goes on after it; `next_cursor`: after the last.
 
     The page ends earlier where it would have more bytes. It has one item at least, so each list comes to its end.
     Bytes are counted as Lambda sends them: as text within JSON, where a quote or a letter takes up to six.

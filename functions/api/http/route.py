@@ -22,6 +22,10 @@ _TIMES = {"fireTime"}
 _KEY = "([A-Za-z0-9_.%:-]+)"
 _KEYS = {"key"}
 _OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
+_OF_A_KEY = (
+    *(Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.TENANT_DISABLED),
+    *(Problem.INVALID_REQUEST, Problem.QUOTA_EXCEEDED),
+)
 _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
 
 
@@ -69,11 +73,7 @@ class Route:
             *((Problem.NOT_FOUND,) if "{" in self.path else ()),
             *self.problems,
             *((Problem.STALE_VERSION,) if "If-Match" in self.headers else ()),
-            *(
-                ()
-                if self.is_public
-                else (Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.TENANT_DISABLED, Problem.INVALID_REQUEST)
-            ),
+            *(() if self.is_public else _OF_A_KEY),
             *_ANYWHERE,
         )
 

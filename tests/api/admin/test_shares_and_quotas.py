@@ -18,7 +18,13 @@ from timeball.testing.memory_bus import MemoryBus
 
 JOB = {"handler": "https://example.com/hook", "delaySeconds": 3600}
 TENANTS = "/v1/admin/tenants"
-OF_ALL = {"runningBackfills": 10, "eventPatterns": 50}
+OF_ALL = {
+    "leastPeriodSeconds": 1,
+    "payloadBytes": 262_144,
+    "runningBackfills": 10,
+    "eventPatterns": 50,
+    "requestsPerSecond": 25,
+}
 """What the settings say."""
 
 
@@ -209,3 +215,13 @@ def test_a_share_that_cannot_be_is_told(api: Api, body: dict[str, object], field
 
 def _limits(answer: Answer) -> dict[str, int]:
     return {name: one["limit"] for name, one in answer.body["quotas"].items() if one["limit"] is not None}
+
+
+def test_a_tenant_that_makes_too_many_requests_gets_the_documented_problem_at_no_cost(api: Api) -> None:
+    event = event_of("POST", "/v1/jobs", None, {"Authorization": "Bearer tb_x"}, {}) | {"body": json.dumps(JOB)}
+    event["requestContext"]["authorizer"]["lambda"] = {"throttled": "25"}
+    refused = api.answer(event)
+    assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+    assert (refused.body["type"], refused.body["quota"]) == ("urn:timeball:problem:quota-exceeded", "requestsPerSecond")
+    assert "25 requests a second" in refused.body["detail"]
+    assert api.store.jobs == {}

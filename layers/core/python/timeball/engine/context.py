@@ -11,6 +11,7 @@ from timeball.domain.model.tenants.quotas import (
     MOST_ACTIVE_JOBS,
     MOST_EVENT_PATTERNS,
     MOST_PAYLOAD_BYTES,
+    MOST_REQUESTS_PER_SECOND,
     MOST_RUNNING_BACKFILLS,
     MOST_RUNS_AT_ONCE,
     MOST_RUNS_PER_SECOND,
@@ -86,13 +87,13 @@ class Rules:
         "Runs of a tenant that may be under way at once if it has no quota of its own; the others wait; 0: any",
     )
     least_period_seconds: int = whole(
-        0,
+        1,
         0,
         LONGEST_LEAST_PERIOD_SECONDS,
         "How far apart a job's fires must be at least, unless its tenant has a quota of its own; 0: a second",
     )
     payload_bytes: int = whole(
-        0,
+        MOST_PAYLOAD_BYTES,
         0,
         MOST_PAYLOAD_BYTES,
         "How large a payload may be, unless its tenant has a quota of its own; 0: 262144 (256 KB)",
@@ -116,6 +117,13 @@ class Rules:
         MOST_EVENT_PATTERNS,
         "Distinct patterns of events that a tenant's jobs may have if it has no quota of its own: each needs one of "
         "the bus's 300 rules, which all tenants share; 0: any",
+    )
+    requests_per_second: int = whole(
+        25,
+        0,
+        MOST_REQUESTS_PER_SECOND,
+        "Requests of a tenant's keys that each process of the authorizer lets pass in a second, twice as many at once, "
+        "unless the tenant has a quota of its own; more get a 429; 0: any",
     )
 
     @property

@@ -1,7 +1,8 @@
 """API keys: `tb_<id>_<secret>`. The id names the key and its tenant; the secret opens.
 
-A secret has 256 random bits, so a plain SHA-256 of a key cannot be guessed. Invariant: what is stored is the hash of a
-key, and never the key: nobody can read one back.
+A secret has 256 random bits, so a plain SHA-256 of a key cannot be guessed. The digits of the id are a checksum of the
+secret: a key that was mistyped, cut or made up is known for none without a look into the table. Invariant: what is
+stored is the hash of a key, and never the key: nobody can read one back.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ KEY_PREFIX: Final = "tb_"
 KEY_ID: Final = re.compile(rf"({TENANT_NAME.pattern})\.[0-9a-f]{{12}}", re.ASCII)
 """What the id of a key looks like: it begins with its tenant, and holds no underscore."""
 
-_KEY: Final = re.compile(rf"{KEY_PREFIX}({KEY_ID.pattern})_[0-9a-f]{{64}}", re.ASCII)
+_KEY: Final = re.compile(rf"{KEY_PREFIX}({KEY_ID.pattern})_([0-9a-f]{{64}})", re.ASCII)
 _ID_BYTES: Final = 6
 _SECRET_BYTES: Final = 32
 
@@ -66,14 +67,14 @@ def fresh_key(tenant: str, secret: bytes) -> str:
     """
     if len(secret) != _SECRET_BYTES:
         raise ValueError(f"A key needs {_SECRET_BYTES} random bytes.")
-    name = hashlib.blake2b(secret, digest_size=_ID_BYTES, person=b"timeball-key-id").hexdigest()
-    return f"{KEY_PREFIX}{tenant}.{name}_{secret.hex()}"
+    return f"{KEY_PREFIX}{tenant}.{_checksum(secret)}_{secret.hex()}"
 
 
 def id_in(key: str) -> str | None:
-    """Return the id that the text of a key holds, or None if it is no key."""
+    """Return the id that the text of a key holds, or None if it is no key: its checksum is wrong, or its form."""
     match = _KEY.fullmatch(key)
-    return match[1] if match else None
+    is_key = match is not None and match[1].endswith(f".{_checksum(bytes.fromhex(match[3]))}")
+    return match[1] if match and is_key else None
 
 
 def tenant_of(key_id: str) -> str:
@@ -84,3 +85,7 @@ def tenant_of(key_id: str) -> str:
 def hash_of(key: str) -> str:
     """Return what is stored of a key."""
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _checksum(secret: bytes) -> str:
+    return hashlib.blake2b(secret, digest_size=_ID_BYTES, person=b"timeball-key-id").hexdigest()

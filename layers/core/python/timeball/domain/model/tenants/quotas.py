@@ -9,6 +9,7 @@ GREATEST_WEIGHT: Final = 100
 
 MOST_ACTIVE_JOBS: Final = 100_000
 MOST_SUBMITS: Final = 1_000
+MOST_REQUESTS_PER_SECOND: Final = 10_000
 MOST_RUNS_PER_SECOND: Final = 1_000
 MOST_RUNS_AT_ONCE: Final = 200
 """A row names those that are under way."""
@@ -26,6 +27,7 @@ class Quotas:
     `active_jobs` and `submits_per_second` are about jobs that it creates, `runs_per_second` and `runs_at_once` about
     attempts that begin, and that are under way; `least_period_seconds` and `payload_bytes` about one request.
     `event_patterns` is about distinct patterns of jobs on events: each needs a rule of the bus that tenants share.
+    `requests_per_second` are those that one process of the authorizer lets pass.
     """
 
     active_jobs: int | None = None
@@ -36,6 +38,7 @@ class Quotas:
     payload_bytes: int | None = None
     running_backfills: int | None = None
     event_patterns: int | None = None
+    requests_per_second: int | None = None
 
     def over(self, of_all: "Quotas") -> Self:
         """Return these with those of all tenants where they say nothing."""
