@@ -1,7 +1,7 @@
 """The emulator of AWS, on the loopback interface and a free port, with its state in a folder of its own.
 
 It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. It stands
-behind a shield (`local/shield.py`), so that no web page reaches it, and unpacks each archive once
+behind a shield (`local/shield.py`), so that no web page and no webhook reaches it, and unpacks each archive once
 (`local/unpacking.py`).
 """
 

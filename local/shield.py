@@ -1,4 +1,4 @@
-"""The embedded AWS behind a shield: no web page reaches it, so none runs code as the person who started it.
+"""The embedded AWS behind a shield: no web page and no webhook runs code as the person who started it.
 
 The emulator answers every origin under every name, and takes the key `test` without a signature: a mere link to its
 CreateStack runs code. So the shield stands before the emulator's application, where HTTP/1.1, HTTP/2 and WebSockets
@@ -6,9 +6,12 @@ have come together, and refuses
 
 * a host other than 127.0.0.1, `localhost` and the names below it: a page's own name may come to mean this machine;
 * what a browser sends, also what it calls a person's own doing (`Sec-Fetch-Site: none`): that may be a link in a mail,
-  or where such a link was redirected to.
+  or where such a link was redirected to;
+* what a webhook sends: its tenant chooses url and headers, and webhooks of the local stage may call this machine. The
+  executors name the run in a header of each webhook, which no job can change or leave out.
 
-Invariant: a browser reaches deployed HTTP APIs and nothing else; these from their own page, or from no page at all.
+Invariant: browsers and webhooks reach deployed HTTP APIs and nothing else; a browser from their own page, or from no
+page at all.
 
 What remains is a browser that sends no `Sec-Fetch-Site` (older than Chrome 76, Firefox 90, Safari 16.4), follows a link
 or loads an image, which carries no `Origin`, and does not call itself what browsers do; a page cannot make it do that.
@@ -28,6 +31,8 @@ _Application = Callable[[_Message, _Receive, _Send], Coroutine[Any, Any, None]]
 
 WRONG_HOST = "The embedded AWS answers at 127.0.0.1 and localhost only."
 BROWSER = "The embedded AWS answers no browser; a deployed API answers its own page."
+
+WEBHOOK = "The embedded AWS answers no webhook; a deployed API answers those of its jobs."
 
 _HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9_-]+\.)*localhost)(:[0-9]+)?", re.IGNORECASE)
 
@@ -55,6 +60,8 @@ def refusal(kind: str, path: str, headers: Iterable[tuple[bytes, bytes]]) -> str
     hosts, origins, sites = (values.get(name, []) for name in ("host", "origin", "sec-fetch-site"))
     if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
         return WRONG_HOST
+    if "timeball-run-id" in values and not (kind == "http" and _is_for_api(hosts[0], path)):
+        return WEBHOOK
     # The name that every browser gives itself, and no client of AWS; a page needs a preflight to change it.
     is_named_as_browser = any(agent.startswith("Mozilla/") for agent in values.get("user-agent", []))
     if not (origins or sites or is_named_as_browser):

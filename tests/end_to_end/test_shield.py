@@ -8,9 +8,11 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from local.shield import BROWSER, WRONG_HOST
+from local.demo_client import ApiClient
+from local.shield import BROWSER, WEBHOOK, WRONG_HOST
 from local.stage import Stage
 from tests.end_to_end.emulated import listeners_of
+from tests.end_to_end.steps import called
 
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
@@ -84,6 +86,19 @@ def test_no_page_and_no_link_reaches_a_service(stage: Stage, page: dict[str, str
     assert "evil" not in [
         stack["StackName"] for stack in stage.emulator.client("cloudformation").describe_stacks()["Stacks"]
     ]
+
+
+def test_no_webhook_of_a_tenant_reads_a_secret_or_a_table(client: ApiClient, stage: Stage) -> None:
+    for service, target in (
+        ("secretsmanager", "secretsmanager.ListSecrets"),
+        ("dynamodb", "DynamoDB_20120810.ListTables"),
+    ):
+        headers = {**signed_for(service), "X-Amz-Target": target, "User-Agent": "Boto3/1.44"}
+        webhook = {"type": "http", "url": f"{stage.emulator.endpoint}/", "headers": headers}
+        (attempt,) = called(client, webhook, "failed", payload={}, maxRetries=0)["attempts"]
+        assert (attempt["httpStatus"], attempt["body"].strip()) == (403, WEBHOOK)
+    page = {"type": "http", "method": "GET", "url": f"{stage.deployment.api_url}/healthz"}
+    assert called(client, page)["attempts"][0]["httpStatus"] == 200  # as in the first job of the README
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.", "[::1]"])

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from local.shield import BROWSER, WRONG_HOST, refusal, shielded
+from local.shield import BROWSER, WEBHOOK, WRONG_HOST, refusal, shielded
 
 HOST = "127.0.0.1:4566"
 API = "/_aws/execute-api/0123abcd/v1/jobs"
@@ -178,6 +178,27 @@ def test_an_api_answers_no_other_page(marks: list[tuple[str, str]]) -> None:
 def test_an_api_opens_no_websocket_to_a_page_of_its_own() -> None:
     own = [("origin", f"http://{HOST}"), ("sec-fetch-site", "same-origin")]
     assert refusal("websocket", API, headers_of(("host", HOST), *own)) == BROWSER
+
+
+@pytest.mark.parametrize("run_id", [("timeball-run-id", "j.1.s"), ("Timeball-Run-Id", "")])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_no_webhook_reaches_anything_but_an_api(kind: str, run_id: tuple[str, str]) -> None:
+    # A job's own headers may be whatever its tenant likes, also what a tool of AWS sends.
+    tool = [("user-agent", "Boto3/1.44"), ("x-amz-target", "secretsmanager.GetSecretValue"), ("authorization", "AWS4")]
+    refused = [
+        place
+        for place in ELSEWHERE
+        if refusal(kind, place[1], headers_of(("host", place[0]), *tool, run_id)) == WEBHOOK
+    ]
+    assert refused == ELSEWHERE
+
+
+def test_a_webhook_reaches_an_api_by_its_path_and_by_its_host() -> None:
+    run_id = ("timeball-run-id", "j.1.s")
+    assert refusals([run_id]) == {None}
+    assert refusals([run_id, ("user-agent", "Mozilla/5.0")]) == {None}
+    assert refusals([run_id, ("origin", "https://evil.example")]) == {BROWSER}
+    assert refusal("websocket", API, headers_of(("host", HOST), run_id)) == WEBHOOK
 
 
 @pytest.mark.parametrize("agent", ["Boto3/1.44", "aws-sdk-js/3 aws-cdk", "curl/8", "Python-urllib/3.11", ""])
