@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from infra.settings import Settings
 from infra.ticker import DEFINITION
 from tests.stack.conftest import Synthesized, synthesized
 from tests.stack.functions import short_name
@@ -141,7 +142,8 @@ def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synt
     assert rule["Properties"]["ScheduleExpression"] == "rate(1 minute)"
     (target,) = rule["Properties"]["Targets"]
     start = json.loads(target["Input"])
-    assert start == {"partitions": 1, "seconds": 285}
+    assert start == {"partitions": 1, "seconds": 285, "standby": 0}
+    assert Settings.read({"timeball:takeover_seconds": "15"}).tick_input["standby"] == 120
     assert start["seconds"] < json.loads(DEFINITION.read_text())["TimeoutSeconds"] < 300
 
 
