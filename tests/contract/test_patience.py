@@ -130,6 +130,19 @@ def test_those_who_were_refused_together_do_not_come_back_together() -> None:
     assert {PATIENTLY.draw, BRISKLY.draw} == {random.random}
 
 
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("TooManyRequestsException", 429), ("ThrottlingException", 400), ("ReservedConcurrencyExceeded", 429), ("", 429)],
+)
+def test_a_function_that_lambda_does_not_start_for_now_is_asked_for_again(code: str, status: int) -> None:
+    waits = Waits()
+    answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    busy = Unanswering(waits, 10, ClientError(answer, "Invoke"))
+    with pytest.raises(UnavailableError):
+        waits.asker().ask(busy.ask)
+    assert busy.tries == 6
+
+
 def test_a_wrong_request_is_asked_once() -> None:
     waits = Waits()
     answer: Any = {"Error": {"Code": "ValidationException"}, "ResponseMetadata": {"HTTPStatusCode": 400}}

@@ -38,8 +38,11 @@ No longer: of rows that are throttled for good, whoever asks for many finds out 
 and where a table is throttled, everybody here comes back by himself, a scan in a second.
 """
 
-_UNKNOWN = ("Throttl", "Exceeded", "Conflict", "Timeout", "InternalServer")
+_UNKNOWN = ("Throttl", "TooManyRequests", "Exceeded", "Conflict", "Timeout", "InternalServer")
 """What stands in the code of an error that is no word about the request itself, nor about a statement of a batch."""
+
+_TOO_MANY = 429
+"""The status by which Lambda says that it runs as much as it may: later it will take the same request."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def _is_no_answer(error: Exception) -> bool:
 
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
-        return status >= 500 or is_unknown(error.response.get("Error", {}).get("Code", ""))
+        return status >= 500 or status == _TOO_MANY or is_unknown(error.response.get("Error", {}).get("Code", ""))
     return isinstance(error, BotoCoreError)
 
 
