@@ -1,9 +1,11 @@
 """The machine that the functions run on, and the interpreter that makes bytecode for it."""
 
+import os
 import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from aws_cdk import aws_lambda as lambda_
 from infra.settings import Settings
 
 _PYTHON = "3.13"
+
+_BYTECODE = {_PYTHON: "cpython-313 f30d0d0a"}
+"""What an interpreter of a version says of its bytecode. The runtime ignores any other, and compiles at each start."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ class Target:
     def without_compiler(self) -> str:
         """Say what it means that there is no compiler."""
         return (
-            f"There is no Python {self.python} here, so sources alone are deployed and every cold start compiles them: "
+            f"There is no Python {self.python} here whose bytecode the runtime takes, so sources alone are "
+            f"deployed and every cold start compiles them: "
             f"`.venv/bin/uv python install {self.python}`, and deploy again."
         )
 
@@ -65,16 +71,34 @@ def _own_version() -> str:
 
 
 def _interpreter(python: str) -> str | None:
-    """Return an interpreter of a version, if this machine has one: bytecode is of one version and any processor."""
-    if python == _own_version():
-        return sys.executable
+    """Return an interpreter of a version, if this machine has one: bytecode is of one version and any processor.
+
+    A name on the path promises nothing: it may be another implementation, a shim of nothing, or from before a release.
+    """
+    return next((found for found in _candidates(python) if _bytecode_of(found) == _BYTECODE[python]), None)
+
+
+def _candidates(python: str) -> Iterator[str]:
+    """Yield where an interpreter of a version may be, the nearest first: on the path, behind a shim, or kept by uv."""
+    yield sys.executable
+    for folder in map(Path, os.get_exec_path()):
+        yield str(folder / f"python{python}")
+        yield from map(str, sorted((folder.parent / "versions").glob(f"{python}*/bin/python{python}"), reverse=True))
     uv = find_uv()
-    if uv is None:
-        return None
-    found = subprocess.run(  # noqa: S603 -- the arguments are ours
-        [uv, "python", "find", "--no-project", "--no-python-downloads", python],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return None if found.returncode else found.stdout.strip()
+    if uv is not None:
+        found = _said_by([uv, "python", "find", "--no-project", "--no-python-downloads", "--managed-python", python])
+        yield from [found] if found else []
+
+
+def _bytecode_of(interpreter: str) -> str:
+    """Return the implementation and the magic number of the bytecode that an interpreter makes; none if it does not."""
+    tell = "import sys, importlib.util as u; print(sys.implementation.cache_tag, u.MAGIC_NUMBER.hex())"
+    return _said_by([interpreter, "-I", "-c", tell]) if Path(interpreter).is_file() else ""
+
+
+def _said_by(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- the arguments are ours
+    except OSError:
+        return ""
+    return "" if done.returncode else done.stdout.strip()

@@ -243,7 +243,8 @@ def test_without_an_interpreter_of_their_version_it_is_said_that_sources_alone_a
     monkeypatch.setattr(targets, "_interpreter", lambda _: None)
     settings = Settings.read({})
     one_line = Match.string_like_regexp(
-        r"^There is no Python 3\.13 here, so sources .*`\.venv/bin/uv python install 3\.13`.*$"
+        r"^There is no Python 3\.13 here whose bytecode the runtime takes, so sources .*"
+        r"`\.venv/bin/uv python install 3\.13`.*$"
     )
     Annotations.from_stack(TimeballStack(App(context={"aws:cdk:bundling-stacks": []}), settings)).has_warning(
         "/Timeball", one_line
@@ -251,6 +252,42 @@ def test_without_an_interpreter_of_their_version_it_is_said_that_sources_alone_a
     copy_code(Target.of(settings), tmp_path)
     assert (tmp_path / "functions/scan.py").exists()
     assert list(tmp_path.rglob("*.pyc")) == []
+
+
+IMPOSTORS = {
+    "another version": 'exec "{python}" "$@"',
+    "another implementation": "echo pypy313 f30d0d0a",
+    "one from before the release": "echo cpython-313 f10d0d0a",
+    "a shim of nothing": "echo 'pyenv: python3.13: command not found' >&2; exit 127",
+}
+
+
+@pytest.mark.parametrize("case", IMPOSTORS)
+def test_a_python_on_the_path_that_is_not_the_runtimes_makes_no_bytecode(
+    case: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    impostor, sound = tmp_path / "shims/python3.13", tmp_path / "bin/python3.13"
+    for path, text in ((impostor, IMPOSTORS[case]), (sound, "echo cpython-313 f30d0d0a")):
+        path.parent.mkdir()
+        path.write_text("#!/bin/sh\n" + text.format(python="/bin/false") + "\n")
+        path.chmod(0o755)
+    monkeypatch.setattr(targets, "find_uv", lambda: None)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setenv("PATH", f"{impostor.parent}")
+    assert Target.of(Settings.read({})).compiler is None
+    monkeypatch.setenv("PATH", f"{impostor.parent}:{sound.parent}")
+    assert Target.of(Settings.read({})).compiler == str(sound)
+
+
+def test_an_interpreter_behind_a_shim_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kept = tmp_path / "versions/3.13.5/bin/python3.13"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("#!/bin/sh\necho cpython-313 f30d0d0a\n")
+    kept.chmod(0o755)
+    monkeypatch.setattr(targets, "find_uv", lambda: None)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'shims'}")
+    assert Target.of(Settings.read({})).compiler == str(kept)
 
 
 def test_what_cannot_be_compiled_is_not_deployed(tmp_path: Path) -> None:
