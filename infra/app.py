@@ -1,5 +1,6 @@
 """What `cdk` runs: settings from the context, one stack, and the checks that its template must pass."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from infra.settings import Settings
 from infra.stack import TimeballStack
-from timeball.setting import SettingsError
+from timeball.setting import SettingsError, unsupported
 
 
 def synthesize(context: Mapping[str, object] | None = None, output: Path | None = None) -> str:
@@ -26,8 +27,15 @@ def synthesize(context: Mapping[str, object] | None = None, output: Path | None 
     return app.synth().directory
 
 
+def refuse_other_partitions(environment: Mapping[str, str]) -> None:
+    """Raise SettingsError if the CDK's command line is about to deploy to a region in which Timeball cannot stand."""
+    if sentence := unsupported(environment.get("CDK_DEFAULT_REGION", "")):
+        raise SettingsError(sentence)
+
+
 if __name__ == "__main__":
     try:
+        refuse_other_partitions(os.environ)
         synthesize()
     except SettingsError as error:
         sys.exit(str(error))

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import get_session
 
 from tests.contract.waits import Waits
-from timeball.aws.wire.clients import WireClient, credentials_of_environment, endpoint_of, wire_client
+from timeball.aws.wire.clients import OPERATIONS, WireClient, credentials_of_environment, endpoint_of, wire_client
 from timeball.aws.wire.connections import Answer, UnansweredError
 from timeball.aws.wire.signing import Credentials
 from timeball.ports.errors import UnavailableError
+from timeball.setting import SettingsError
 
 NO_ENVIRONMENT = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_SESSION_TOKEN")
 
@@ -132,6 +134,37 @@ def test_a_service_is_asked_where_the_environment_says_or_in_its_region(monkeypa
     monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:2")
     assert endpoint_of("dynamodb", "eu-central-1") == "http://127.0.0.1:1"
     assert endpoint_of("sqs", "eu-central-1") == "http://127.0.0.1:2"
+
+
+REGIONS = ("us-east-1", "eu-central-1", "ap-southeast-7", "cn-north-1", "us-gov-west-1", "us-gov-east-1")
+VARIABLES: dict[str, dict[str, str]] = {
+    "as is": {},
+    "FIPS": {"AWS_USE_FIPS_ENDPOINT": "true"},
+    "no FIPS": {"AWS_USE_FIPS_ENDPOINT": "false"},
+    "another host of one service": {"AWS_ENDPOINT_URL_SECRETS_MANAGER": "https://vpce-1.example"},
+    "that, ignored": {
+        "AWS_ENDPOINT_URL_SECRETS_MANAGER": "https://vpce-1.example",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+    },
+    "one host of all": {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_USE_FIPS_ENDPOINT": "true"},
+}
+
+
+@pytest.mark.parametrize("case", VARIABLES)
+def test_a_service_is_asked_where_boto3_asks_it(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", **VARIABLES[case]}.items():
+        monkeypatch.setenv(name, value)
+    session = get_session()
+    for service in OPERATIONS:
+        for region in REGIONS:
+            expected = session.create_client(service, region_name=region).meta.endpoint_url
+            assert endpoint_of(service, region) == expected
+
+
+@pytest.mark.parametrize("region", ["eusc-de-east-1", "us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1"])
+def test_a_region_of_another_partition_is_refused_with_a_sentence(region: str) -> None:
+    with pytest.raises(SettingsError, match=rf"partitions aws, aws-cn and aws-us-gov of AWS, and {region} is in"):
+        endpoint_of("dynamodb", region)
 
 
 def test_a_client_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,18 @@ from typing import Any, TypeVar
 _Kind = TypeVar("_Kind")
 
 
+_UNSUPPORTED = re.compile(r"eusc-|\w+-iso[a-z]?-")
+
+
 class SettingsError(ValueError):
     """A setting is unknown, missing or unusable: a line for each."""
+
+
+def unsupported(region: str) -> str | None:
+    """Return why Timeball cannot stand in a region, by its partition of AWS; None: it can."""
+    if not _UNSUPPORTED.match(region):
+        return None
+    return f"Timeball stands in the partitions aws, aws-cn and aws-us-gov of AWS, and {region} is in another."
 
 
 def setting(default: int | str, meaning: str, parse: Callable[[str], int | str]) -> Any:  # noqa: ANN401 - as `field`

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from timeball.aws.patience import CONNECTIONS, Patience
 from timeball.aws.wire.connections import Answer, Connections, UnansweredError
 from timeball.aws.wire.signing import Credentials, Scope, signed
+from timeball.setting import SettingsError, unsupported
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -43,6 +44,10 @@ OPERATIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     ),
 }
 """Of each service: its name on the wire, how it wants its requests, and the operations in use."""
+
+
+_VARIABLES = {"dynamodb": "DYNAMODB", "secretsmanager": "SECRETS_MANAGER", "sqs": "SQS"}
+"""What AWS calls each service in the names of variables."""
 
 
 class Posting(Protocol):
@@ -113,10 +118,19 @@ def wire_client(service: str, patience: Patience) -> WireClient:
 
 
 def endpoint_of(service: str, region: str) -> str:
-    """Return where a service is asked: as the environment says, or in its region."""
-    given = os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}") or os.environ.get("AWS_ENDPOINT_URL")
+    """Return where a service is asked: as the environment says, or in its region.
+
+    Raises SettingsError for a region of a partition whose names of hosts are not known here.
+    """
+    given = os.environ.get(f"AWS_ENDPOINT_URL_{_VARIABLES[service]}") or os.environ.get("AWS_ENDPOINT_URL")
+    if given and os.environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() != "true":
+        return given
+    if sentence := unsupported(region):
+        raise SettingsError(sentence)
     suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return given or f"https://{service}.{region}.{suffix}"
+    is_fips = os.environ.get("AWS_USE_FIPS_ENDPOINT", "").lower() == "true"
+    has_both = not (region.startswith("us-gov-") and service == "sqs")  # of which GovCloud has one, for either
+    return f"https://{service}{'-fips' if is_fips and has_both else ''}.{region}.{suffix}"
 
 
 def credentials_of_environment() -> Credentials:
