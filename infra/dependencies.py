@@ -13,7 +13,18 @@ from infra.target import Target, find_uv
 
 LOCK = ROOT / "layers/deps/requirements.txt"
 
-SERVICES = ("dynamodb", "ecs", "events", "lambda", "secretsmanager", "sns", "sqs", "stepfunctions", "sts")
+SERVICES = (
+    "cloudformation",
+    "dynamodb",
+    "ecs",
+    "events",
+    "lambda",
+    "secretsmanager",
+    "sns",
+    "sqs",
+    "stepfunctions",
+    "sts",
+)
 """The services that functions speak to; what botocore knows of all others would be half of the layer."""
 
 

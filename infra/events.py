@@ -7,7 +7,6 @@ from constructs import Construct
 from infra.bus import REMOVE_RULES, Bus
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import EVENTS_TIMEOUT, Queues
-from infra.settings import EVENTS_AT_ONCE
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import hear_of_ends
 from timeball.aws.dynamodb.table import schema
@@ -41,4 +40,4 @@ class Events(Construct):
         # A rule that no job needs is removed when an event tells of it.
         bus.let_change_rules(self.function, REMOVE_RULES)
         hear_of_ends(self, queues.events.queue, maker.settings.functions.target_arns)
-        queues.events.into(self.function, most_at_once=EVENTS_AT_ONCE)
+        queues.events.into(self.function, most_at_once=maker.settings.concurrency.events)

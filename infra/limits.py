@@ -10,7 +10,8 @@ from typing import Any
 
 from aws_cdk import App
 
-from infra.settings import BATCHES_OF_A_POLLER, PREFIX, Settings
+from infra.concurrency import BATCHES_OF_A_POLLER
+from infra.settings import PREFIX, Settings
 from infra.stack import TimeballStack
 from infra.why import WHY
 from timeball.aws.dynamodb.table import schema

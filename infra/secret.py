@@ -1,11 +1,11 @@
 """The one way to make a secret in Secrets Manager. AWS draws it; a template never holds one."""
 
-from aws_cdk import RemovalPolicy
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
 from infra.settings import Settings
+from infra.storage import kept
 
 
 def make_secret(scope: Construct, construct_id: str, settings: Settings, *, about: str, unrotated: str) -> str:
@@ -15,7 +15,7 @@ def make_secret(scope: Construct, construct_id: str, settings: Settings, *, abou
         construct_id,
         description=about,
         generate_secret_string=secretsmanager.SecretStringGenerator(password_length=64, exclude_punctuation=True),
-        removal_policy=RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN,
+        removal_policy=kept(settings),
     )
     acknowledge(secret, "SMG4", unrotated)
     definition = secret.node.default_child

@@ -11,6 +11,15 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from infra.concurrency import (
+    BATCHES_OF_A_POLLER,
+    FEWEST_AT_ONCE,
+    MOST_AT_ONCE,
+    MOST_READY,
+    NOTICED,
+    Concurrency,
+    shares,
+)
 from infra.stages import STAGES, STRANGERS, TRUSTED, of_stage_and_tenants
 from timeball.runtime.settings import FunctionSettings
 from timeball.setting import SettingsError, one_of, read, setting, whole
@@ -28,43 +37,19 @@ SOON, NEXT_MINUTE = 15, 60
 STANDBY_SECONDS = 120
 """How long after its start an execution stands by: until the one after the next begins."""
 
-_NORMAL, _LOW = 35, 5
-"""Percent of all executors; `high` has the rest."""
-
-MOST_SUCCESSORS = 10
-"""About how many executors of a priority have successors: ten have a thousand places, and one is enough for most."""
-
-_OVERLAPPING = 6
-"""How many such groups there are at the most: of a priority two may overlap."""
-
-FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 1_000
-"""What AWS takes as the bound of a queue's mapping without pollers; and the fewest pollers of one that has some."""
-
-BATCHES_OF_A_POLLER = 10
-"""How many batches a provisioned poller has under way at the most."""
-
-MOST_READY = 200
-"""How many pollers of a mapping AWS lets stand ready at the most; it may have more."""
-
-NOTICED = 3
-"""Executors that hold thirty messages between them: from so many of a tenant on, SQS lets others go first."""
-
 OPEN, FIXED = "open", "fixed"
 """Where calls come from: from any address of AWS's, or from the stack's own."""
-
-EVENTS_AT_ONCE = 10
-"""How many functions make runs of events at a time."""
-
-
-def _shares(whole_number: int) -> dict[str, int]:
-    """Share out executors, or their pollers, among the priorities: shares that nobody else can take."""
-    low, normal = (max(FEWEST_AT_ONCE, whole_number * share // 100) for share in (_LOW, _NORMAL))
-    return {"high": max(FEWEST_AT_ONCE, whole_number - normal - low), "normal": normal, "low": low}
 
 
 def _stack_name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,39}", text):
         raise ValueError("must begin with a letter and go on with at most 39 letters, digits and hyphens")
+    return text
+
+
+def _confirmed(text: str) -> str:
+    if text and not re.fullmatch(rf"({'|'.join(STAGES)})-[1-9][0-9]{{0,2}}", text):
+        raise ValueError("must be a stage, a hyphen and a number of shards, such as small-4, or empty")
     return text
 
 
@@ -82,6 +67,12 @@ class Settings:
         "small",
         STAGES,
         "`local` is the embedded AWS; `small` idles at less than $7 a month; `large` takes thousands of runs a second",
+    )
+    confirm: str = setting(
+        "",
+        "Confirms that a Timeball gets another stage, or other shards: the stage and the shards that it gets, as in "
+        "`small-4`; a change that is not confirmed is refused",
+        _confirmed,
     )
     name: str = setting("Timeball", "Name of the stack; another name is another Timeball", _stack_name)
     functions: FunctionSettings
@@ -161,33 +152,34 @@ class Settings:
     @property
     def executors(self) -> dict[str, int]:
         """Return the most executors at a time of each priority: shares that nobody else can take."""
-        return _shares(self.execute_concurrency)
+        return shares(self.execute_concurrency)
 
     @property
     def pollers_of(self) -> dict[str, tuple[int, int]]:
         """Return the least and the most provisioned pollers of each priority: the most are its bound. Empty: none."""
-        shares = _shares(self.pollers) if self.pollers else {}
+        ready = shares(self.pollers) if self.pollers else {}
         most = {
             priority: max(FEWEST_AT_ONCE, count // BATCHES_OF_A_POLLER) for priority, count in self.executors.items()
         }
-        return {name: (min(least, most[name], MOST_READY), most[name]) for name, least in shares.items()}
+        return {name: (min(least, most[name], MOST_READY), most[name]) for name, least in ready.items()}
 
     @property
     def raised_of(self) -> dict[str, int]:
         """Return up to how many pollers of each priority the scan lets stand ready. Empty: it changes none."""
-        shares = _shares(self.raised_pollers) if self.raised_pollers else {}
-        return {name: min(share, self.pollers_of[name][1], MOST_READY) for name, share in shares.items()}
+        raised = shares(self.raised_pollers) if self.raised_pollers else {}
+        return {name: min(share, self.pollers_of[name][1], MOST_READY) for name, share in raised.items()}
 
     @property
-    def successors(self) -> int:
-        """Return about how many executors of a priority have successors: they get half of what executors leave."""
-        spare = self.account_concurrency - self.execute_concurrency
-        return max(FEWEST_AT_ONCE, min(MOST_SUCCESSORS, spare // 2 // _OVERLAPPING))
+    def concurrency(self) -> Concurrency:
+        """Return how the account's concurrency is shared out."""
+        bounds = {name: most * BATCHES_OF_A_POLLER for name, (_, most) in self.pollers_of.items()}
+        return Concurrency(self.account_concurrency, bounds or self.executors, self.partitions)
 
     @property
     def successor_percent(self) -> dict[str, int]:
         """Return of how many executors in a hundred successors take over, of each priority."""
-        return {priority: min(100, -(-100 * self.successors // most)) for priority, most in self.executors.items()}
+        successors = self.concurrency.successors
+        return {priority: min(100, -(-100 * successors // most)) for priority, most in self.executors.items()}
 
     @property
     def tick_input(self) -> dict[str, int]:
@@ -241,6 +233,7 @@ class Settings:
                 "execute_concurrency must be at most three quarters of account_concurrency: "
                 "the last is for all other functions"
             )
+        problems += filter(None, [self.concurrency.overcommitment])
         if self.pollers * BATCHES_OF_A_POLLER > self.execute_concurrency:
             problems.append("pollers must be at most a tenth of execute_concurrency: each has ten executors at work")
         if not self.pollers and max(self.executors.values()) > MOST_AT_ONCE:

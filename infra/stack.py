@@ -9,6 +9,7 @@ from infra.api import Api
 from infra.bus import Bus
 from infra.code import code
 from infra.dependencies import Dependencies
+from infra.deployment import Deployment
 from infra.events import Events
 from infra.executors import Executors
 from infra.functions import FunctionMaker
@@ -35,6 +36,7 @@ class TimeballStack(Stack):
         dependencies = Dependencies(self, "Dependencies", target)
         ours = code(target)
         maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
+        deployment = Deployment(self, "Deployment", maker, storage)
 
         admin = Admin(self, "Admin", maker, storage)
         bus = Bus(self, "Bus", settings, queues)
@@ -47,6 +49,8 @@ class TimeballStack(Stack):
         Watch(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)
+        before = {deployment.node.id, dependencies.node.id}
+        deployment.around([child for child in self.node.children if child.node.id not in before])
 
         outputs = {
             "ApiUrl": api.url,

@@ -53,6 +53,8 @@ _NEW = _Units(writes=4_000, reads=12_000)
 class Storage(Construct):
     """The jobs and the tenants table; outside the local stage no deployment deletes them.
 
+    The one that makes them does, if it fails. They are protected once a deployment has succeeded
+    (`infra/deployment.py`): CloudFormation could not take back a table that is protected from the beginning.
     A table that is named in the settings exists already: nothing of it is made or changed here.
     """
 
@@ -89,9 +91,13 @@ class Storage(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=not settings.is_local
             ),
-            deletion_protection=not settings.is_local,
-            removal_policy=RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN,
+            removal_policy=kept(settings),
         )
+
+
+def kept(settings: Settings) -> RemovalPolicy:
+    """Return how what holds data outlives its stack: unless the very deployment that makes it is rolled back."""
+    return RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 
 def _warm(name: str, settings: Settings) -> dynamodb.WarmThroughput | None:

@@ -2,9 +2,9 @@
 
 from constructs import Construct
 
+from infra.concurrency import FEWEST_AT_ONCE
 from infra.functions import Bounds, FunctionMaker, allow
 from infra.queues import WATCH_TIMEOUT, WATCHES_GATHER, Queues
-from infra.settings import FEWEST_AT_ONCE
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import mean
 
-from infra.settings import NOTICED
+from infra.concurrency import NOTICED
 from tests.engine.play import NOW, open_days_only, spec
 from tests.simulation.executors import NAMES, RANKS, SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards

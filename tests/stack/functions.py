@@ -1,21 +1,29 @@
 """Functions of a template by their short names, and those that do what users name."""
 
+import re
 from typing import Any
 
 NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
 """What a wildcard stands for: users, or their jobs, give these names."""
 
+NAMED_BY_CLOUDFORMATION = re.compile(r":table/Timeball-Storage(Jobs|Tenants)[0-9A-F]{8}-\*")
+"""The tables, to a function that must not wait for them: CloudFormation ends their names."""
+
 
 def short_name(resource: Any) -> str:
     """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
+    if resource in ("*", {"Ref": "AWS::StackId"}):
+        return "account" if resource == "*" else "stack"
     if "Fn::Join" in resource:
         if (named := NAMED_BY_USERS.get(resource["Fn::Join"][1][-1])) is not None:
             return named
+        if (table := NAMED_BY_CLOUDFORMATION.fullmatch(resource["Fn::Join"][1][-1])) is not None:
+            return table[1]
         if resource["Fn::Join"][1][-1].startswith(":function:Timeball-"):
             return str(resource["Fn::Join"][1][-1].removeprefix(":function:Timeball-"))
         reference, suffix = resource["Fn::Join"][1]
         return short_name(reference) + str(suffix)
     logical_id = resource["Fn::GetAtt"][0][:-8]  # without the digest that the CDK appends
-    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look", "Received"):
+    for group in ("Storage", "Queues", "Admin", "Api", "Scan", "Executors", "Look", "Received", "Deployment"):
         logical_id = logical_id.removeprefix(group)
     return str(logical_id)

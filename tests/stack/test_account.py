@@ -96,13 +96,13 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
 
 @pytest.mark.parametrize(
     ("account", "executors", "successors"),
-    [(10, 6, 2), (100, 50, 4), (1_000, 150, 10), (1_000, 750, 10), (5_000, 3_000, 10)],
+    [(14, 6, 0), (20, 6, 1), (100, 50, 4), (1_000, 150, 10), (1_000, 750, 10), (5_000, 3_000, 10)],
 )
 def test_successors_are_as_few_as_an_account_bears(account: int, executors: int, successors: int) -> None:
     given = {"account_concurrency": account, "execute_concurrency": executors, "runs_per_message": 1}
     given |= {"pollers": 20} if executors > 1_000 else {}
     settings = Settings.read({f"{PREFIX}{name}": value for name, value in given.items()})
-    assert settings.successors == successors
+    assert settings.concurrency.successors == successors
     for priority, most in settings.executors.items():
         expected = most * settings.successor_percent[priority] / 100
         assert min(most, successors) <= expected <= min(most, successors) + most / 100
@@ -244,7 +244,7 @@ def test_an_attached_table_is_neither_made_nor_changed(attached_stack: Synthesiz
 def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attached_stack: Synthesized) -> None:
     for name, function in attached_stack.functions().items():
         told = function["Environment"]["Variables"]
-        tables = [] if name in {"authorize", "first-key-maker"} else ["jobs-of-may"]
+        tables = [] if name in {"authorize", "deployment", "first-key-maker"} else ["jobs-of-may"]
         weighs = name == "scan" or name.startswith("execute-")
         tables += ["tenants-of-may"] if weighs or name in {"admin", "authorize", "first-key-maker"} else []
         assert [value for key, value in told.items() if key.endswith("_TABLE")] == tables

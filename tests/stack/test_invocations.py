@@ -22,6 +22,7 @@ from timeball.runtime.settings import Environment
 PATIENCE = {
     "api": PATIENT,
     "admin": PATIENT,
+    "deployment": PATIENT,
     "first-key-maker": PATIENT,
     "authorize": BRISK,
     "watch": PATIENT,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from infra.app import refuse_other_partitions
 from infra.settings import PREFIX, Settings, as_markdown, declared
 from infra.stages import STAGES
 from timeball.runtime.settings import Environment
@@ -51,8 +52,8 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        # The least that AWS gives, and the least that it takes.
-        {"account_concurrency": 10, "execute_concurrency": 6, "runs_per_message": 1},
+        # The least with which nothing waits for another, and the least executors that AWS takes.
+        {"account_concurrency": 14, "execute_concurrency": 6, "runs_per_message": 1},
         {"stage": "large"},
         {"stage": "large", "reserved_concurrency": 82},
         {"stage": "local"},
@@ -61,6 +62,13 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 def test_what_an_account_has_room_for_is_taken(given: dict[str, object]) -> None:
     settings = _read(**given)
     assert settings.account_concurrency - settings.execute_concurrency >= settings.account_concurrency / 4
+
+
+def test_a_region_of_another_partition_is_refused_before_anything_is_deployed() -> None:
+    refuse_other_partitions({"CDK_DEFAULT_REGION": "us-gov-west-1"})
+    refuse_other_partitions({})
+    with pytest.raises(SettingsError, match="eusc-de-east-1 is in another"):
+        refuse_other_partitions({"CDK_DEFAULT_REGION": "eusc-de-east-1"})
 
 
 # Of each: the executors in all, and those of each priority.
@@ -111,7 +119,12 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
         ({"execute_concurrency": 0}, "must be a whole number from 6 to 10000"),  # there is no "no bound"
         ({"execute_concurrency": 5}, "must be a whole number from 6 to 10000"),  # as AWS has it, of each priority
-        ({"account_concurrency": 10}, "execute_concurrency must be at most three quarters"),  # a new account
+        ({"account_concurrency": 100}, "execute_concurrency must be at most three quarters"),
+        (  # a new account
+            {"account_concurrency": 10, "execute_concurrency": 6, "runs_per_message": 1},
+            "account_concurrency must be at least 14: 6 executors, 0 successors, 2 for events, 2 to watch, 2 scans",
+        ),
+        ({"confirm": "small"}, "must be a stage, a hyphen and a number of shards, such as small-4"),
         ({"partitions": 4, "reserved_concurrency": 7}, "must be 0 or at least twice partitions"),
         ({"reserved_concurrency": 301}, "must leave of account_concurrency what AWS demands"),
         ({"execute_concurrency": 750, "reserved_concurrency": 83}, "and what the executors"),  # 249 + 750 + 2

@@ -29,11 +29,11 @@ def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
 
 
 def test_an_account_keeps_its_data_and_the_emulator_does_not(stack: Synthesized, local_stack: Synthesized) -> None:
-    for template, policy, kept in ((stack, "Retain", True), (local_stack, "Delete", False)):
+    policies = (stack, ("RetainExceptOnCreate", "Retain"), True), (local_stack, ("Delete", "Delete"), False)
+    for template, policy, kept in policies:
         for table in template.resources("AWS::DynamoDB::GlobalTable").values():
-            assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == (policy, policy)
+            assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == policy
             replica = table["Properties"]["Replicas"][0]
-            assert replica.get("DeletionProtectionEnabled", False) is kept
             assert replica["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is kept
 
 
@@ -84,6 +84,7 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
     assert {name: (function["Handler"], function["Timeout"]) for name, function in functions.items()} == {
         "api": ("functions.api.app.handler", 29),
         "admin": ("functions.api.app.handler", 29),
+        "deployment": ("functions.deployment.handler", 60),
         "first-key-maker": ("functions.first_key.handler", 60),
         "authorize": ("functions.authorize.handler", 10),
         "scan": ("functions.scan.handler", 30),
@@ -179,7 +180,7 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
         keys |= {"TIMEBALL_SUCCESSOR_PERCENT"} if name.startswith("execute-") else set()
         keys |= {"TIMEBALL_TRIALS"} if name == "api" else set()
         keys |= {"TIMEBALL_REQUESTS_PER_SECOND"} if name == "authorize" else set()
-        assert told == keys | (set() if name in {"authorize", "first-key-maker"} else variables.asked)
+        assert told == keys | (set() if name in {"authorize", "deployment", "first-key-maker"} else variables.asked)
 
 
 def test_a_name_is_looked_up_for_two_seconds_where_calls_are_made(stack: Synthesized) -> None:

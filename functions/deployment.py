@@ -1,0 +1,81 @@
+"""Two custom resources of a deployment: a check before all else changes, and a note when all else has succeeded.
+
+The check compares the stage and the shards with what the jobs table keeps of the last deployment that succeeded. So a
+roll-back passes the check: nothing is kept of a deployment that fails. Tables are protected at the end for the same
+reason: CloudFormation could not delete a protected one when a first deployment is rolled back.
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from functions.custom_resources import RefusedError, answered, when_ready
+from timeball.aws.deployments import Deployments, table_of
+from timeball.aws.patience import PATIENT, Timed, in_time
+from timeball.domain.deployment import Deployment, refusal, too_few_at_once
+from timeball.setting import unsupported
+
+log = logging.getLogger()
+log.setLevel(logging.INFO)
+
+CHECK: Final = "Custom::TimeballCheck"
+
+
+@in_time
+def handler(event: Mapping[str, Any], context: Timed) -> None:  # noqa: ARG001 - in_time asks it
+    """Check a deployment before it begins, or keep it after it has succeeded; a removal needs neither."""
+    told = event["ResourceProperties"]
+    is_check = event["ResourceType"] == CHECK
+
+    def act() -> None:
+        if event["RequestType"] == "Delete":
+            return
+        if is_check:
+            when_ready(lambda: _check(event["StackId"], told))
+        else:
+            when_ready(lambda: _settle(told))
+
+    failed = "The deployment was not checked" if is_check else "The deployment was not kept"
+    answered(event, event["LogicalResourceId"], failed, act)
+
+
+def _check(stack: str, told: Mapping[str, Any]) -> None:
+    if sentence := unsupported(os.environ["AWS_REGION"]):
+        raise RefusedError(sentence)
+    import boto3  # noqa: PLC0415 - slow, and a removal asks for nothing of it
+
+    config = PATIENT.config()
+    needed = int(told["atOnce"])
+    if needed:
+        limit = boto3.client("lambda", config=config).get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+        if sentence := too_few_at_once(limit, needed):
+            raise RefusedError(sentence)
+    table = told["table"] or table_of(boto3.client("cloudformation", config=config), stack, told["logicalId"])
+    if table is not None:
+        check(Deployments(boto3.client("dynamodb", config=config), table), told)
+
+
+def check(deployments: Deployments, told: Mapping[str, Any]) -> None:
+    """Let a deployment begin, and scans ask all shards that it will use. Raises RefusedError."""
+    asked = Deployment.read(told)
+    kept, used_shards = deployments.kept(), deployments.used_shards()
+    if sentence := refusal(kept, used_shards, asked, told["confirm"]):
+        raise RefusedError(sentence)
+    deployments.use_shards(max(used_shards, asked.shards, kept.shards if kept else 0))
+
+
+def _settle(told: Mapping[str, Any]) -> None:
+    import boto3  # noqa: PLC0415 - slow, and a removal asks for nothing of it
+
+    client = boto3.client("dynamodb", config=PATIENT.config())
+    for table in told["protected"]:
+        Deployments(client, table).protect()
+    settle(Deployments(client, told["table"]), told)
+
+
+def settle(deployments: Deployments, told: Mapping[str, Any]) -> None:
+    """Keep a deployment that has succeeded: the next one is compared with it."""
+    settled = Deployment.read(told)
+    deployments.use_shards(settled.shards)
+    deployments.keep(settled)

@@ -1,0 +1,64 @@
+"""What a deployment knows of the one before: the row that the jobs table keeps, and what else that table shows.
+
+The table is found by its logical id, for a template that named the table itself would change it first.
+"""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.writes import to_values
+from timeball.aws.patience import PATIENTLY, Asker
+from timeball.domain.deployment import Deployment
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+
+_SETTLED: Key = {"pk": "DEPLOYMENT", "sk": "SETTLED"}
+_MOST_SHARDS = 256
+
+
+def table_of(client: Any, stack: str, logical_id: str, asker: Asker = PATIENTLY) -> str | None:  # noqa: ANN401 - boto3's
+    """Return the name of a table of a stack; None: the stack has no such table yet."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - only in functions that call AWS
+
+    try:
+        answer = asker.ask(lambda: client.describe_stack_resource(StackName=stack, LogicalResourceId=logical_id))
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") == "ValidationError":
+            return None
+        raise
+    name: str | None = answer["StackResourceDetail"].get("PhysicalResourceId") or None
+    return name
+
+
+class Deployments:
+    """The deployments of one jobs table."""
+
+    def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = PATIENTLY) -> None:
+        self._client, self._table, self._asker = client, table, asker
+        self._due = dynamo_store(client, table, threads=1, asker=asker).due
+
+    def kept(self) -> Deployment | None:
+        """Return the deployment that was the last to succeed; None: none was kept."""
+        row = Reader(self._client, self._table, self._asker).get([_SETTLED])[0]
+        return Deployment.read(row) if row else None
+
+    def keep(self, settled: Deployment) -> None:
+        """Keep a deployment that has succeeded."""
+        item = to_values({**_SETTLED, **asdict(settled)})
+        self._asker.ask(lambda: self._client.put_item(TableName=self._table, Item=item))
+
+    def used_shards(self) -> int:
+        """Return how many shards the rows of scans show: one may have more of which no day is drained yet."""
+        return max(self._due.read_oldest_days(range(_MOST_SHARDS)), default=-1) + 1
+
+    def use_shards(self, shards: int) -> None:
+        """Let scans ask so many shards, before anything stands in them."""
+        self._due.most_shards(shards)
+
+    def protect(self) -> None:
+        """Let nothing delete the table, neither a person nor a stack, until a person takes the protection away."""
+        self._asker.ask(lambda: self._client.update_table(TableName=self._table, DeletionProtectionEnabled=True))

@@ -1,0 +1,176 @@
+"""What stands around a deployment: the check before all else changes, and what is kept after all else has succeeded.
+
+How CloudFormation orders and rolls back is documented by AWS; the embedded AWS keeps the order.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from functions.custom_resources import RefusedError, answered, when_ready
+from tests.stack.conftest import ROOT, Synthesized
+
+DENIED = ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutItem")
+WRONG = ClientError({"Error": {"Code": "ValidationException"}}, "PutItem")
+
+
+def _one(stack: Synthesized, kind: str) -> tuple[str, dict[str, Any]]:
+    ((name, body),) = stack.resources(kind).items()
+    return name, body
+
+
+def _waits_for(stack: Synthesized, name: str) -> set[str]:
+    """Return what a resource waits for: what it depends on, or refers to."""
+    body = stack.template["Resources"][name]
+    depends = body.get("DependsOn", [])
+    return {*([depends] if isinstance(depends, str) else depends), *_references(body)} & {*stack.template["Resources"]}
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if "Ref" in value:
+            yield value["Ref"]
+        if "Fn::GetAtt" in value:
+            yield value["Fn::GetAtt"][0]
+        yield from re.findall(r"\$\{(\w+)", json.dumps(value.get("Fn::Sub", "")))
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _references(part)
+
+
+def test_nothing_but_the_check_itself_changes_before_the_check(
+    stack: Synthesized, large_stack: Synthesized, attached_stack: Synthesized
+) -> None:
+    for one in (stack, large_stack, attached_stack):
+        check, _ = _one(one, "Custom::TimeballCheck")
+        before, found = set[str](), {check}
+        while found:
+            before |= found
+            found = {other for name in found for other in _waits_for(one, name)} - before
+        kinds = {one.template["Resources"][name]["Type"] for name in before}
+        assert kinds == {
+            "Custom::TimeballCheck",
+            "AWS::IAM::Policy",
+            "AWS::IAM::Role",
+            "AWS::Lambda::Function",
+            "AWS::Lambda::LayerVersion",
+            "AWS::Logs::LogGroup",
+        }
+        assert {name for name in one.template["Resources"] if check not in _waits_for(one, name)} == before
+
+
+def test_a_deployment_is_kept_after_all_else_has_succeeded(stack: Synthesized) -> None:
+    settled, _ = _one(stack, "Custom::TimeballSettled")
+    layer_and_check = {name for name in stack.template["Resources"] if name.startswith(("Dependencies", "Deployment"))}
+    assert _waits_for(stack, settled) | layer_and_check == set(stack.template["Resources"])
+
+
+def test_the_stage_stands_in_the_file_that_a_plain_deployment_reads() -> None:
+    assert json.loads((ROOT / "cdk.json").read_text())["context"]["timeball:stage"] == "small"
+
+
+def test_what_holds_data_goes_with_the_deployment_that_failed_to_make_it_and_with_no_other(stack: Synthesized) -> None:
+    kept = [*stack.resources("AWS::DynamoDB::GlobalTable").values()]
+    kept += stack.resources("AWS::SecretsManager::Secret").values()
+    assert len(kept) == 3
+    for body in kept:
+        assert (body["DeletionPolicy"], body["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
+
+
+def test_tables_are_protected_at_the_end_and_not_when_they_are_made(
+    stack: Synthesized, local_stack: Synthesized, attached_stack: Synthesized
+) -> None:
+    tables = stack.resources("AWS::DynamoDB::GlobalTable")
+    assert "DeletionProtectionEnabled" not in json.dumps(tables)
+    _, settled = _one(stack, "Custom::TimeballSettled")
+    assert sorted(one["Ref"] for one in settled["Properties"]["protected"]) == sorted(tables)
+    for other in (local_stack, attached_stack):
+        assert _one(other, "Custom::TimeballSettled")[1]["Properties"]["protected"] == []
+
+
+class _Url:
+    """A URL as CloudFormation gives one, and what is told there."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+        told = self.told
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_PUT(self) -> None:
+                told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.handle_request)
+
+    def answer_to(self, act: Any) -> dict[str, Any]:
+        self._thread.start()
+        event = {
+            "StackId": "stack",
+            "RequestId": "request",
+            "LogicalResourceId": "check",
+            "ResponseURL": f"http://127.0.0.1:{self._server.server_port}/",
+        }
+        answered(event, "check", "It was not done", act)
+        self._thread.join()
+        self._server.server_close()
+        return self.told[0]
+
+
+def _refuse() -> None:
+    raise RefusedError("Nothing was changed. Say so.")
+
+
+def _fail() -> None:
+    raise ValueError("tbk_secret")
+
+
+@pytest.mark.parametrize(
+    ("act", "status", "reason"),
+    [
+        (lambda: None, "SUCCESS", None),
+        (_refuse, "FAILED", "Nothing was changed. Say so."),
+        (_fail, "FAILED", "It was not done: ValueError."),  # and nothing of what the error says
+    ],
+)
+def test_cloudformation_is_answered_whatever_happens(act: Any, status: str, reason: str | None) -> None:
+    answer = _Url().answer_to(act)
+    assert (answer["Status"], answer.get("Reason")) == (status, reason)
+    assert answer["PhysicalResourceId"] == "check"
+
+
+def test_a_new_role_is_waited_for_until_its_rights_hold() -> None:
+    answers: list[Any] = [DENIED, DENIED, DENIED, "made"]
+    waited: list[float] = []
+
+    def act() -> str:
+        answer = answers.pop(0)
+        if isinstance(answer, ClientError):
+            raise answer
+        return str(answer)
+
+    assert when_ready(act, waited.append) == "made"
+    assert waited == [1, 2, 4]
+
+
+@pytest.mark.parametrize(("error", "pauses"), [(DENIED, 31), (WRONG, 0)])
+def test_a_wrong_request_is_told_at_once_and_a_missing_right_after_half_a_minute(
+    error: ClientError, pauses: int
+) -> None:
+    waited: list[float] = []
+
+    def act() -> None:
+        raise error
+
+    with pytest.raises(ClientError):
+        when_ready(act, waited.append)
+    assert sum(waited) == pauses
