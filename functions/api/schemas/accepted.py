@@ -19,8 +19,11 @@ MAX_BYTES: Final = 16 * 1024
 MAX_DEPTH: Final = 32
 
 _REFERENCES: Final = ("$ref", "$dynamicRef")
-_DATA: Final = frozenset({"const", "default", "enum", "examples"})
-"""Keywords whose values are data, and no schemas."""
+_HOLDERS: Final = frozenset(
+    "additionalProperties allOf anyOf contains contentSchema else if items not oneOf prefixItems propertyNames then "
+    "unevaluatedItems unevaluatedProperties".split()
+)
+"""Keywords whose values are schemas, or lists of schemas. All others hold data, which the metaschema does not check."""
 _NAMED: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 """Keywords whose values hold schemas under names of the user's."""
 
@@ -102,7 +105,9 @@ def _refuse_loose_references(schema: dict[str, Any]) -> None:
     base = schema.get("$id", "")
     registry: Registry[Any] = Registry().with_resource(base, DRAFT202012.create_resource(schema))
     resolver = registry.resolver(base)
-    for _, part in _schemas(schema, ()):
+    parts = [part for _, part in _schemas(schema, ())]
+    checked = {id(part) for part in parts}
+    for part in parts:
         for keyword in _REFERENCES:
             reference = part.get(keyword)
             if isinstance(reference, str):
@@ -110,7 +115,7 @@ def _refuse_loose_references(schema: dict[str, Any]) -> None:
                     found = resolver.lookup(reference).contents
                 except (Unresolvable, ValueError):
                     found = None
-                if found is None or (isinstance(found, str | int | float | list) and not isinstance(found, bool)):
+                if not isinstance(found, bool) and id(found) not in checked:
                     raise ValueError(f"The reference {shortened(reference)} leads to no schema.")
 
 
@@ -136,7 +141,7 @@ def _schemas(schema: object, place: tuple[str | int, ...]) -> Iterator[tuple[tup
             if keyword in _NAMED and isinstance(value, dict):
                 for name, one in value.items():
                     yield from _schemas(one, (*place, keyword, name))
-            elif keyword not in _DATA:
+            elif keyword in _HOLDERS:
                 yield from _schemas(value, (*place, keyword))
 
 

@@ -4,6 +4,7 @@ The library that decides builds its messages from what it is given, so it is giv
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -12,11 +13,17 @@ from typing import Any, Final
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.schemas.cpu_limit import Allowance, OutOfTimeError
 
+log = logging.getLogger(__name__)
+
 PAYLOAD: Final = "payload"
 _LONG: Final = 100
 _TOO_DEAR: Final = FieldError(
     PAYLOAD,
     "It takes too long to compare this with the task's payloadSchema; give a smaller payload, or fewer at once.",
+)
+
+_BROKEN: Final = FieldError(
+    PAYLOAD, "The task's payloadSchema cannot be applied; replace it by one whose references lead to schemas."
 )
 
 _SENTENCES: Final[Mapping[str, Callable[[Any], str]]] = {
@@ -56,6 +63,9 @@ def misfits(schema: str, payload: object, allowance: Allowance) -> list[FieldErr
             return list(islice(dict.fromkeys(islice(found, ENOUGH_ERRORS)), ENOUGH_ERRORS))
     except (OutOfTimeError, RecursionError):
         return [_TOO_DEAR]
+    except Exception:
+        log.exception("a schema that was accepted cannot be applied")
+        return [_BROKEN]
 
 
 class _Object(dict[str, object]):

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.api.client import Api
+from tests.api.client import NOW, Api
 from tests.api.http.strategies import PLAIN_JSON, SETTINGS
 from tests.api.tasks.test_tasks import URL
 from tests.effort import at_most
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import TaskKey
+from timeball.ports.collections.rows import Swap
 
 TO = {
     "type": "object",
@@ -118,6 +121,14 @@ BAD: dict[str, tuple[object, str]] = {
     "that looks into a file": ({"items": {"$ref": "file:///etc/passwd"}}, "stay within the schema"),
     "that looks nowhere": ({"$ref": "#/$defs/none"}, "leads to no schema"),
     "that takes data for a schema": ({"$ref": "#/const", "const": 5}, "leads to no schema"),
+    "that refers into a default": ({"$ref": "#/default", "default": {"type": "text"}}, "leads to no schema"),
+    "that refers into a constant": ({"items": {"$ref": "#/const"}, "const": {"required": 5}}, "leads to no schema"),
+    "that refers to an entry of an enum": ({"$ref": "#/enum/0", "enum": [{"pattern": "("}]}, "leads to no schema"),
+    "that refers to a keyword of its own": ({"$ref": "#/x-a", "x-a": {"type": "text"}}, "leads to no schema"),
+    "that takes names for keywords": (
+        {"items": {"$ref": "#/properties"}, "properties": {"type": {"type": "string"}}},
+        "leads to no schema",
+    ),
     "that goes round in a circle": ({"$ref": "#"}, "refers to itself without an end"),
     "that goes round in two steps": (
         {"$defs": {"a": {"allOf": [{"$ref": "#"}]}}, "$ref": "#/$defs/a"},
@@ -139,6 +150,15 @@ def test_a_bad_schema_is_refused_with_a_sentence(api: Api, schema: object, sente
 def test_data_within_a_schema_is_no_reference(api: Api) -> None:
     schema = {"enum": [{"$ref": "https://example.com"}], "properties": {"$ref": {"type": "string"}}}
     assert put(api, schema).status == 201
+
+
+def test_a_schema_that_was_stored_and_cannot_be_applied_is_told_of_in_a_sentence(api: Api) -> None:
+    put(api, TO)
+    (task,) = api.store.tasks.read([TaskKey("acme", "mail")])
+    assert task is not None
+    broken = evolve(task, spec=evolve(task.spec, payload_schema='{"$ref":"#/default","default":{"type":"text"}}'))
+    assert api.store.tasks.swap([Swap(task, broken)], NOW)[0].done
+    assert "cannot be applied" in errors(create(api, payload=1))["payload"]
 
 
 def branching(levels: int) -> dict[str, Any]:
