@@ -18,7 +18,8 @@ from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key, view_of
 
 def read_a_flow_key(edge: Edge, request: Request) -> Reply:
     """Read a key: what it allows, who has its places, and who waits."""
-    view = read_key(edge.context, _key(request))
+    key = _key(request)
+    view = read_key(edge.context, key) if FLOW_KEY.fullmatch(key.name) else None
     if view is None:
         raise not_found("No job of yours has named this key lately, and nobody has set it.")
     return ok(key_answer(view), version=view.limiter.fixed.version)
