@@ -36,7 +36,12 @@ def parse_ended(body: str) -> Ended | None:
     event = _event(body)
     try:
         return _ended(event["detail"], is_task=event.get("source") == "aws.ecs")
-    except (AttributeError, KeyError, TypeError):  # whoever starts tasks chooses much of what stands there
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        RecursionError,
+    ):  # whoever starts tasks chooses much of what stands there
         return None
 
 
@@ -50,7 +55,7 @@ def _ended(detail: Mapping[str, Any], *, is_task: bool) -> Ended | None:
 def _event(body: str) -> Mapping[str, Any]:
     try:
         event = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}
 
