@@ -20,8 +20,8 @@ MAX_DEPTH: Final = 32
 
 _REFERENCES: Final = ("$ref", "$dynamicRef")
 _HOLDERS: Final = frozenset(
-    "additionalProperties allOf anyOf contains contentSchema else if items not oneOf prefixItems propertyNames then "
-    "unevaluatedItems unevaluatedProperties".split()
+    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"}
+    | {"allOf", "anyOf", "oneOf", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
 )
 """Keywords whose values are schemas, or lists of schemas. All others hold data, which the metaschema does not check."""
 _NAMED: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
