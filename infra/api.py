@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
@@ -20,14 +21,20 @@ from timeball.aws.dynamodb.table import schema
 _ANSWER_WITHIN = Duration.seconds(29)
 """API Gateway gives up after 30 seconds; a function that ends before it can still say what happened."""
 
-_ACCESS_LOG = {
+_ACCESS_LOG: Final = {
     "requestId": "$context.requestId",
+    "address": "$context.identity.sourceIp",
+    "tenant": "$context.authorizer.tenant",
+    "keyId": "$context.authorizer.keyId",
+    "refused": "$context.authorizer.refused",
+    "caller": "$context.identity.userArn",
     "route": "$context.routeKey",
     "status": "$context.status",
     "latencyMs": "$context.responseLatency",
     "authorizerError": "$context.authorizer.error",
     "integrationError": "$context.integrationErrorMessage",
 }
+"""Of a request whose key opens nothing, why. The key itself, paths with ids and what is sent stand in no log."""
 
 
 class Api(Construct):

@@ -201,3 +201,13 @@ def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) 
         "TickerArn",
         *queues,
     }
+
+
+def test_the_access_log_names_the_address_and_the_key_of_each_request_and_never_the_key_itself(
+    stack: Synthesized,
+) -> None:
+    (stage,) = stack.resources("AWS::ApiGatewayV2::Stage").values()
+    logged = json.loads(stage["Properties"]["AccessLogSettings"]["Format"])
+    assert logged["address"] == "$context.identity.sourceIp"
+    assert (logged["tenant"], logged["keyId"]) == ("$context.authorizer.tenant", "$context.authorizer.keyId")
+    assert "header" not in json.dumps(logged).lower()
