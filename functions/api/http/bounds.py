@@ -2,7 +2,7 @@
 
 Invariant: app.py asks `check_reach` before every operation. So a bounded key reaches what belongs to a job within its
 bounds, and the routes that keep to them by themselves (`keeps_bounds`); whatever else there is or comes is closed.
-Whoever makes a job, or changes what it is, asks `check_job`.
+Each operation that makes a job, or changes what it is, asks `check_job` and `check_flow`.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,9 @@ from functions.api.http.edge import Edge, no_job, no_run
 from functions.api.http.problems import Problem, ProblemError
 from functions.api.http.request import Request
 from functions.api.http.route import Route
-from timeball.domain.model.ids import JOB_ID, JobKey, RunId
+from timeball.domain.model.ids import JOB_ID, JobKey, LimiterKey, RunId
+from timeball.domain.model.runs.limiter import Bounds
+from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 
 
 def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
@@ -42,6 +44,33 @@ def check_job(request: Request, tags: Mapping[str, str] | None) -> None:
     """Raise ProblemError if a job with these tags is none that a key may make."""
     if not are_within(tags or {}, request.bounds):
         raise _refused(request, "makes only jobs with these tags")
+
+
+def check_flow(edge: Edge, request: Request, flow: Flow, before: Flow | None = None) -> None:
+    """Raise ProblemError if a job of a bounded key would decide what a flow key of the tenant allows.
+
+    A flow key is shared with jobs that the API key does not see, and a job that names it says what it allows. So a
+    bounded key names only flow keys that a person has set, and what the job had before. Reads the flow keys, for such
+    an API key alone.
+    """
+    had = () if before is None else (before.concurrency, before.rate)
+    named = [one for one in (flow.concurrency, flow.rate) if one is not None and one not in had]
+    if not request.bounds or not named:
+        return
+    names = list(dict.fromkeys(one.key for one in named))
+    keys = [LimiterKey(request.tenant, name) for name in names]
+    rows = dict(zip(names, edge.context.store.limiters.read(keys), strict=True))
+    for one in named:
+        row = rows[one.key]
+        if row is None or not _is_decided(one, row.fixed.bounds):
+            raise _refused(request, "names only flow keys whose bounds stand; have them set at /v1/keys")
+
+
+def _is_decided(named: ConcurrencyKey | RateKey, fixed: Bounds) -> bool:
+    """Say whether nothing that a job says of a key changes what the key allows."""
+    if isinstance(named, ConcurrencyKey):
+        return fixed.places is not None
+    return fixed.per_second is not None and (fixed.burst is not None or named.burst == 1)
 
 
 def check_standing(request: Request, tags: Mapping[str, str]) -> None:

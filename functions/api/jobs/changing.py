@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from functions.api.dependencies.examining import field_errors, misnamed
 from functions.api.events.subscribing import give_rules_back, let_go, unheard
-from functions.api.http.bounds import check_job
+from functions.api.http.bounds import check_flow, check_job
 from functions.api.http.edge import Edge, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.quotas import quotas_of
@@ -66,6 +66,7 @@ def patch_job(edge: Edge, request: Request) -> Reply:
             raise ended(job, "change")
         spec = _spec(edge, request, job, patch)
         check_job(request, spec.tags)
+        check_flow(edge, request, spec.flow, job.spec.flow)
         spec = with_parents(edge, request, job, spec)
         done = revise_job(edge, job, spec, Action.PATCH, request.by)
         if done.outcome is not Outcome.STALE or version is not None:

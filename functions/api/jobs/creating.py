@@ -11,7 +11,7 @@ from functions.api.dependencies.examining import Item, examine_together
 from functions.api.dependencies.naming import next_round, refs_of
 from functions.api.events.subscribing import give_rules_back, unheard
 from functions.api.http.body import canonical
-from functions.api.http.bounds import check_job, check_standing
+from functions.api.http.bounds import check_flow, check_job, check_standing
 from functions.api.http.edge import Edge
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
@@ -205,12 +205,13 @@ def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | Pro
     wanted, errors, errors_now = read_job_request(asked.body, now)
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
-    try:
-        check_job(request, wanted.tags)
-    except ProblemError as refused:
-        return refused
     named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(request.tenant, asked.key)
     spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
+    try:
+        check_job(request, wanted.tags)
+        check_flow(edge, request, spec.flow)
+    except ProblemError as refused:
+        return refused
     errors_now = errors_now or unfit(edge, wanted, spec, None, now)
     errors_now = [*errors_now, *over_quotas(spec, None, quotas_of(edge, request))]
     return _Wanted(wanted, spec, asked.key is not None, errors_now, asked.ref)

@@ -7,7 +7,7 @@ no time at all) counts from the job's creation, and a job that is as it says get
 from functions.api.dependencies.examining import Item, examine_together
 from functions.api.events.subscribing import give_rules_back, unheard
 from functions.api.http.body import canonical
-from functions.api.http.bounds import check_job
+from functions.api.http.bounds import check_flow, check_job
 from functions.api.http.edge import Edge, new_job_key
 from functions.api.http.generations import generation_of, given_depth
 from functions.api.http.identity import fingerprint
@@ -73,6 +73,7 @@ def _check_key(wanted: JobRequest, standing: Job | None) -> None:
 
 
 def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
+    check_flow(edge, request, spec.flow)
     tasks = tasks_of(edge, spec.key.tenant, [wanted])
     misfits = unfit(edge, wanted, spec, None, now) + over_quotas(spec, None, quotas_of(edge, request))
     misfits += unfit_for_task(wanted, spec, tasks, Allowance())
@@ -106,6 +107,7 @@ def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, r
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
     spec = timed_as(standing.spec, spec)
     spec = evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
+    check_flow(edge, request, spec.flow, standing.spec.flow)
     if spec == standing.spec and standing.intent is None:
         return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
     if not standing.is_open:

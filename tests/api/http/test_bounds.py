@@ -1,5 +1,6 @@
 """A key that is bounded to tags sees and makes only jobs that have all of them, on every route that there is."""
 
+import json
 from typing import Any
 
 import pytest
@@ -112,3 +113,54 @@ def test_what_a_job_was_outside_of_the_bounds_is_not_told_by_its_revisions(api: 
     assert "of red alone" in all_told.text
     assert "of red alone" not in told.text
     assert [one["after"] and one["after"]["tags"] for one in told.body["items"]] == [BLUE, None]
+
+
+PLACES = {"concurrencyKey": {"key": "db", "limit": 900}}
+TURNS = {"rateKey": {"key": "db", "perSecond": 900, "burst": 5}}
+JOB = {"handler": "https://example.com", "everySeconds": 60, "tags": BLUE}
+NAMING: list[tuple[str, str, dict[str, Any]]] = [
+    ("POST", "/v1/jobs", JOB),
+    ("PUT", "/v1/jobs/new", JOB),
+    ("PUT", "/v1/jobs/{job}", JOB),
+    ("PATCH", "/v1/jobs/{job}", {}),
+    ("POST", "/v1/jobs/{job}/revisions/1:restore", {}),
+]
+
+
+@pytest.mark.parametrize("named", [PLACES, TURNS, {**PLACES, **TURNS}])
+@pytest.mark.parametrize(("method", "path", "body"), NAMING)
+def test_a_bounded_key_does_not_decide_what_a_flow_key_of_its_tenant_allows(
+    api: Api, method: str, path: str, body: dict[str, Any], named: dict[str, Any]
+) -> None:
+    job = make(api, tags=BLUE, **named)
+    assert api.call("PATCH", f"/v1/jobs/{job}", {"concurrencyKey": None, "rateKey": None}).status == 200
+    make(api, concurrencyKey={"key": "db", "limit": 1}, rateKey={"key": "db", "perSecond": 1})
+    limits, sent = repr(api.store.limiters), {} if "restore" in path else {**body, **named}
+    refused = api.call(method, path.format(job=job), sent, bounds=BLUE)
+    assert (refused.status, refused.body["type"]) == (403, "urn:timeball:problem:forbidden")
+    assert repr(api.store.limiters) == limits
+    if sent:
+        unknown = json.loads(json.dumps(sent).replace("db", "none"))
+        other = api.call(method, path.format(job=job), unknown, bounds=BLUE)
+        assert other.body["detail"] == refused.body["detail"], "the answer says which flow keys exist"
+    assert api.call("PUT", "/v1/keys/db", {"limit": 1, "perSecond": 1, "burst": 1}).status == 200
+    assert api.call(method, path.format(job=job), sent, bounds=BLUE).status in (200, 201)
+
+
+def test_a_bounded_key_changes_a_job_that_names_a_flow_key_already_and_leaves_that(api: Api) -> None:
+    job = make(api, tags=BLUE, **PLACES)
+    path = f"/v1/jobs/{job}"
+    assert api.call("PATCH", path, {"name": "n"}, bounds=BLUE).status == 200
+    assert api.call("PATCH", path, {"concurrencyKey": {"limit": 901}}, bounds=BLUE).status == 403
+    assert api.call("PATCH", path, {"concurrencyKey": None}, bounds=BLUE).status == 200
+
+
+def test_a_bounded_key_reads_and_sets_no_flow_key_and_joins_no_unique_key_of_a_job_that_it_does_not_see(
+    api: Api,
+) -> None:
+    make(api, uniqueKey="daily", tags=RED)
+    for method in ("GET", "PUT"):
+        assert api.call(method, "/v1/keys/db", {"limit": 5}, bounds=BLUE).status == 403
+    before = repr(api.store.jobs)
+    assert api.call("POST", "/v1/jobs", {**JOB, "uniqueKey": "daily"}, bounds=BLUE).status == 403
+    assert repr(api.store.jobs) == before
