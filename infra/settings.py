@@ -193,6 +193,8 @@ class Settings:
         given = {name: str(value) for name, value in context.items() if name.startswith(PREFIX)}
         of_stage = of_stage_and_tenants(given.get(_key("stage"), "small"), given.get(_key("tenants"), ""))
         known = declared()
+        if (name := given.get(_key("name"), known["name"].default)) != known["name"].default:
+            of_stage = {**of_stage, "webhook_secrets": f"timeball-{name}/"}  # no stack reads another's
         problems = [
             f"{name} is no setting; there are {', '.join(known)}"
             for name in given

@@ -22,6 +22,14 @@ def test_a_setting_overrides_that_of_its_stage() -> None:
     assert _read(stage="large", shards="48").functions.rules.shards == 48
 
 
+def test_no_stack_of_an_account_reads_the_secrets_of_another() -> None:
+    of = {name: _read(name=name).functions.webhook_secrets for name in ("Timeball", "blue", "blue-2")}
+    assert _read().functions.webhook_secrets == of["Timeball"] == "timeball/"
+    assert not any(one != other and one.startswith(other) for one in of.values() for other in of.values())
+    assert len({*of.values()}) == len(of)
+    assert _read(name="blue", webhook_secrets="own/").functions.webhook_secrets == "own/"
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_tenants_that_are_strangers_have_quotas_of_all_kinds(stage: str) -> None:
     trusted, strangers = (_read(stage=stage, tenants=who).functions.rules.quotas for who in ("trusted", "strangers"))

@@ -77,7 +77,7 @@ class FunctionSettings:
     webhook_secrets: str = setting(
         "timeball/",
         "What the names of the secrets begin with that webhooks are signed with; then come the tenant and a slash. The "
-        "executors may read these, and no others",
+        "executors may read these, and no others. A stack with another name than `Timeball` has `timeball-<name>/`",
         _prefix,
     )
     operating_tenant: str = setting(
