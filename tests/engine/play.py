@@ -1,7 +1,7 @@
 """A whole Timeball in one process: any store, queues in memory, a clock to be moved, a target that notes calls."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ParamSpec, TypeVar
 
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId, Shards
@@ -21,7 +21,8 @@ from timeball.engine.execution.in_flight import call_of
 from timeball.engine.execution.invocation import Term
 from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Older, Sweeps
-from timeball.engine.scanning.scan import Scan, scan
+from timeball.engine.scanning.scan import CHUNK, Scan, scan
+from timeball.engine.side_by_side import SideBySide, one_after_the_other
 from timeball.engine.stats.tally import Tally
 from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.executions import Executions, Standing
@@ -156,6 +157,7 @@ class Play:
         self.executions = MemoryExecutions(self.clock.now)
         self.caller = NotingCaller(self.clock, executions=self.executions)
         self.points: Points | None = None
+        self.side_by_side: SideBySide = one_after_the_other
         self.invocations = 0
 
     def context(self, points: Points | None = None) -> Context:
@@ -166,7 +168,8 @@ class Play:
             return Context(self.store, queue, self.clock, self.rules, self.tally, executions=self.executions)
         store, queue = with_faults(self.store, points), with_faults(queue, points)
         executions: Executions = with_faults(self.executions, points)
-        return Context(store, queue, self.clock, self.rules, self.tally, executions=executions)
+        context = Context(store, queue, self.clock, self.rules, self.tally, executions=executions)
+        return replace(context, side_by_side=self.side_by_side)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
         """Store jobs as submitted at an instant, and leave the rest to the scan."""
@@ -175,9 +178,9 @@ class Play:
         assert self.store.jobs.insert(jobs, now) == [None] * len(jobs)
         return jobs
 
-    def scan(self, points: Points | None = None) -> Scan:
+    def scan(self, points: Points | None = None, chunk: int = CHUNK) -> Scan:
         """Scan once, the open days only."""
-        return scan(self.context(points), 0, Owner("2026", "a"), open_days_only(0))
+        return scan(self.context(points), 0, Owner("2026", "a"), open_days_only(0), chunk=chunk)
 
     def scan_all(self) -> None:
         """Scan until nothing more is due."""

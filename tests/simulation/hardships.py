@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from timeball.engine.context import Rules
+from timeball.engine.scanning.scan import CHUNK
 
 _OTHERS = {
     "lookahead_seconds": 8,
@@ -103,3 +104,8 @@ class Hardships:
     def has_expiries(self) -> bool:
         """Whether rows that are unused for a while expire: those of keys and unique keys."""
         return self._comes("the expiries", 0.3)
+
+    @property
+    def chunk(self) -> int:
+        """How many jobs a scan dispatches together: in some stories few, so that chunks of a scan run side by side."""
+        return 2 if self._comes("the small chunks", 0.2) else CHUNK

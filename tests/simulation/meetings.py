@@ -28,6 +28,7 @@ from tests.simulation.actors.on_cue import (
     retries_all,
     revises,
     scans,
+    scans_in_small_chunks,
     submits,
     submits_under_a_key,
     swaps_a_dependency,
@@ -143,6 +144,9 @@ MEETINGS = {
     "a scan, and a pause and a resume": Meeting(_dispatched, (4, scans), [pauses, resumes]),
     "a scan that breaks off among the jobs of many": Meeting(
         [(0, crowds)], (5, scans), [], stop_seconds=None, call_seconds=0
+    ),
+    "a scan with two chunks in flight that breaks off": Meeting(
+        [(0, crowds)], (5, scans_in_small_chunks), [], stop_seconds=None, call_seconds=0
     ),
     "a scan, and a cancel": Meeting(_dispatched, (4, scans), [cancels]),
     "a scan, and another schedule": Meeting(_dispatched, (4, scans), [revises(Every(3, START))]),

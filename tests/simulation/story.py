@@ -263,7 +263,8 @@ class Story:
         store, queue = simulated(rows, process), simulated(self.queue, process)
         executions = seen_by(process, self.executions)
         rules = self.hardships.settings_of(process.name, self.rules)
-        return self.hand(Context(store, queue, process, rules, self.telemetry, executions=executions))
+        context = Context(store, queue, process, rules, self.telemetry, executions=executions)
+        return self.hand(replace(context, side_by_side=process.side_by_side))
 
     def hand(self, context: Context) -> Context:
         """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""

@@ -115,7 +115,7 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
     [
         ({"stage": "medium"}, "stage=medium must be one of local, small, large"),
         ({"shard": 8}, "shard is no setting"),  # a slip of the pen is no silent default
-        ({"shards": "many"}, "shards=many must be a whole number from 1 to 256"),
+        ({"shards": "many"}, "shards=many must be a whole number from 1 to 1024"),
         ({"shards": -1}, "shards=-1 must be a whole number"),
         ({"shards": 2, "partitions": 4}, "partitions must not exceed shards"),
         ({"lease_seconds": 30, "heartbeat_seconds": 15}, "a third of lease_seconds"),
@@ -181,5 +181,5 @@ def test_a_function_reads_what_the_stack_wrote() -> None:
 
 def test_a_function_refuses_what_the_stack_would_refuse() -> None:
     written = Environment(jobs_table="jobs", settings=_read().functions, **QUEUES).written()
-    with pytest.raises(SettingsError, match="TIMEBALL_SHARDS=0 must be a whole number from 1 to 256"):
+    with pytest.raises(SettingsError, match="TIMEBALL_SHARDS=0 must be a whole number from 1 to 1024"):
         Environment.read(written | {"TIMEBALL_SHARDS": "0"})

@@ -1,8 +1,9 @@
 """Scans: outages, rows that cannot be planned, and what becomes of dead letters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeVar
 
 import pytest
 
@@ -19,9 +20,13 @@ from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
 from timeball.engine.scanning.scan import Scan, scan
+from timeball.engine.side_by_side import one_after_the_other
 from timeball.ports.registers.partitions import Owner
+from timeball.testing.faults import Points
 from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore
+
+_T = TypeVar("_T")
 
 
 def test_an_outage_of_two_days_ends_in_skipped_ranges_and_the_latest_missed_fire() -> None:
@@ -233,3 +238,18 @@ def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
     play.run_on(job.key)
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
     assert play.job(job.key).status is JobStatus.COMPLETED
+
+
+def test_two_chunks_of_jobs_are_in_flight_at_once_and_no_more() -> None:
+    play = Play()
+    play.store_jobs([spec(f"job-{number}", At(NOW)) for number in range(5)])
+    seen: list[int] = []
+
+    def noting(calls: Sequence[Callable[[], _T]]) -> list[_T]:
+        seen.append(len(calls))
+        return one_after_the_other(calls)
+
+    play.side_by_side = noting
+    play.points = Points()
+    assert play.scan(chunk=1).sent == 5
+    assert [count for count in seen if count > 1] == [2, 2]

@@ -97,6 +97,12 @@ async def scans(story: Story, process: Process) -> None:
     await process.run(scan, story.context(process), 0, owner, Sweeps())
 
 
+async def scans_in_small_chunks(story: Story, process: Process) -> None:
+    """Scan once, so that chunks of few jobs are dispatched side by side."""
+    owner = Owner(f"{next(story.names):06}", process.name)
+    await process.run(scan, story.context(process), 0, owner, Sweeps(), 1, 30)
+
+
 def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Verb]) -> Verb:
     """Read the job, as a scan does, and write its plan much later: seconds after the start; others act meanwhile."""
 
@@ -189,7 +195,7 @@ async def purges(story: Story, _: Process) -> None:
 
 cancels, pauses, resumes = _changes(cancel), _changes(pause), _changes(resume)
 
-_ROLES: dict[Verb, str] = {scans: "scanner", executes: "executor", claims: "executor"}
+_ROLES: dict[Verb, str] = {scans: "scanner", scans_in_small_chunks: "scanner", executes: "executor", claims: "executor"}
 
 
 def process_of(story: Story, verb: Verb) -> Process:

@@ -38,10 +38,10 @@ async def scan_each_second(story: Story, number: int) -> None:
 
 async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Owner, Sweeps, int]) -> None:
     """Scan a partition at each second, until the time is up or a newer loop has it."""
-    context = story.context(process)
+    context, chunk = story.context(process), story.hardships.chunk
     while story.clock.now() < until:
         try:
-            found = await process.run(scan, context, *asked)
+            found = await process.run(scan, context, *asked, chunk)
         except UnavailableError:
             found = None
         if found is not None and found.superseded:

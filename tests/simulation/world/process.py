@@ -7,6 +7,7 @@ gives the same story.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from random import Random
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -140,9 +141,43 @@ class Process:
 
     def stand_aside(self, until: int) -> None:
         """Let everybody else go on, within `run`, until an instant (true time, ms)."""
-        parent = getcurrent().parent
-        if parent is not None and (until < self.frozen_until or not self.clock.pass_to(until)):
+        present = getcurrent()
+        parent = present.parent
+        if parent is None:
+            return
+        is_beside = getattr(present, "is_beside", False)
+        if is_beside or until < self.frozen_until or not self.clock.pass_to(until):
             parent.switch(until)
+
+    def side_by_side(self, calls: Sequence[Callable[[], _T]]) -> list[_T]:
+        """Run calls at once, within `run`: each stands aside at its calls of the world, and the first to wake goes on.
+
+        Raises what the first of them raised that failed, when all have ended.
+        """
+        if len(calls) == 1:
+            return [calls[0]()]
+        answers: dict[int, _T] = {}
+        failures: dict[int, BaseException] = {}
+        lanes = [greenlet(call) for call in calls]
+        waiting = [(self.clock.now(), number) for number in range(len(lanes))]
+        while waiting:
+            until, number = heappop(waiting)
+            if until > self.clock.now():
+                self.stand_aside(until)
+            lane = lanes[number]
+            lane.process, lane.is_beside = self, True
+            try:
+                said = lane.switch()
+            except (Exception, CutOffError) as error:  # noqa: BLE001 - it is raised when the others have ended
+                failures[number] = error
+                continue
+            if lane.dead:
+                answers[number] = said
+            else:
+                heappush(waiting, (said, number))
+        if failures:
+            raise failures[min(failures)]
+        return [answers[number] for number in range(len(lanes))]
 
     def reach(self) -> None:
         """Count a moment of a process that is to be stopped, and stop here if it is the one."""

@@ -20,6 +20,7 @@ from timeball.domain.model.tenants.quotas import (
 )
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.known import Known
+from timeball.engine.side_by_side import SideBySide, one_after_the_other
 from timeball.ports.clock import Clock
 from timeball.ports.executions import Executions, Unknown
 from timeball.ports.queue import Lead, Queue
@@ -36,7 +37,7 @@ class Rules:
     """The engine's settings."""
 
     shards: int = whole(
-        4, 1, 256, "Shards of the due index that new jobs stand in; those of earlier deployments are scanned too"
+        4, 1, 1024, "Shards of the due index that new jobs stand in; those of earlier deployments are scanned too"
     )
     lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
     lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
@@ -187,8 +188,9 @@ class Context:
     """The store, the queue, the clock, the rules, and where counts and timings go.
 
     `known` is what the process has read lately. `executions` are those that runs have started and follow.
-    `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1.
-    `shard_secret` is what no tenant knows, so that none chooses its due shard.
+    `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1. `shard_secret` is
+    what no tenant knows, so that none chooses its due shard. `side_by_side` runs blocking calls at once that have no
+    row in common, if the process has threads for them.
     """
 
     store: Store
@@ -200,6 +202,7 @@ class Context:
     executions: Executions = field(default_factory=Unknown)
     weights_of: Callable[[Sequence[str]], Mapping[str, int]] = lambda _: {}
     shard_secret: bytes = b""
+    side_by_side: SideBySide = one_after_the_other
 
     @property
     def shards(self) -> Shards:

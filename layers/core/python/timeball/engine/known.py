@@ -7,10 +7,14 @@ from timeball.domain.model.jobs.freeze import KNOWN_MS
 from timeball.ports.collections.rows import Row, Rows
 
 _MAX_KNOWN = 5_000
+_NEVER = (0, None)
 
 
 class Known:
-    """Rows by their keys, None for one that is absent, each as it was read at most KNOWN_MS ago."""
+    """Rows by their keys, None for one that is absent, each as it was read at most KNOWN_MS ago.
+
+    Several threads may read: none relies on what another may forget meanwhile.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
@@ -18,17 +22,16 @@ class Known:
     def read(self, kind: str, rows: Rows[Any, Row], keys: Sequence[Any], now: int) -> list[Row | None]:
         """Return the rows of a kind; strongly read, if not lately. Raises UnavailableError."""
         fresh_from = now - KNOWN_MS
-        lacking = [key for key in dict.fromkeys(keys) if self._read_at((kind, key)) <= fresh_from]
-        if len(self._rows) + len(lacking) > _MAX_KNOWN:
-            self._rows.clear()
-            lacking = list(dict.fromkeys(keys))
+        known = {key: self._rows.get((kind, key), _NEVER) for key in keys}
+        lacking = [key for key, (read_at, _) in known.items() if read_at <= fresh_from]
         if lacking:
-            self._rows.update(((kind, key), (now, row)) for key, row in zip(lacking, rows.read(lacking), strict=True))
-        return [self._rows[kind, key][1] for key in keys]
+            read = {key: (now, row) for key, row in zip(lacking, rows.read(lacking), strict=True)}
+            known |= read
+            if len(self._rows) + len(lacking) > _MAX_KNOWN:
+                self._rows.clear()
+            self._rows.update(((kind, key), row) for key, row in read.items())
+        return [known[key][1] for key in keys]
 
     def forget(self, kind: str, key: object) -> None:
         """Ask for a row the next time: this process has changed it."""
         self._rows.pop((kind, key), None)
-
-    def _read_at(self, name: tuple[str, object]) -> int:
-        return self._rows[name][0] if name in self._rows else 0

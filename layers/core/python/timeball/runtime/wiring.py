@@ -28,6 +28,7 @@ from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Priority
 from timeball.engine.context import Context
+from timeball.engine.side_by_side import Threads
 from timeball.engine.stats.tally import Tally
 from timeball.ports.clock import Clock
 from timeball.ports.collections.tenants import Tenants
@@ -107,7 +108,9 @@ def scan_context() -> Context:
     # Threads of their own: what hangs keeps none from the queues.
     threads = ThreadPoolExecutor(_LOOK_THREADS, thread_name_prefix="look")
     executions = AwsExecutions(_executions_client, threads)
-    return replace(context, weights_of=_weights(context.clock, PATIENTLY), executions=executions)
+    second = Threads(ThreadPoolExecutor(1, thread_name_prefix="scan"))
+    weights = _weights(context.clock, PATIENTLY)
+    return replace(context, weights_of=weights, executions=executions, side_by_side=second)
 
 
 def _weights(clock: Clock, asker: Asker) -> DynamoWeights:

@@ -256,11 +256,13 @@ def _is_due(context: Context, job: Job, read_at: int) -> bool:
 def _dispatch_all(context: Context, job: Job, read_at: int) -> bool:
     """Write, one after the other, the rows of a job's fires that are due within the look-ahead.
 
-    Return whether a freeze keeps the next one away: then no more can be written.
+    Return whether a freeze keeps the next one away: then no more can be written. Raises UnavailableError.
     """
     for _ in range(_MAX_DUE):
         begun_at = context.clock.now()
         (report,) = dispatch(context, [job], read_at)
+        if report.is_left:
+            raise UnavailableError(f"it is unknown whether job {job.key.job_id} moved on")
         if not report.more:
             return report.is_held
         job, read_at = report.job, begun_at

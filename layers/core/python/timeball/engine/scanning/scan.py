@@ -24,7 +24,7 @@ from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.domain.sharing.fairness import in_turns
-from timeball.domain.time.instants import LATEST, MINUTE_MS
+from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.backfill import cancel_backfill, move_on
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
@@ -33,12 +33,22 @@ from timeball.engine.dependencies.look import tell
 from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.limiters import move_on as move_lines_on
-from timeball.engine.scanning.buckets import Sweeps, begin, note_failed, note_pages, open_through, shards_of, to_ask
-from timeball.engine.scanning.shares import shared
+from timeball.engine.scanning.buckets import (
+    PAGE,
+    Sweeps,
+    begin,
+    note_failed,
+    note_pages,
+    open_through,
+    shards_of,
+    to_ask,
+)
+from timeball.engine.scanning.partition import all_shards, is_owner
+from timeball.engine.scanning.shares import owner_of, shared, tenant_of_row
 from timeball.engine.scheduling.dispatch import dispatch, push_back
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, tenant_of
+from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
 from timeball.ports.registers.partitions import Owner
 
 log = logging.getLogger(__name__)
@@ -50,11 +60,14 @@ _Done = TypeVar("_Done")
 
 _ROUNDS = 10
 """Rows that a scan writes of one job: as many fires as it may have within twice the look-ahead, or catches up."""
-_CHUNK = 500
+CHUNK = 500
 """Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so.
 
-So many are written in one round trip, by twenty requests side by side, and two are what a scan reads.
+So many are written in one round trip, by twenty requests side by side, and four are what a scan reads. Two chunks of
+jobs are in flight at once: one computes while the other waits. They have no job in common, and each keeps its order.
 """
+_IN_FLIGHT = 2
+"""Chunks of jobs that are dispatched side by side."""
 _TOLD = 10
 """Jobs whose children are told together: each may have a thousand."""
 _WORK_MS = 15_000
@@ -73,9 +86,7 @@ _OPERATION_MS = 1_000
 """How long a scan begins to move bulk operations on, of the time for reconciling: they share it out among them."""
 _PUT_OFF_MS = 10_000
 """After how long a job is reconciled that just now could not be."""
-_OWNED_MS = 2_000
-"""How long a process takes for granted that nobody newer owns what its owner took: so long two may do the same work."""
-_MAX_NOMINATED = 1_000
+_MAX_NOMINATED = 2_000
 """How many rows a scan reads, beside those that failed the last time; the rest is backlog."""
 
 
@@ -99,14 +110,19 @@ class Scan:
         return self.sent + self.skipped + self.resent + self.reconciled + self.backfilled + self.operated > 0
 
 
-def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1) -> Scan:
-    """Scan the shards of one of so many partitions once, on behalf of `owner`; do nothing if a newer one owns it."""
+def scan(
+    context: Context, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1, chunk: int = CHUNK
+) -> Scan:
+    """Scan the shards of one of so many partitions once, on behalf of `owner`; do nothing if a newer one owns it.
+
+    `chunk` is how many jobs one dispatch plans, sends and advances.
+    """
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms
-    owns = partial(_owns, context, partition, owner, sweeps)
+    owns = partial(is_owner, context, partition, owner, sweeps)
     if not owns():
         return Scan(superseded=True)
-    shards = shards_of(partition, partitions, _all_shards(context, sweeps, now))
+    shards = shards_of(partition, partitions, all_shards(context, sweeps, now))
     unknown = [shard for shard in shards if shard not in sweeps.older]
     stored = context.store.due.read_oldest_days(unknown)
     for shard in unknown:
@@ -116,7 +132,7 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     first = ask([query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at, through_at)])
     moved = note_pages(sweeps, first, now)
     given = shared(sweeps, first, ask, context.clock, context.weights_of)
-    work = _Work(context, now, given.weights, owns)
+    work = _Work(context, now, given.weights, owns, chunk)
     work.on(given.candidates, failed_before=frozenset[Owned]().union(*sweeps.failed.values()))
     note_failed(sweeps, given.asked, frozenset(work.failed))
     for shard, oldest_day_at in moved.items():
@@ -128,56 +144,27 @@ def scan(context: Context, partition: int, owner: Owner, sweeps: Sweeps, partiti
     return work.done
 
 
-def _owns(context: Context, partition: int, owner: Owner, sweeps: Sweeps) -> bool:
-    """Take the partition for its owner, unless a newer one ticks; ask no more often than each two seconds."""
-    now = context.clock.now()
-    last, taken_at = sweeps.owned.get(partition, (owner, -_OWNED_MS))
-    if last >= owner and now < taken_at + _OWNED_MS:
-        return last == owner
-    if not context.store.partitions.take(partition, owner, now):
-        return False
-    sweeps.owned[partition] = (owner, now)
-    return True
-
-
-def _all_shards(context: Context, sweeps: Sweeps, now: int) -> int:
-    """Return how many shards may hold entries: the greatest number that any deployment had, read once a minute.
-
-    A job stays in its shard, so a deployment with fewer shards scans those of the earlier ones too.
-    """
-    if sweeps.shards < context.rules.shards or now >= sweeps.shards_read_at + MINUTE_MS:
-        sweeps.shards, sweeps.shards_read_at = context.store.due.most_shards(context.rules.shards), now
-    return sweeps.shards
-
-
 def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, DuePage]]:
     return list(zip(queries, context.store.due.query(queries), strict=True))
-
-
-def _owner(item: Owned | Job | Run | Backfill | Operation | Limiter) -> Owned:
-    if isinstance(item, Job | Backfill | Operation | Limiter):
-        return item.key
-    return item.id if isinstance(item, Run) else item
-
-
-def _tenant(item: Job | Run | Backfill | Operation | Limiter) -> str:
-    return tenant_of(_owner(item))
 
 
 @dataclass
 class _Work:
     """The work of a scan that began at `now`: what it did; what it failed for, which stops nothing else; and why.
 
-    `beat` notes from time to time that the scan is alive; a newer owner does not stop it.
+    `beat` notes from time to time that the scan is alive; a newer owner does not stop it. `is_throttled`: jobs were
+    left that could not move on, so what was left before gets no more of the index's units than what is new.
     """
 
     context: Context
     now: int
     weights: Mapping[str, int]
     beat: Callable[[], object]
+    chunk: int
     done: Scan = field(default_factory=Scan)
     failed: set[Owned] = field(default_factory=set)
     failure: Exception | None = None
+    is_throttled: bool = False
 
     def on(self, nominated: Sequence[Owned], failed_before: frozenset[Owned]) -> None:
         """Work on what was nominated: what failed the last time after all else, and only if there is time."""
@@ -185,7 +172,8 @@ class _Work:
         fresh = [key for key in nominated if key not in failed_before]
         again = [key for key in nominated if key in failed_before]
         stop_at = self._in(_WORK_MS)
-        changed = self._move_on(fresh[:_MAX_NOMINATED], stop_at) + self._move_on(again, stop_at)
+        changed = self._move_on(fresh[:_MAX_NOMINATED], stop_at)
+        changed += self._move_on(again[:PAGE] if self.is_throttled else again, stop_at)
         reconcile_until = self._in(_RECONCILE_MS)
         self._operate([*fresh[:_MAX_NOMINATED], *again], stop_at)
         self._each(self._reconcile, changed, reconcile_until, size=1)
@@ -238,7 +226,7 @@ class _Work:
         pages = self._each(read, keys, stop_at, size=_MAX_NOMINATED)
         rows = [(row.due_at, row) for page in pages for row in page if row is not None and row.due_at is not None]
         due = sorted(((due_at, row) for due_at, row in rows if due_at <= horizon_at), key=itemgetter(0))
-        return in_turns([row for _, row in due], _tenant, self.weights)
+        return in_turns([row for _, row in due], tenant_of_row, self.weights)
 
     def _dispatch(self, jobs: Sequence[Job], stop_at: int) -> None:
         """Dispatch, and what has more to come in further rounds; it is backlog if jobs are left over.
@@ -248,10 +236,13 @@ class _Work:
         read_at = self.now
         for _ in range(_ROUNDS):
             begun_at = self.context.clock.now()
-            parts = self._each(partial(dispatch, self.context, read_at=read_at), jobs, stop_at)
+            parts = self._each(partial(dispatch, self.context, read_at=read_at), jobs, stop_at, self.chunk, _IN_FLIGHT)
             reports = [report for part in parts for report in part]
             self.done.sent += sum(report.sent for report in reports)
             self.done.skipped += sum(report.skipped for report in reports)
+            left = [report.job.key for report in reports if report.is_left]
+            self.failed.update(left)
+            self.is_throttled |= bool(left)
             jobs, read_at = [report.job for report in reports if report.more], begun_at
         self.done.backlog |= bool(jobs)
 
@@ -273,25 +264,32 @@ class _Work:
             push_back(self.context, job)
 
     def _each(
-        self, work: Callable[[Sequence[_Item]], _Done], items: Sequence[_Item], stop_at: int, size: int = _CHUNK
+        self,
+        work: Callable[[Sequence[_Item]], _Done],
+        items: Sequence[_Item],
+        stop_at: int,
+        size: int = CHUNK,
+        at_once: int = 1,
     ) -> list[_Done]:
-        """Work on one chunk of items after the other, on each half of one that fails, and note what it failed for.
+        """Work on chunks of items, so many at once, and on each half of one that fails; note what it failed for.
 
         No chunk is begun from `stop_at` (ms) on: what is left is backlog.
         """
         done: list[_Done] = []
-        for start in range(0, len(items), size):
+        chunks = [items[start : start + size] for start in range(0, len(items), size)]
+        for start in range(0, len(chunks), at_once):
             if self.context.clock.now() >= stop_at:
                 self.done.backlog = True
                 break
             with suppress(UnavailableError):
                 self.beat()
-            chunk, bisect_until = items[start : start + size], self._in(_BISECT_MS, stop_at)
-            done_of_chunk, failures = bisect(work, chunk, self.context.clock, bisect_until)
-            done += done_of_chunk
-            for part, failure in failures:
-                self.failed.update(map(_owner, part))
-                self.failure = failure
+            clock, bisect_until = self.context.clock, self._in(_BISECT_MS, stop_at)
+            calls = [partial(bisect, work, chunk, clock, bisect_until) for chunk in chunks[start : start + at_once]]
+            for done_of_chunk, failures in self.context.side_by_side(calls):
+                done += done_of_chunk
+                for part, failure in failures:
+                    self.failed.update(map(owner_of, part))
+                    self.failure = failure
         return done
 
     def _in(self, ms: int, stop_at: int = LATEST) -> int:

@@ -11,6 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.runs.run import Run
+from timeball.domain.operations.operation import Operation
 from timeball.domain.sharing.fairness import in_turns, share_of
 from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import Sweeps
@@ -104,3 +109,15 @@ def _cut(sweeps: Sweeps, bucket: tuple[int, int], taken: Sequence[Owned], weight
     if is_crowded:
         sweeps.turns[bucket] = tenant_of(cut[-1])
     return cut + [one for one in taken if one in failed]
+
+
+def owner_of(item: Owned | Job | Run | Backfill | Operation | Limiter) -> Owned:
+    """Return the key of a row that is due, or the key itself."""
+    if isinstance(item, Job | Backfill | Operation | Limiter):
+        return item.key
+    return item.id if isinstance(item, Run) else item
+
+
+def tenant_of_row(row: Job | Run | Backfill | Operation | Limiter) -> str:
+    """Return the tenant of a row that is due."""
+    return tenant_of(owner_of(row))

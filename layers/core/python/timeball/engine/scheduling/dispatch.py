@@ -30,6 +30,7 @@ from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
 from timeball.engine.tasks.resolving import resolved
 from timeball.ports.collections.rows import Swap
+from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +43,14 @@ class Dispatched:
 
     `row` is that of its next fire: as planned, then as it stands; None if there is nothing to go on behind, or if that
     is not ours to do. `is_older`: a row of an older schedule stood there. `is_held`: a freeze keeps the next fire away.
+    `is_left`: it is unknown whether the job moved on; if not, it is still due, and the next scan moves it.
     """
 
     job: Job
     row: Run | None = None
     is_older: bool = False
     is_held: bool = False
+    is_left: bool = False
     sent: int = 0
     skipped: int = 0
     more: bool = False
@@ -59,8 +62,8 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     First it is looked at the parents of those that wait: only who is let go is planned.
 
     They were read at `read_at` or later: a plan reaches no further than the look-ahead from then, for so far a change
-    of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown; all that
-    was begun may be begun again.
+    of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown, but for
+    that of the last step; all that was begun may be begun again.
     """
     wanted, needless = sort_out(context, jobs)
     free = look(context, wanted)
@@ -210,7 +213,14 @@ def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> No
     horizon_at = now + context.rules.lookahead_ms
     moving = [(one, row) for one in dispatched if (row := one.row) is not None]
     swaps = [Swap(one.job, _behind(one, row, now)) for one, row in moving]
-    swapped = context.store.jobs.swap(swaps, now)
+    try:
+        swapped = context.store.jobs.swap(swaps, now)
+    except UnavailableError as unavailable:
+        # Their runs are sent. A repeat would send again all of them, for the sake of one that is throttled.
+        log.warning("%d jobs, of which some have not moved on: %s", len(moving), unavailable)
+        for one, _ in moving:
+            one.is_left = True
+        return
     moved: list[tuple[Run, Job]] = []
     for (one, row), outcome in zip(moving, swapped, strict=True):
         if outcome.done and outcome.row is not None:
