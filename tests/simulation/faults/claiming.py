@@ -108,16 +108,16 @@ FAULTS = {
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 128
+        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 17
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 5
+        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 6
     ),
     "a parked run misfires": Fault(
-        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 16
+        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 5
     ),
     "a flood after an outage": Fault(
-        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 0
+        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 4
     ),
     "a claim drops a due key that it found": Fault(
         instead(claimed, _drops_the_due_key),
@@ -128,7 +128,7 @@ FAULTS = {
         given(waves, "CLAIM_AHEAD_MS", LATEST), "nobody claims long before the instant"
     ),
     "a run that collects is claimed as early as any": Fault(
-        instead(decide_claim, _forgets_that_it_collects), "nobody claims long before the instant", 5
+        instead(decide_claim, _forgets_that_it_collects), "nobody claims long before the instant", 35
     ),
     "a run is called when it is claimed": Fault(instead(claimed, _forgets_the_instant), "nothing is early", 1),
     "a call leaves after its lease": Fault(

@@ -72,7 +72,7 @@ FAULTS = {
         meeting="an execution, and a schedule of which it is the final one",
     ),
     "a scan counts the partitions itself": Fault(
-        instead(shards_of, lambda partition, _, shards: range(partition, shards, 2)), "nothing is stuck", 2
+        instead(shards_of, lambda partition, _, shards: range(partition, shards, 2)), "nothing is stuck", 10
     ),
     "a scan goes by the shards of its own settings": Fault(
         given(MemoryDueIndex, "most_shards", lambda _, shards: shards), "nothing is stuck", 14
@@ -115,7 +115,7 @@ FAULTS = {
         meeting="a scan, and another schedule",
     ),
     "a run is inserted outside dispatch without a due key": Fault(
-        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 1
+        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 5
     ),
     "a retry is queued before it is sent": Fault(late("queue.send", behind="runs.swap"), "nothing is stuck"),
 }

@@ -108,7 +108,7 @@ FAULTS = {
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(
-        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 72
+        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 100
     ),
     # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
     "a due key is dropped before the effects": Fault(
@@ -124,7 +124,7 @@ FAULTS = {
         meeting="an execution that wakes while another is at its run",
     ),
     "a message of several runs is deleted with the first of them": Fault(
-        given(MemoryQueue, "receive", _each_as_if_it_were_alone), "whose last message goes is found again", 189
+        given(MemoryQueue, "receive", _each_as_if_it_were_alone), "whose last message goes is found again", 9
     ),
     "an end without a message is written as if it had one": Fault(
         instead(ended, _as_if_there_was_a_message), "an end without a message is due at once"
@@ -133,7 +133,7 @@ FAULTS = {
         instead(after_attempt, _drops_the_due_key), "only the scan drops the due key of a run that is over"
     ),
     "the guard is freed while its holder is retrying": Fault(
-        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 2
+        handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 1
     ),
     "a one-off is completed by an older fire": Fault(
         overwritten(_concludes, _whatever_its_final_fire_is),

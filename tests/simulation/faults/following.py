@@ -61,7 +61,7 @@ FAULTS = {
     "the end of an execution ends whichever attempt is under way": Fault(
         instead(awaits_report, lambda run, _: run.state is RunState.RUNNING),
         "whoever finishes an attempt holds it",
-        148,
+        9,
     ),
     "what is to stop is taken for stopped": Fault(
         given(AwsExecutions, "stop", _taken), "whose run is asked to stop is stopped", 28
@@ -70,9 +70,9 @@ FAULTS = {
         given(following, "UNKNOWN", UNDER_WAY), _BEFORE_ITS_EXECUTION, 12
     ),
     "a task has succeeded whatever stopped it": Fault(
-        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 39
+        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 9
     ),
-    "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 279),
+    "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 9),
     "a newer run takes the place of one whose execution goes on": Fault(
         instead(asked_to_stop, _ended_at_once), "executions of a guarded job come one by one", 28
     ),
@@ -80,7 +80,7 @@ FAULTS = {
         instead(handed_over, _to_report), "what a run has started is followed", 9
     ),
     "a message claims a run that is followed": Fault(
-        instead(decide_claim, _whoever_has_it), "no executor has what is followed", 28
+        instead(decide_claim, _whoever_has_it), "no executor has what is followed", 9
     ),
     "a run is cancelled and its execution is not": Fault(
         instead(asked_to_stop, _ended_at_once), "nothing goes on that nobody follows", 28

@@ -20,7 +20,7 @@ FAULTS = {
         instead(releases, lambda *_: False), "nobody is parked behind a run that is over"
     ),
     "parked without the holder condition": Fault(
-        overwritten(_parks, _parked_behind_whoever_holds), "whose last message goes is found again", 29
+        overwritten(_parks, _parked_behind_whoever_holds), "whose last message goes is found again", 5
     ),
     "the guard is released before the parked run is sent": Fault(
         late("queue.send", behind="jobs.swap"),

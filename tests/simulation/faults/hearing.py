@@ -79,16 +79,16 @@ FAULTS = {
         handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
     ),
     "a message of an event goes before its runs stand": Fault(instead(receive, _goes_before_its_runs), _HEARD, 27),
-    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 27),
+    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 57),
     "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
     "an event runs whoever was noted once": Fault(
-        instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 7
+        instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 27
     ),
     "an event runs a paused job": Fault(
-        instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 57
+        instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 67
     ),
     "a freeze holds no event back": Fault(
-        given(Exclusions, "held_until", Exclusions.stopped_until), "nothing starts in a freeze", 2
+        given(Exclusions, "held_until", Exclusions.stopped_until), "nothing starts in a freeze", 10
     ),
     "a run on an event has the payload of its job": Fault(
         instead(event_row, _with_the_jobs_payload), "a run on an event is called with what was sent", 7

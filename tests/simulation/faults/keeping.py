@@ -46,16 +46,16 @@ def _without_a_due_key(run: Run) -> Run:
 
 FAULTS = {
     "a claim asks nobody about freezes": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 5
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 11
     ),
     "a claim asks nobody about calendars": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 15
+        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 53
     ),
     "what a process knows is never asked for again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
-        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 19
+        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 32
     ),
     "what was frozen is taken for missed": Fault(
         given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
@@ -63,13 +63,13 @@ FAULTS = {
         13,
     ),
     "a resume forgets when its job was paused": Fault(
-        instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 51
+        instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 131
     ),
     "the end of a freeze is no reason to ask the catch-up policy": Fault(
-        given(Exclusions, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 14
+        given(Exclusions, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 36
     ),
     "a resume takes all that has not started for missed": Fault(
-        instead(resumed, _paused_ever_since), "a fire that is skipped as missed was missed", 21
+        instead(resumed, _paused_ever_since), "a fire that is skipped as missed was missed", 68
     ),
     "a fire is moved by a day, whatever that day is": Fault(
         given(Exclusions, "starts_at", _by_a_day), "what is moved starts on the next open day", 3
@@ -77,5 +77,5 @@ FAULTS = {
     "what is moved is not due on its day": Fault(
         inserted("runs.insert", _without_a_due_key), "what is moved starts on the next open day", 3
     ),
-    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 2),
+    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 6),
 }

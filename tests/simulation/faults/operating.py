@@ -10,7 +10,7 @@ from timeball.domain.operations.operation import Failure, Operation, treated
 from timeball.domain.operations.operation import Fault as Reason
 from timeball.engine.context import Context
 from timeball.engine.operations.treat import treat
-from timeball.engine.runs.manual import had_ended_by, is_to_be_retried
+from timeball.engine.runs.manual import is_to_be_retried
 from timeball.engine.runs.trigger import Trigger, Triggered, trigger
 from timeball.ports.errors import UnavailableError
 
@@ -49,9 +49,6 @@ def _is_due_at_once(
 FAULTS = {
     "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
     "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
-    "an operation tries again what failed after it was asked for": Fault(
-        instead(had_ended_by, lambda *_: True), "an operation deals with a job once", 1000461
-    ),
     "an operation retries what has died again": Fault(
         instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,
@@ -61,7 +58,7 @@ FAULTS = {
         instead(treat, _leaves_out_what_cannot_be_done), _ALL, 11
     ),
     "an operation counts what somebody else has counted": Fault(
-        instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 1
+        instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 31
     ),
     "an operation has no pace": Fault(instead(treated, _is_due_at_once), "an operation keeps its pace", 1051),
 }

@@ -79,7 +79,7 @@ FAULTS = {
     "who loses a race counts the end of the run, too": Fault(
         instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
     ),
-    "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 16),
+    "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 15),
     "an insert takes a row of the same content for its own": Fault(
         believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 33
     ),

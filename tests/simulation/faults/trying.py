@@ -105,7 +105,7 @@ FAULTS = {
     "a second message starts what is over": Fault(_starts_anew(RunState.SUCCEEDED), "what is over changes no more"),
     "a claim does not count": Fault(instead(claimed, _does_not_count), "an attempt is one more"),
     "a retry misfires": Fault(
-        instead(decide_claim, _takes_a_retry_for_a_first_start), "what was skipped was not called", 18
+        instead(decide_claim, _takes_a_retry_for_a_first_start), "what was skipped was not called", 21
     ),
     "a lost attempt counts as done": Fault(
         both(
@@ -119,6 +119,6 @@ FAULTS = {
         instead(exhausted, _three_retries_more), "no attempt is beyond what the policy allows"
     ),
     "a retry at any age": Fault(instead(exhausted, _at_any_age), "no attempt is beyond what the policy allows", 3),
-    "at_most_once is ignored": Fault(instead(after_attempt, _once_more), "what may be called once is", 0),
+    "at_most_once is ignored": Fault(instead(after_attempt, _once_more), "what may be called once is", 2),
     "a run is called with its job's work": Fault(handed(_its_jobs_work), "what is called is what was asked for", 5),
 }
