@@ -43,7 +43,7 @@ def _revives(run: Run, now: int) -> Run | None:
 
 FAULTS = {
     "a submission is acknowledged and not stored": Fault(
-        hoped_for("jobs.insert"), "what was acknowledged is stored", 17
+        hoped_for("jobs.insert"), "what was acknowledged is stored", 109
     ),
     "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 285),
     "a trigger's payload is forgotten": Fault(

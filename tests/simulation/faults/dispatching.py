@@ -107,7 +107,7 @@ FAULTS = {
     "an old plan revives what a newer version superseded": Fault(
         instead(met, _whatever_its_stamp_is),
         "what is superseded is decided about by no older version",
-        meeting="a scan, and another schedule",
+        meeting="another schedule, and a third",
     ),
     "no plan revives a run": Fault(
         believed("runs.insert", lambda _, standing: standing.is_superseded),
