@@ -28,7 +28,7 @@ JOBS = r"(POST|PUT|PATCH) /v1/jobs(:batch|/\{jobId\})?"
 CALENDARS = "(POST|PUT) /v1/calendars.*"
 BACKFILLS = "POST .*/backfills"
 SCHEDULES = f"{JOBS}|POST /v1/schedules:preview"
-TARGETS = rf"{JOBS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?"
+TARGETS = rf"{JOBS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?|POST /v1/targets:test"
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,18 @@ REFUSALS: Sequence[Refusal] = (
         "{{.*}} names nothing|A {{ is not closed|Write {{|Fill |What is filled in|This (is no )?JSON|.* is no JSON",
         "A template has a grammar, and a body's depends on the Content-Type.",
     ),
-    Refusal(TARGETS, ".*Arn", "This deployment may not use it", "Which resources of AWS may be called is a setting."),
+    Refusal(
+        TARGETS,
+        ".*Arn|subnets|securityGroups",
+        "Your tenant may not use it",
+        "Which resources of AWS may be called is a setting.",
+    ),
     Refusal("(POST|PUT) /v1/tasks.*", "type", "This is not the type of", "JSON Schema cannot compare two fields."),
     Refusal("PATCH .*", ANY, "There is no such field|Name the queue", "What a target has depends on that of the job."),
     Refusal(TARGETS, ANY, "Leave this header out", "The names of Timeball's own headers, in any case of letters."),
     Refusal(TARGETS, "headers", "Give each header once", "JSON Schema's names differ by the case of letters."),
     Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),
-    Refusal(JOBS, "handler|taskId", "You have no task with this id", "It depends on the tasks that there are."),
+    Refusal(TARGETS, "handler|taskId", "You have no task with this id", "It depends on the tasks that there are."),
     Refusal(
         JOBS,
         ANY,
@@ -125,6 +130,7 @@ REFUSALS: Sequence[Refusal] = (
 PROBLEMS: dict[Problem, str] = {
     Problem.IDEMPOTENCY_CONFLICT: "The key was used with another body.",
     Problem.STALE_VERSION: "The resource has another version, or is there already.",
+    Problem.BODY_TOO_LARGE: "A body of more than 1 MB is not read; Schemathesis does not count its 413 as a refusal.",
 }
 """Answers that depend on what there is, before a body is judged."""
 
