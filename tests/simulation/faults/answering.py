@@ -45,7 +45,7 @@ FAULTS = {
     "a submission is acknowledged and not stored": Fault(
         hoped_for("jobs.insert"), "what was acknowledged is stored", 109
     ),
-    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 285),
+    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 141),
     "a trigger's payload is forgotten": Fault(
         inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 91
     ),

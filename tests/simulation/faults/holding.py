@@ -42,6 +42,10 @@ def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool
     return row is not None and row.state is not RunState.SKIPPED
 
 
+def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+    return left_in_line(limiter, left, now, some_called=some_called and bool(left))
+
+
 def _nobody_is_due(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
     return evolve(left_in_line(limiter, left, now, some_called=some_called), due_at=None)
 
@@ -108,5 +112,6 @@ FAULTS = {
         given(MemoryInbox, "send_again", _as_if_taken), STUCK, 80
     ),
     "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 289),
+    "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 1082),
     "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
 }

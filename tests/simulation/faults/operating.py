@@ -10,7 +10,7 @@ from timeball.domain.operations.operation import Failure, Operation, treated
 from timeball.domain.operations.operation import Fault as Reason
 from timeball.engine.context import Context
 from timeball.engine.operations.treat import treat
-from timeball.engine.runs.manual import is_to_be_retried
+from timeball.engine.runs.manual import had_ended_by, is_to_be_retried
 from timeball.engine.runs.trigger import Trigger, Triggered, trigger
 from timeball.ports.errors import UnavailableError
 
@@ -49,6 +49,9 @@ def _is_due_at_once(
 FAULTS = {
     "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
     "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
+    "an operation tries again what failed after it was asked for": Fault(
+        instead(had_ended_by, lambda *_: True), _ALL, 131
+    ),
     "an operation retries what has died again": Fault(
         instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,

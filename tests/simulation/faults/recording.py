@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.simulation.faults.hands import Apply, Fault, handed, instead, swapped, through
+from tests.simulation.faults.hands import Apply, Fault, believed, handed, instead, swapped, through
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
@@ -80,6 +80,9 @@ FAULTS = {
         instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
     ),
     "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 15),
+    "an insert takes a row of the same content for its own": Fault(
+        believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 114
+    ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
     "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY, 5),
