@@ -11,8 +11,9 @@ from timeball.aws.event_bridge import UnreadableEventError, parse_matched
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.terms.event import Matched
 from timeball.engine.context import Context
-from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.receive import receive
 from timeball.engine.runs.callback import Report, report
 from timeball.ports.event_bus import EventBus
 from timeball.runtime.wiring import engine_context, event_bus, flush, signing_secret, start, unreadable_queue
@@ -32,7 +33,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
             ended.append((record, parse_ended(record["body"])))
             continue
         try:
-            matched.append((record, Matched(*parse_matched(record))))
+            matched.append((record, parse_matched(record)))
         except UnreadableEventError as error:
             log.warning("%s", error)
             unreadable[record["messageId"]] = unreadable_queue().keep(record)

@@ -32,6 +32,7 @@ class Bus(Construct):
         self.environment = {
             "TIMEBALL_EVENT_BUS": self.name,
             "TIMEBALL_EVENTS_ARN": queues.events.queue.queue_arn,
+            "TIMEBALL_EVENTS_URL": queues.events.queue.queue_url,
             "TIMEBALL_UNDELIVERED_ARN": queues.unreadable.queue_arn,
         }
 

@@ -35,8 +35,9 @@ class Events(Construct):
         # Whatever runs it ends, those that wait for their keys are called.
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.LISTING))
-        # What it makes is sent; what cannot be read is kept.
-        allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
+        # What it makes is sent; what is made later comes to its own queue again; what cannot be read is kept.
+        own = queues.events.queue.queue_arn
+        allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, own, queues.unreadable.queue_arn])
         # A rule that no job needs is removed when an event tells of it.
         bus.let_change_rules(self.function, REMOVE_RULES)
         hear_of_ends(self, queues.events.queue, maker.settings.functions.target_arns)

@@ -80,7 +80,8 @@ class Settings:
         TRUSTED,
         (TRUSTED, STRANGERS),
         "Whether tenants trust each other: `trusted`, the teams of one house; or `strangers`, such as customers: then "
-        "`active_jobs`, `submits_per_second` and `runs_at_once` bound each tenant, at the cost of requests",
+        "`active_jobs`, `submits_per_second`, `runs_at_once` and `runs_created_per_minute` bound each tenant, at the "
+        "cost of requests",
     )
     partitions: int = whole(1, 1, 40, "Scan loops, which share the shards")
     takeover_seconds: int = one_of(

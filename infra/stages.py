@@ -53,11 +53,22 @@ STAGES: Mapping[str, Mapping[str, object]] = {
 TRUSTED, STRANGERS = "trusted", "strangers"
 """A deployment is shared by teams that trust each other, or by tenants that do not."""
 
-_OF_STRANGERS: Mapping[str, object] = {"active_jobs": 10_000, "submits_per_second": 20, "runs_at_once": 3}
+_OF_STRANGERS: Mapping[str, object] = {
+    "active_jobs": 10_000,
+    "submits_per_second": 20,
+    "runs_at_once": 3,
+    "runs_created_per_minute": 6_000,
+}
 OF_STRANGERS: Mapping[str, Mapping[str, object]] = {
     "local": {**_OF_STRANGERS, "runs_at_once": 1},
     "small": _OF_STRANGERS,
-    "large": {**_OF_STRANGERS, "active_jobs": 100_000, "submits_per_second": 200, "runs_at_once": 18},
+    "large": {
+        **_OF_STRANGERS,
+        "active_jobs": 100_000,
+        "submits_per_second": 200,
+        "runs_at_once": 18,
+        "runs_created_per_minute": 60_000,
+    },
 }
 """The quotas that cost, where tenants do not trust each other: runs at once are half of the fewest executors."""
 

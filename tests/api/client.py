@@ -25,7 +25,7 @@ from timeball.domain.model.tenants.tenant import new_tenant
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
-from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.receive import receive
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.stats.tally import Tally
 from timeball.testing.kept_telemetry import KeptTelemetry
@@ -142,7 +142,7 @@ class Api:
     def receive(self) -> None:
         """Make the runs of what the bus has matched, as the events function would."""
         messages, self.bus.queue = self.bus.queue, []
-        receive(self.context, self.bus, [Matched(one.rule, one.event) for one in messages])
+        receive(self.context, self.bus, messages)
 
     def only_run(self) -> Run:
         (run,) = self.store.runs.values()

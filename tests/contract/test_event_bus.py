@@ -15,6 +15,7 @@ from timeball.domain.model.terms.event import (
     MOST_BYTES,
     BusRule,
     Event,
+    Matched,
     Subscription,
     SubscriptionKey,
     subscription_key,
@@ -30,34 +31,51 @@ class Subject:
     """A bus, and what has come to its queue."""
 
     bus: EventBus
-    received: Callable[[], list[tuple[BusRule, Event]]]
+    matched: Callable[[], list[Matched]]
+
+    def received(self) -> list[tuple[BusRule, Event]]:
+        return [(one.rule, one.event) for one in self.matched()]
 
 
 @pytest.fixture(params=["memory", "moto"])
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     if request.param == "memory":
         memory = MemoryBus(matches)
-        yield Subject(memory, lambda: [(one.rule, one.event) for one in memory.queue])
+        yield Subject(memory, lambda: memory.queue)
         return
     with moto():
         events, sqs = client("events"), client("sqs")
         yield Subject(*on_moto(events, sqs))
 
 
-def on_moto(events: Any, sqs: Any) -> tuple[EventBridgeBus, Callable[[], list[tuple[BusRule, Event]]]]:
+def on_moto(events: Any, sqs: Any) -> tuple[EventBridgeBus, Callable[[], list[Matched]]]:
     """Return a bus of moto's, and how its queue is read."""
     urls = [sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("events", "undelivered")]
     arns = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"] for url in urls]
     events.create_event_bus(Name="Timeball")
-    names = BusNames("Timeball", arns[0]["QueueArn"], arns[1]["QueueArn"])
+    names = BusNames("Timeball", arns[0]["QueueArn"], arns[1]["QueueArn"], urls[0])
 
-    def received() -> list[tuple[BusRule, Event]]:
+    def matched() -> list[Matched]:
         found = []
         while messages := sqs.receive_message(QueueUrl=urls[0], MaxNumberOfMessages=10).get("Messages"):
             found += [parse_matched({"messageId": one["MessageId"], "body": one["Body"]}) for one in messages]
         return found
 
-    return EventBridgeBus(lambda: events, names, Waits().asker()), received
+    return EventBridgeBus(lambda: _Ungrouped(events), names, Waits().asker(), lambda: sqs), matched  # type: ignore[arg-type,return-value]
+
+
+class _Ungrouped:
+    """A client of moto's EventBridge, which delivers nothing to a standard queue if a target has a message group."""
+
+    def __init__(self, events: Any) -> None:
+        self._events = events
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._events, name)
+
+    def put_targets(self, **asked: Any) -> Any:
+        targets = [{name: it for name, it in one.items() if name != "SqsParameters"} for one in asked["Targets"]]
+        return self._events.put_targets(**asked | {"Targets": targets})
 
 
 def subscription(tenant: str = "acme", pattern: str = PATTERN, generation: int = 1) -> Subscription:
@@ -116,6 +134,15 @@ def test_all_rules_are_listed_however_many_there_are(subject: Subject) -> None:
     for one in wanted:
         subject.bus.ensure(one)
     assert sorted(subject.bus.rules()) == sorted(one.rule for one in wanted)
+
+
+def test_what_is_put_off_comes_to_the_queue_again_and_says_after_which_job(subject: Subject) -> None:
+    sent = [event(id=str(number), data="ü") for number in range(12)]
+    rule = subscription().rule
+    put_off = [(Matched(rule, one, f"job_{number}", again=True), 0) for number, one in enumerate(sent)]
+    assert subject.bus.put_off(put_off) == [True] * 12
+    assert sorted(subject.matched(), key=lambda one: int(one.after[4:])) == [one for one, _ in put_off]
+    assert subject.bus.put_off([]) == []
 
 
 def test_what_is_no_pattern_is_refused(subject: Subject) -> None:
@@ -210,3 +237,19 @@ def test_the_name_of_a_rule_says_whose_it_is_and_is_short_enough() -> None:
     assert BusRule.parse(str(longest)) == longest
     assert len(str(longest)) <= 64
     assert BusRule.parse("somebody-elses") is None
+
+
+def test_a_rule_leads_to_the_message_group_of_its_tenant() -> None:
+    bus, events = scripted({}, {"FailedEntryCount": 0})
+    bus.ensure(subscription("globex"))
+    (target,) = events.asked[1][1]["Targets"]
+    assert target["SqsParameters"] == {"MessageGroupId": "globex"}
+
+
+def test_large_events_are_put_off_in_requests_of_their_own_and_one_that_is_not_taken_is_unknown() -> None:
+    sqs = Scripted({"Successful": [{"Id": "0"}]}, {"Successful": []})
+    names = BusNames("b", "q", "u", "url")
+    bus = EventBridgeBus(lambda: sqs, names, Waits().asker(), lambda: sqs)  # type: ignore[arg-type,return-value]
+    large = Matched(subscription().rule, event(data="x" * (MOST_BYTES // 2)), again=True)
+    assert bus.put_off([(large, 5), (large, 2_000)]) == [True, False]
+    assert [[entry["DelaySeconds"] for entry in asked["Entries"]] for _, asked in sqs.asked] == [[5], [900]]

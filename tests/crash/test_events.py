@@ -21,7 +21,7 @@ from timeball.domain.time.schedule import OnEvents
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.receive import receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribe, unsubscribe
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.event_bus import EventBus
@@ -94,8 +94,8 @@ class World:
         """Deal with what was matched; a message goes only when that is done."""
         context, bus = self.at(points)
         messages = list(self.bus.queue)
-        assert all(receive(context, bus, [Matched(one.rule, one.event) for one in messages]))
-        self.bus.queue = []
+        assert all(receive(context, bus, messages))
+        self.bus.queue = self.bus.queue[len(messages) :]
 
     def hears(self, name: str = "job") -> bool:
         """Say whether an event makes a run of a job."""

@@ -71,6 +71,11 @@ class Hardships:
         return self._comes("the flaky bus", 0.5)
 
     @property
+    def has_few_made(self) -> bool:
+        """Whether quotas bound how many runs events and items make in a minute."""
+        return self._comes("the few made", 0.3)
+
+    @property
     def has_changed_limits(self) -> bool:
         """Whether jobs change the keys that they name and the limits, and a person those of keys and tenants."""
         return self._comes("the changed limits", 0.4)

@@ -9,7 +9,16 @@ from tests.simulation.actors.executors import execute_messages
 from tests.simulation.actors.flow import come_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.operations import operate
-from tests.simulation.actors.quotas import are_lines_left, bind, change_limits, lift, settle
+from tests.simulation.actors.quotas import (
+    are_lines_left,
+    bind,
+    bind_making,
+    change_limits,
+    lift,
+    lift_making,
+    makes_few,
+    settle,
+)
 from tests.simulation.actors.reruns import run_again
 from tests.simulation.actors.targets import report_later
 from tests.simulation.actors.tasks import keep_tasks
@@ -49,6 +58,8 @@ def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
 async def _play(story: Story) -> None:
     if story.has_quotas:
         bind(story)
+    if makes_few(story):
+        bind_making(story)
     actors = [scan_each_second(story, 1), scan_each_second(story, 2)]
     actors += [execute_messages(story, number) for number in (1, 2, 3)]
     actors += [judge_dead_letters(story), report_later(story), befall(story), repartition(story)]
@@ -68,6 +79,8 @@ async def _play(story: Story) -> None:
     await asyncio.gather(act(story, 1), act(story, 2))
     await story.clock.sleep_until(story.storm_ends_at)
     story.calm_down()
+    if makes_few(story):
+        lift_making(story)
     if changes_limits:
         settle(story)
     if story.is_long:

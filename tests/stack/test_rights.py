@@ -107,7 +107,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "Jobs": ROWS | FIND,
                 "Jobs/index/listing": FIND,
                 **KEEPER,
-                "Events": CONSUME,
+                "Events": CONSUME | {"SendMessage"},
                 "rules": {"DeleteRule", "RemoveTargets"},
             },
         ),

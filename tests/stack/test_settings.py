@@ -35,6 +35,7 @@ def test_tenants_that_are_strangers_have_quotas_of_all_kinds(stage: str) -> None
     trusted, strangers = (_read(stage=stage, tenants=who).functions.rules.quotas for who in ("trusted", "strangers"))
     assert (trusted.active_jobs, trusted.submits_per_second, trusted.runs_at_once) == (0, 0, 0)
     assert all((strangers.active_jobs, strangers.submits_per_second, strangers.runs_at_once))
+    assert strangers.runs_created_per_minute
     assert strangers.runs_at_once == max(1, min(_read(stage=stage).executors.values()) // 2)
     for quotas in (trusted, strangers):
         always = quotas.least_period_seconds, quotas.payload_bytes, quotas.running_backfills

@@ -154,7 +154,7 @@ def test_what_the_events_function_gives_up_on_is_kept_for_people(stack: Synthesi
     assert short_name(kept) == "Unreadable"
 
 
-BUS = {"TIMEBALL_EVENT_BUS", "TIMEBALL_EVENTS_ARN", "TIMEBALL_UNDELIVERED_ARN"}
+BUS = {"TIMEBALL_EVENT_BUS", "TIMEBALL_EVENTS_ARN", "TIMEBALL_EVENTS_URL", "TIMEBALL_UNDELIVERED_ARN"}
 
 
 class _Environment(dict[str, str]):

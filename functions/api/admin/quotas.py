@@ -35,6 +35,7 @@ class QuotasAnswer(Answer):
     running_backfills: QuotaAnswer
     event_patterns: QuotaAnswer
     requests_per_second: QuotaAnswer
+    runs_created_per_minute: QuotaAnswer
 
 
 def quotas_answer(quotas: Quotas, used: Used) -> QuotasAnswer:

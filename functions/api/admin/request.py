@@ -19,6 +19,7 @@ from timeball.domain.model.tenants.quotas import (
     MOST_REQUESTS_PER_SECOND,
     MOST_RUNNING_BACKFILLS,
     MOST_RUNS_AT_ONCE,
+    MOST_RUNS_CREATED,
     MOST_RUNS_PER_SECOND,
     MOST_SUBMITS,
 )
@@ -74,6 +75,12 @@ class QuotasRequest(Strict):
         ge=0,
         le=MOST_REQUESTS_PER_SECOND,
         description="Requests of all its keys that each process of the authorizer lets pass in a second; 0: any.",
+    )
+    runs_created_per_minute: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_RUNS_CREATED,
+        description="Runs that events and fan-outs may make in a minute; the others are made later; 0: any.",
     )
 
 

@@ -15,13 +15,15 @@ from functions.api.http.generations import generation_of
 from functions.api.http.identity import event_id, event_id_of_key
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
-from functions.api.http.quotas import count_events, large_payload, quotas_of
+from functions.api.http.quotas import check_product, count_events, large_payload, quotas_of
 from functions.api.http.reply import Reply, accepted, ok
 from functions.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.event import MOST_BYTES, Event
+from timeball.domain.sharing.making import MOST_OF_A_REQUEST
 from timeball.domain.time.instants import format_instant
 from timeball.engine.events.publish import publish
+from timeball.engine.events.subscribe import count_subscribers
 from timeball.ports.event_bus import Refusal
 
 
@@ -62,8 +64,8 @@ def _read(edge: Edge, request: Request, key: str | None, index: int, body: objec
     return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _Wanted(attributes)
 
 
-_ROOM = 160
-"""Bytes for the instant at which an event is taken in, its generation, and the name of the rule that matches it."""
+_ROOM = 240
+"""Bytes for the instant at which an event is taken in, its generation, the rule that matches it, and a job's id."""
 
 
 def _too_large(size: int) -> str:
@@ -85,6 +87,9 @@ def _published(
     edge: Edge, request: Request, read: Sequence[_Wanted | ProblemError]
 ) -> list[EventAnswer | ProblemError]:
     wanted = [one.attributes for one in read if isinstance(one, _Wanted)]
+    if wanted:
+        jobs = count_subscribers(edge.context, request.tenant, MOST_OF_A_REQUEST // len(wanted))
+        check_product(len(wanted), jobs, "events", "jobs that run on events")
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
     count_events(edge, request, len(wanted))
     done = iter(publish(edge.context, edge.events, request.tenant, wanted, depth) if wanted else [])

@@ -13,6 +13,7 @@ from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.intake import Taking
+from timeball.domain.sharing.making import MOST_OF_A_REQUEST
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.quotas import intake
@@ -20,6 +21,7 @@ from timeball.engine.quotas.intake import Refused, take_in
 
 PAYLOAD: Final = "payloadBytes"
 PERIOD: Final = "leastPeriodSeconds"
+RUNS: Final = "runsPerRequest"
 
 _ENDS_SECONDS: Final = 10
 """After how long it makes sense to ask whether jobs have ended."""
@@ -72,6 +74,17 @@ def _count(edge: Edge, taking: Taking) -> Taking:
 def uncount_submits(edge: Edge, counted: Taking, amount: int) -> None:
     """Take back so many of what was counted: these jobs stood already."""
     intake.give_back(edge.context, counted, amount)
+
+
+def check_product(amount: int, times: int, what: str, jobs: str) -> None:
+    """Raise ProblemError if one request asks for more runs than one may: so many things, times so many jobs."""
+    if amount * times > MOST_OF_A_REQUEST:
+        most = MOST_OF_A_REQUEST // times
+        detail = (
+            f"This may make {amount * times} runs: {amount} {what} times {times} {jobs}. A request may make "
+            f"{MOST_OF_A_REQUEST}, so send {most} {what} at once. Nothing was done."
+        )
+        raise over_quota(RUNS, detail, 1)
 
 
 def check_payload(edge: Edge, request: Request, payload: object) -> None:

@@ -84,7 +84,7 @@ ROUTES: tuple[Route, ...] = (
         "Say as the target of a callback run that the attempt has succeeded",
         RunAnswer,
         body=CompleteRequest,
-        problems=_OF_A_CALLBACK,
+        problems=(*_OF_A_CALLBACK, Problem.QUOTA_EXCEEDED),
         access=Access.REPORT,
     ),
     Route(
@@ -105,7 +105,12 @@ ROUTES: tuple[Route, ...] = (
         RunAnswer,
         body=FanOutRequest,
         headers=("Idempotency-Key",),
-        problems=(Problem.STALE_ATTEMPT, Problem.TOO_MANY_ITEMS, Problem.IDEMPOTENCY_CONFLICT),
+        problems=(
+            Problem.STALE_ATTEMPT,
+            Problem.TOO_MANY_ITEMS,
+            Problem.IDEMPOTENCY_CONFLICT,
+            Problem.QUOTA_EXCEEDED,
+        ),
         access=Access.REPORT,
     ),
     Route(

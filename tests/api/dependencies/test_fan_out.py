@@ -93,3 +93,15 @@ def test_a_list_is_needed(api: Api, run: Run, body: dict[str, Any]) -> None:
 def test_a_run_that_is_over_names_nothing(api: Api, run: Run) -> None:
     api.put(evolve(run, state=RunState.SUCCEEDED, owner=None))
     assert name(api, run, 1).body["type"].endswith("stale-attempt")
+
+
+def test_items_that_would_make_more_runs_than_a_request_may_are_refused_and_none_is_named(api: Api, run: Run) -> None:
+    parent = run.id.job.job_id
+    each: dict[str, object] = {"dependsOn": [parent], "forEach": parent}
+    children = [item["status"] for size in (100, 26) for item in batch(api, *[each] * size)]
+    assert children == [201] * 126
+    refused = name(api, run, *range(800))
+    assert (refused.status, refused.body["quota"]) == (429, "runsPerRequest")
+    assert "800 items times 126 jobs" in refused.body["detail"]
+    assert api.store.runs[run.id].named is None
+    assert name(api, run, *range(793)).status == 200

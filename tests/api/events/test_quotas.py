@@ -7,6 +7,8 @@ from typing import Any
 from tests.api.client import Answer, Api, event_of
 from tests.api.events.sending import ORDER
 from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.event import Subscriber, Subscription, subscription_key
+from timeball.domain.sharing.patterns import NotedPattern, Patterns
 from timeball.domain.time.instants import SECOND_MS
 
 
@@ -47,3 +49,23 @@ def test_an_event_is_held_to_the_quota_of_payloads_and_others_beside_it_are_not(
     (error,) = one["problem"]["errors"]
     assert error["field"] == "data"
     assert "payloadBytes allows 300" in error["message"]
+
+
+def test_an_array_that_may_make_more_runs_than_a_request_may_is_refused_and_nothing_of_it_is_stored(api: Api) -> None:
+    keys = [subscription_key("acme", f"{number}") for number in range(11)]
+    jobs = tuple(Subscriber(f"job_{number}", api.clock.now()) for number in range(100))
+    api.store.patterns.insert([Patterns("acme", tuple(NotedPattern(key.digest, 0) for key in keys))], 0)
+    api.store.subscriptions.insert([Subscription(key, "{}", 0, jobs) for key in keys], 0)
+    many = [{**ORDER, "id": str(number)} for number in range(100)]
+    refused = _ask(api, Quotas(submits_per_second=100), many)
+    assert (refused.status, refused.body["quota"]) == (429, "runsPerRequest")
+    assert "100 events times 1100 jobs" in refused.body["detail"]
+    assert "send 90 events at once" in refused.body["detail"]
+    assert (api.bus.queue, api.store.intakes) == ([], {})
+    assert _ask(api, Quotas(submits_per_second=100), many[:90]).status == 200
+
+
+def test_a_few_events_are_held_against_no_number_of_jobs_and_read_nothing_for_it(api: Api) -> None:
+    few = [{**ORDER, "id": str(number)} for number in range(20)]
+    api.store.patterns.read = None  # type: ignore[method-assign,assignment]
+    assert api.call("POST", "/v1/events", few).status == 200

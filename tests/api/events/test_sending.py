@@ -67,7 +67,7 @@ def test_an_event_may_be_as_large_as_eventbridge_takes_it(api: Api) -> None:
     def event(length: int) -> dict[str, Any]:
         return {**ORDER, "time": "2026-11-21T09:30:00.250Z", "data": "x" * length}
 
-    room = MOST_BYTES - Event("acme", {"specversion": "1.0", **event(0)}, 0).size - 160
+    room = MOST_BYTES - Event("acme", {"specversion": "1.0", **event(0)}, 0).size - 240
     assert api.call("POST", "/v1/events", event(room)).status == 202
     refused = api.call("POST", "/v1/events", event(room + 1))
     assert "256 KB" in refused.body["errors"][0]["message"]

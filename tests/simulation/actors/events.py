@@ -16,7 +16,7 @@ from timeball.domain.model.terms.event import Event
 from timeball.domain.time.schedule import At, OnEvents, Schedule
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.receive import receive
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus
 
@@ -81,10 +81,9 @@ async def receive_events(story: Story, number: int) -> None:
         messages = story.bus.receive()
         if not messages:
             continue
-        matched = [Matched(one.rule, one.event) for one in messages]
         calls = draw.randrange(1, 15) if process.fails(process.weather.cut_off) else 10**6
         try:
-            may_go = await process.run_cut_off(calls, receive, context, bus, matched)
+            may_go = await process.run_cut_off(calls, receive, context, bus, messages)
         except (UnavailableError, CutOffError):
             continue
         for message, gone in zip(messages, may_go, strict=True):

@@ -26,6 +26,9 @@ QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 ACTIVE = 3
 """How many jobs a tenant may have that have not ended, where submits are counted."""
 
+MADE = 3
+"""How many runs events and items may make of a tenant in a minute, where that is bounded."""
+
 _AT_ONCE, _A_SECOND, _UNBOUNDED = 2, 1, 10_000
 _KEYS = ("key", "other-key")
 _NAMES_KEYS = 0.7
@@ -66,6 +69,17 @@ def bind(story: Story) -> None:
     story.store.freezes.insert(rows, story.clock.now())
 
 
+def makes_few(story: Story) -> bool:
+    """Say whether quotas bound how many runs events and items make in a story."""
+    return (story.has_events or story.has_graphs) and story.hardships.has_few_made
+
+
+def bind_making(story: Story) -> None:
+    """Bound how many runs events and items make of the tenants, before anything is done."""
+    rows = [Freezes(tenant, quotas=Quotas(runs_created_per_minute=MADE)) for tenant in QUOTAS]
+    story.store.freezes.insert(rows, story.clock.now())
+
+
 async def change_limits(story: Story) -> None:
     """Let a person change a tenant's quotas, or the bounds of a key, while the storm lasts."""
     draw, client = story.limits_draw, Client(story, story.new_process("user-bounding"))
@@ -90,6 +104,13 @@ def _set_quotas(context: Context, tenant: str, at_once: int, a_second: int | Non
 
 def _fix(context: Context, key: LimiterKey, bounds: Bounds) -> KeyOutcome:
     return fix_key(context, key, bounds, None, context.clock.now())[0]
+
+
+def lift_making(story: Story) -> None:
+    """Let events and items make as many runs as they like from the storm's end on: what was put off is made at last."""
+    rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]
+    lifted = [evolve(row, quotas=replace(row.quotas, runs_created_per_minute=None)) for row in rows]
+    story.store.freezes.swap([Swap(*pair) for pair in zip(rows, lifted, strict=True)], story.clock.now())
 
 
 def settle(story: Story) -> None:

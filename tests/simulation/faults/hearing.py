@@ -8,15 +8,18 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.event import Event, SubscriptionKey
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.event import Event, Matched, SubscriptionKey
 from timeball.domain.planning.events import event_row
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import Matched, receive
+from timeball.engine.events.receive import receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribers
+from timeball.engine.runs.making import room_at
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus, Refusal
+from timeball.testing.memory_bus import MemoryBus
 
 _HEARD = "an event makes a run of each job that listens"
 
@@ -53,16 +56,16 @@ def _the_first_alone(context: Context, keys: Collection[SubscriptionKey]) -> dic
     return {key: jobs[:1] for key, jobs in subscribers(context, keys).items()}
 
 
-def _as_if_it_were_pending(job: Job, event: Event, digest: str | None, now: int) -> Run:
-    return event_row(evolve(job, status=JobStatus.PENDING), event, digest, now)
+def _as_if_it_were_pending(job: Job, event: Event, digest: str | None, now: int, **how: bool) -> Run:
+    return event_row(evolve(job, status=JobStatus.PENDING), event, digest, now, **how)
 
 
-def _with_the_jobs_payload(job: Job, event: Event, _: str | None, now: int) -> Run:
-    return event_row(job, event, None, now)
+def _with_the_jobs_payload(job: Job, event: Event, _: str | None, now: int, **how: bool) -> Run:
+    return event_row(job, event, None, now, **how)
 
 
-def _of_no_generation(job: Job, event: Event, digest: str | None, now: int) -> Run:
-    return evolve(event_row(job, event, digest, now), depth=job.depth)
+def _of_no_generation(job: Job, event: Event, digest: str | None, now: int, **how: bool) -> Run:
+    return evolve(event_row(job, event, digest, now, **how), depth=job.depth)
 
 
 def _answers_before_it_is_put(
@@ -74,7 +77,19 @@ def _answers_before_it_is_put(
         return [(Event(tenant, one, context.clock.now(), depth), None) for one in events]
 
 
+def _at_any_time(_: Context, __: str, ___: Quotas, ____: int, now: int) -> int:
+    return now
+
+
+def _forgets(_: MemoryBus, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
+    return [True] * len(matched)
+
+
 FAULTS = {
+    "runs are made though their minute is full": Fault(
+        instead(room_at, _at_any_time), "no more runs are made in a minute than may", 47
+    ),
+    "what is left of an event is dropped": Fault(given(MemoryBus, "put_off", _forgets), _HEARD, 47),
     "an event that is sent again is a new one": Fault(
         handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
     ),

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.patterns import matches
-from timeball.domain.model.terms.event import Event, name_of_event
+from timeball.domain.model.terms.event import Event, Matched, name_of_event
 from timeball.ports.event_bus import Refusal
-from timeball.testing.memory_bus import MemoryBus, Message
+from timeball.testing.memory_bus import MemoryBus
 from timeball.testing.virtual_clock import VirtualClock
 
 _AT_ONCE = 10
@@ -67,12 +67,12 @@ class KeptBus(MemoryBus):
             super().put([event])
         return _UNKNOWN if fate > 0.9 else refused
 
-    def receive(self) -> list[Message]:
+    def receive(self) -> list[Matched]:
         """Deliver some messages, in any order; they stay, so that somebody else may have them too."""
         waiting = self._random.sample(self.queue, min(len(self.queue), _AT_ONCE))
         return waiting[: self._random.randrange(1, _AT_ONCE + 1)]
 
-    def delete(self, message: Message) -> None:
+    def delete(self, message: Matched) -> None:
         """Remove a message, mostly; else it comes again."""
         if message in self.queue and self._random.random() < 0.9:
             self.queue.remove(message)

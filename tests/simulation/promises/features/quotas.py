@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from tests.simulation.actors.quotas import ACTIVE, QUOTAS
+from tests.simulation.actors.quotas import ACTIVE, MADE, QUOTAS, makes_few
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.history import Write
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, LimiterKey, RunId
+from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId
 from timeball.domain.model.jobs.freeze import KNOWN_MS
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.quotas import NO_QUOTAS
 from timeball.domain.sharing.stated import asks_of
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 
 def _bounds_of(story: Story, write: Write[Run]) -> Iterator[tuple[LimiterKey, Bounds]]:
@@ -140,7 +140,20 @@ def _no_tenant_has_many_more_jobs_than_may(story: Story) -> Iterator[str]:
             yield f"{count} jobs are open: {job}"
 
 
+def _no_more_runs_are_made_in_a_minute_than_may(story: Story) -> Iterator[str]:
+    """Check those that events and items made, in the minute of the clock by which they were made, while it stormed."""
+    made: Counter[tuple[str, int]] = Counter()
+    for run in story.store.runs.values() if makes_few(story) else ():
+        is_meant = run.id.origin in (Origin.EVENT, Origin.DEPENDENCY) and run.id.job.tenant in QUOTAS
+        if is_meant and run.created_at < story.storm_ends_at - MOST_SKEW_MS - MINUTE_MS:
+            made[run.id.job.tenant, run.created_at // MINUTE_MS] += 1
+    for (tenant, minute), count in made.items():
+        if count > MADE:
+            yield f"{count} runs of {tenant} in minute {minute}"
+
+
 PROMISES = (
+    _no_more_runs_are_made_in_a_minute_than_may,
     _no_more_runs_are_under_way_than_may,
     _no_more_runs_begin_in_a_second_than_may,
     _no_tenant_has_many_more_jobs_than_may,

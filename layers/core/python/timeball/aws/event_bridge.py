@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from timeball.aws.patience import PATIENTLY, Asker, is_unknown
@@ -15,6 +16,7 @@ from timeball.domain.model.terms.event import (
     MOST_BYTES,
     BusRule,
     Event,
+    Matched,
     Subscription,
     bus_pattern,
     from_the_bus,
@@ -26,11 +28,14 @@ from timeball.ports.event_bus import PatternRefusedError, Refusal, RulesUsedUpEr
 if TYPE_CHECKING:
     from types_boto3_events import EventBridgeClient
     from types_boto3_events.type_defs import PutEventsRequestEntryTypeDef
+    from types_boto3_sqs import SQSClient
+    from types_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
 
 log = logging.getLogger(__name__)
 
 BATCH: Final = 10
 _TARGET: Final = "events"
+_LONGEST_DELAY_SECONDS: Final = 900
 _IN_BETWEEN: Final = ("ConcurrentModificationException", "ResourceNotFoundException")
 """What is told of a rule that somebody else writes, or removes, at the same time."""
 
@@ -41,20 +46,25 @@ class UnreadableEventError(Exception):
 
 @dataclass(frozen=True)
 class BusNames:
-    """What there is of a bus: its name, the queue that its rules lead to, and where goes what that does not take."""
+    """What there is of a bus: its name, the queue that its rules lead to, and where goes what that does not take.
+
+    The URL of the queue is told in the one function that puts off what was matched.
+    """
 
     bus: str
     queue_arn: str
     undelivered_arn: str
+    queue_url: str = ""
 
 
-def parse_matched(record: Mapping[str, Any]) -> tuple[BusRule, Event]:
-    """Return the rule and the event in a record of a Lambda event. Raises UnreadableEventError."""
+def parse_matched(record: Mapping[str, Any]) -> Matched:
+    """Return what was matched, as a record of a Lambda event tells it. Raises UnreadableEventError."""
     try:
         body = json.loads(record["body"])
         rule = BusRule.parse(body["rule"])
         if rule is not None:
-            return rule, from_the_bus(rule.key.tenant, body["event"])
+            after, again = str(body.get("after", "")), "after" in body
+            return Matched(rule, from_the_bus(rule.key.tenant, body["event"]), after, again)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UnreadableEventError(f"message {record.get('messageId')} cannot be read") from error
     raise UnreadableEventError(f"message {record.get('messageId')} names no rule")
@@ -63,8 +73,14 @@ def parse_matched(record: Mapping[str, Any]) -> tuple[BusRule, Event]:
 class EventBridgeBus:
     """One bus. Its client is made when it is first needed: few requests have to do with events."""
 
-    def __init__(self, client: Callable[[], "EventBridgeClient"], names: BusNames, asker: Asker = PATIENTLY) -> None:
-        self._client, self._names, self._asker = client, names, asker
+    def __init__(
+        self,
+        client: Callable[[], "EventBridgeClient"],
+        names: BusNames,
+        asker: Asker = PATIENTLY,
+        queue: Callable[[], "SQSClient"] | None = None,
+    ) -> None:
+        self._client, self._names, self._asker, self._queue = client, names, asker, queue
 
     def put(self, events: Sequence[Event]) -> list[Refusal | None]:
         """Put events onto the bus; those that are throttled are asked for again, together."""
@@ -104,7 +120,7 @@ class EventBridgeBus:
                     Name=name, EventBusName=self._names.bus, EventPattern=bus_pattern(subscription), State="ENABLED"
                 )
                 answer = self._client().put_targets(
-                    Rule=name, EventBusName=self._names.bus, Targets=[_target(name, self._names)]
+                    Rule=name, EventBusName=self._names.bus, Targets=[_target(subscription.rule, self._names)]
                 )
             except ClientError as error:
                 return _refused(error)
@@ -115,6 +131,34 @@ class EventBridgeBus:
         refused = self._asker.ask(ensure)
         if refused is not None:
             raise refused
+
+    def put_off(self, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
+        """Send each to the queue anew, in its tenant's message group."""
+        until, taken = self._asker.deadline(), set[int]()
+        for batch in _in_requests([_queued(one) for one, _ in matched]):
+            entries: list[SendMessageBatchRequestEntryTypeDef] = [
+                {
+                    "Id": str(position),
+                    "MessageBody": body,
+                    "DelaySeconds": min(max(matched[position][1], 0), _LONGEST_DELAY_SECONDS),
+                    "MessageGroupId": matched[position][0].rule.key.tenant,
+                }
+                for position, body in batch
+            ]
+            taken.update(self._send(entries, until))
+        return [position in taken for position in range(len(matched))]
+
+    def _send(self, entries: "Sequence[SendMessageBatchRequestEntryTypeDef]", until: float) -> list[int]:
+        """Send messages in one request; return the positions of those that were taken."""
+        if self._queue is None:
+            raise LookupError("this function was given no queue of events")
+        send = partial(self._queue().send_message_batch, QueueUrl=self._names.queue_url, Entries=entries)
+        try:
+            answer = self._asker.ask(send, until)
+        except UnavailableError as unavailable:
+            log.warning("events are not put off: %s", unavailable)
+            return []
+        return [int(entry["Id"]) for entry in answer.get("Successful", [])]
 
     def remove(self, rules: Sequence[BusRule]) -> None:
         """Remove each rule, its target first, as EventBridge wants it."""
@@ -169,20 +213,42 @@ def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
         yield batch
 
 
+def _queued(one: Matched) -> str:
+    """Return the message of what was matched, for the queue."""
+    return f'{{"rule":"{one.rule}","after":{json.dumps(one.after)},"event":{on_the_bus(one.event)}}}'
+
+
+def _in_requests(bodies: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+    """Yield messages with their positions, as many as one request takes."""
+    batch: list[tuple[int, str]] = []
+    size = 0
+    for position, body in enumerate(bodies):
+        length = len(body.encode())
+        if batch and (len(batch) == BATCH or size + length > MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append((position, body))
+        size += length
+    if batch:
+        yield batch
+
+
 def _is_passing(code: str) -> bool:
     """Say whether an error says nothing about an event itself."""
     return is_unknown(code) or code in ("InternalFailure", "InternalException", "ServiceUnavailable")
 
 
-def _target(name: str, names: BusNames) -> Any:  # noqa: ANN401 - as boto3 takes it
+def _target(rule: BusRule, names: BusNames) -> Any:  # noqa: ANN401 - as boto3 takes it
+    """Return where a rule leads: in message groups by tenant, which make a standard queue fair, as AWS documents it."""
     return {
         "Id": _TARGET,
         "Arn": names.queue_arn,
         "DeadLetterConfig": {"Arn": names.undelivered_arn},
         "InputTransformer": {
             "InputPathsMap": {"event": "$.detail"},
-            "InputTemplate": f'{{"rule":"{name}","event":<event>}}',
+            "InputTemplate": f'{{"rule":"{rule}","event":<event>}}',
         },
+        "SqsParameters": {"MessageGroupId": rule.key.tenant},
     }
 
 

@@ -14,6 +14,7 @@ from timeball.domain.model.tenants.quotas import (
     MOST_REQUESTS_PER_SECOND,
     MOST_RUNNING_BACKFILLS,
     MOST_RUNS_AT_ONCE,
+    MOST_RUNS_CREATED,
     MOST_RUNS_PER_SECOND,
     MOST_SUBMITS,
     Quotas,
@@ -125,6 +126,13 @@ class Rules:
         MOST_REQUESTS_PER_SECOND,
         "Requests of a tenant's keys that each process of the authorizer lets pass in a second, twice as many at once, "
         "unless the tenant has a quota of its own; more get a 429; 0: any",
+    )
+    runs_created_per_minute: int = whole(
+        0,
+        0,
+        MOST_RUNS_CREATED,
+        "Runs of a tenant that events and fan-outs may make in a minute if it has no quota of its own; the others are "
+        "made later; 0: any, and none is counted",
     )
 
     @property

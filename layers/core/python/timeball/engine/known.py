@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from timeball.domain.model.jobs.freeze import KNOWN_MS
+from timeball.domain.sharing.making import Pace
 from timeball.ports.collections.rows import Row, Rows
 
 _MAX_KNOWN = 5_000
@@ -14,9 +15,11 @@ class Known:
     """Rows by their keys, None for one that is absent, each as it was read at most KNOWN_MS ago.
 
     Several threads may read: none relies on what another may forget meanwhile.
+    `paces` are those at which this process makes the runs of events, by tenant.
     """
 
     def __init__(self) -> None:
+        self.paces: dict[str, Pace] = {}
         self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
 
     def read(self, kind: str, rows: Rows[Any, Row], keys: Sequence[Any], now: int) -> list[Row | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.model.terms.event import BusRule, Event, Subscription
+from timeball.domain.model.terms.event import BusRule, Event, Matched, Subscription
 
 
 class PatternRefusedError(Exception):
@@ -33,6 +33,12 @@ class EventBus(Protocol):
         """Let the bus have the rule of a subscription. May be repeated.
 
         Raises PatternRefusedError, RulesUsedUpError, UnavailableError.
+        """
+
+    def put_off(self, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
+        """Let what was matched come to the queue again, each in so many seconds (at most 15 minutes) or later.
+
+        False: unknown. Never raises.
         """
 
     def remove(self, rules: Sequence[BusRule]) -> None:

@@ -196,6 +196,7 @@ class BusEnvironment:
 
     event_bus: str
     events_arn: str
+    events_url: str
     undelivered_arn: str
 
     @classmethod

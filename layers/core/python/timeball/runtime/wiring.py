@@ -83,8 +83,10 @@ def event_bus() -> EventBridgeBus | None:
     if "TIMEBALL_EVENT_BUS" not in os.environ:
         return None
     told = BusEnvironment.read(os.environ)
-    names = BusNames(told.event_bus, told.events_arn, told.undelivered_arn)
-    return EventBridgeBus(lambda: _client("events", PATIENTLY.patience), names)
+    names = BusNames(told.event_bus, told.events_arn, told.undelivered_arn, told.events_url)
+    return EventBridgeBus(
+        lambda: _client("events", PATIENTLY.patience), names, queue=lambda: _client("sqs", PATIENTLY.patience)
+    )
 
 
 @cache

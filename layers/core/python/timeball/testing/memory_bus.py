@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from timeball.domain.model.terms.event import (
@@ -11,6 +10,7 @@ from timeball.domain.model.terms.event import (
     MOST_BYTES,
     BusRule,
     Event,
+    Matched,
     Subscription,
     bus_pattern,
     from_the_bus,
@@ -24,14 +24,6 @@ Matches = Callable[[str, Mapping[str, Any]], bool]
 MAX_RULES = 300
 
 
-@dataclass(frozen=True)
-class Message:
-    """What a rule has matched, as it lies in the queue of events."""
-
-    rule: BusRule
-    event: Event
-
-
 class MemoryBus:
     """One bus with its rules, at most `max_rules`, and the messages in the queue that they lead to."""
 
@@ -39,7 +31,8 @@ class MemoryBus:
         self._matches, self.max_rules = matches, max_rules
         self._lock = threading.RLock()
         self._patterns: dict[BusRule, str] = {}
-        self.queue: list[Message] = []
+        self.queue: list[Matched] = []
+        self.delays: list[int] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what outlives its process."""
@@ -59,8 +52,15 @@ class MemoryBus:
         with self._lock:
             matching = [rule for rule, pattern in self._patterns.items() if self._matches(pattern, envelope)]
             for rule in matching:
-                self.queue.append(Message(rule, from_the_bus(rule.key.tenant, envelope["detail"])))
+                self.queue.append(Matched(rule, from_the_bus(rule.key.tenant, envelope["detail"])))
         return None
+
+    def put_off(self, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
+        """Put what was matched into the queue again; the seconds are kept in `delays`, and nothing waits for them."""
+        with self._lock:
+            self.queue += [one for one, _ in matched]
+            self.delays += [seconds for _, seconds in matched]
+        return [True] * len(matched)
 
     def ensure(self, subscription: Subscription) -> None:
         """Let the bus have a rule."""

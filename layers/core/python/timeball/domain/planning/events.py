@@ -4,6 +4,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.held import FREE, Held
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.event import Event, SubscriptionKey, subscription_key
 from timeball.domain.planning.ledger import queued_run
@@ -14,16 +15,17 @@ def subscription_of(spec: JobSpec) -> SubscriptionKey | None:
     return None if spec.event is None else subscription_key(spec.key.tenant, spec.event)
 
 
-def event_row(job: Job, event: Event, digest: str | None, now: int) -> Run:
+def event_row(job: Job, event: Event, digest: str | None, now: int, *, put_off: bool = False) -> Run:
     """Return the row of an event that matches the pattern of an open job: of a paused one it is skipped.
 
     `digest` names the payload that the run has for its own. The instant is that at which the event was first taken in,
-    so the row is the same however often it comes.
+    so the row is the same however often it comes. If it was `put_off`, the tenant's share of making runs held it.
     """
     run = evolve(
         queued_run(job, Origin.EVENT, event.accepted_at, now),
         id=event.run_of(job.key),
         depth=max(job.depth, event.depth),
+        held=Held(event.accepted_at).by("quota", now) if put_off else FREE,
     )
     if job.status is JobStatus.PAUSED:
         return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=Reason.JOB_PAUSED)

@@ -1,24 +1,32 @@
 """What the bus has matched becomes runs: one for each job with the pattern, and for each event, however often it comes.
 
-① The run is inserted, due ② it is sent ③ it leaves the due index. The message of the event goes last: who dies before
-that does it again, and finds the same runs.
+① The run is inserted, due ② it is sent ③ it leaves the due index ④ what is left of the event's jobs comes to the queue
+again. The message of the event goes last: a process that dies before that does it again, and finds the same runs.
+
+Runs are made in pages, the tenants in turns. A tenant that is ahead of its pace, or at its quota, gets the rest later.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.event import BusRule, Event
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.event import BusRule, Event, Matched, SubscriptionKey
 from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.events import event_row
+from timeball.domain.sharing.fairness import in_turns
+from timeball.domain.sharing.making import PAGE, Pace, most_made, page_of, with_made, with_put_off
+from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import retire, subscribers
+from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.due_runs import resend
+from timeball.engine.runs.making import room_at
 from timeball.engine.tasks.resolving import resolved
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus
@@ -27,20 +35,13 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Matched:
-    """An event, and the rule that matched it."""
-
-    rule: BusRule
-    event: Event
-
-
-@dataclass(frozen=True)
 class _Meant:
-    """An event, as JSON too, and a job that it is to run."""
+    """An event, as JSON too, and a job that it is to run; `again`: it was put off before."""
 
     job: Job
     event: Event
     payload: str
+    again: bool
 
 
 _PORTION_CHARACTERS: Final = 16 * 1024 * 1024
@@ -50,19 +51,70 @@ _PORTION_CHARACTERS: Final = 16 * 1024 * 1024
 def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list[bool]:
     """Make and send the runs of what was matched; each is dealt with then. A rule that no job needs is removed.
 
-    Raises UnavailableError: then all may be repeated.
+    False: the rest of an event could not be put off, so its message has to come again. Raises UnavailableError: then
+    all may be repeated.
     """
     now = context.clock.now()
-    jobs = subscribers(context, {one.rule.key for one in matched})
-    payloads = [one.event.payload for one in matched]
-    pairs = zip(matched, payloads, strict=True)
-    meant = [_Meant(job, one.event, payload) for one, payload in pairs for job in jobs[one.rule.key]]
+    quotas = read_quotas(context, list({one.rule.key.tenant for one in matched}))
+    ahead = [position for position, one in enumerate(matched) if _pace(context, one).is_ahead(now)]
+    later = {position: _put_off(context, matched[position], PAGE, quotas, now) for position in ahead}
+    going = [position for position in range(len(matched)) if position not in later]
+    jobs = subscribers(context, {matched[position].rule.key for position in going})
+    meant: list[_Meant] = []
+    for position in in_turns(going, lambda position: matched[position].rule.key.tenant):
+        one = matched[position]
+        left = _taken(context, one, jobs, quotas[one.rule.key.tenant], meant, now)
+        if left is not None:
+            rest = [job for job in jobs[one.rule.key] if job.key.job_id > left[0]]
+            later[position] = _put_off(context, evolve(one, after=left[0]), len(rest), quotas, now, left[1])
     for portion in _portions(meant):
         _make(context, portion, now)
-    unheard = list(dict.fromkeys(one.rule for one in matched if not jobs[one.rule.key]))
+    unheard = list(dict.fromkeys(matched[position].rule for position in going if not jobs[matched[position].rule.key]))
     if unheard:
         _retire(context, bus, unheard)
-    return [True] * len(matched)
+    sent = dict(zip(later, bus.put_off(list(later.values())) if later else [], strict=True))
+    return [sent.get(position, True) for position in range(len(matched))]
+
+
+def _taken(
+    context: Context,
+    one: Matched,
+    jobs: Mapping[SubscriptionKey, Sequence[Job]],
+    quotas: Quotas,
+    meant: list[_Meant],
+    now: int,
+) -> tuple[str, int] | None:
+    """Add the runs that may be made now; return after which job others are left, and from when on, if any are."""
+    size, payload = page_of(most_made(quotas)), one.event.payload
+    own = sorted((job for job in jobs[one.rule.key] if job.key.job_id > one.after), key=lambda job: job.key.job_id)
+    after = one.after
+    for start in range(0, len(own), size):
+        page, pace = own[start : start + size], _pace(context, one)
+        if pace.is_ahead(now):
+            return after, now
+        room = room_at(context, one.rule.key.tenant, quotas, len(page), now)
+        if room > now:
+            return after, room
+        context.known.paces[one.rule.key.tenant] = with_made(pace, len(page), now)
+        meant += [_Meant(job, one.event, payload, one.again) for job in page]
+        after = page[-1].key.job_id
+    return None
+
+
+def _pace(context: Context, one: Matched) -> Pace:
+    return context.known.paces.get(one.rule.key.tenant, Pace())
+
+
+def _put_off(
+    context: Context, one: Matched, amount: int, quotas: Mapping[str, Quotas], now: int, from_at: int = 0
+) -> tuple[Matched, int]:
+    """Return what is to come again, and in how many seconds: after all of its tenant that this process has put off."""
+    tenant = one.rule.key.tenant
+    pace = _pace(context, one)
+    at = max(pace.put_off_until, pace.made_until, from_at)
+    pace = with_put_off(evolve(pace, put_off_until=at), amount, most_made(quotas[tenant]), now)
+    context.known.paces[tenant] = pace
+    return evolve(one, again=True), -(-(at - now) // SECOND_MS)
 
 
 def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
@@ -84,7 +136,8 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
     works = [(one.job.key, evolve(one.job.spec.work or Work(), payload=one.payload)) for one in meant]
     digests = context.store.works.save(works, now)
     seen = resolved(context, [one.job for one in meant])
-    rows = [event_row(job, one.event, digest, now) for job, one, digest in zip(seen, meant, digests, strict=True)]
+    pairs = zip(seen, meant, digests, strict=True)
+    rows = [event_row(job, one.event, digest, now, put_off=one.again) for job, one, digest in pairs]
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
     for row in new:

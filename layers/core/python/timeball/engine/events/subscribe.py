@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.quotas import MOST_EVENT_PATTERNS
 from timeball.domain.model.terms.event import BusRule, Subscriber, Subscription, SubscriptionKey
 from timeball.domain.planning.events import subscription_of
 from timeball.domain.sharing.patterns import YOUNG_MS, Patterns, with_pattern, without
@@ -218,6 +219,19 @@ def _may_need(key: SubscriptionKey, one: Subscriber, jobs: Mapping[JobKey, Job],
 
 def _has_pattern(job: Job | None, key: SubscriptionKey) -> bool:
     return job is not None and job.is_open and subscription_of(job.spec) == key
+
+
+def count_subscribers(context: Context, tenant: str, enough: int) -> int:
+    """Return how many jobs a tenant's patterns let run at the most, those that have ended lately among them.
+
+    If the settings let no tenant have more than `enough`, nothing is read. Raises UnavailableError.
+    """
+    most = read_quotas(context, [tenant])[tenant].event_patterns or MOST_EVENT_PATTERNS
+    if most * context.rules.max_subscribers <= enough:
+        return 0
+    (row,) = context.store.patterns.read([tenant])
+    keys = [SubscriptionKey(tenant, one.digest) for one in row.noted] if row is not None else []
+    return sum(len(row.jobs) for row in context.store.subscriptions.read(keys) if row is not None)
 
 
 def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:

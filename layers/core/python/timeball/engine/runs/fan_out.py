@@ -38,9 +38,12 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended, withdrawn
 from timeball.domain.model.terms.dependency import State
 from timeball.domain.model.terms.work import Work
+from timeball.domain.sharing.making import most_made, page_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.runs.attempts import answer_of
+from timeball.engine.runs.making import room_at
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.runs.send import send
 from timeball.engine.tasks.resolving import read_jobs_of
@@ -49,12 +52,21 @@ from timeball.ports.errors import UnavailableError
 
 _PAGE = 250
 """Items that are released together, and looked at together."""
+_STEPS_MS = 1_000
+"""How long steps are begun, one after the other: a scan comes to the jobs in time, however many heads are due."""
 
 
 def work_through(context: Context, heads: Sequence[Run]) -> int:
-    """Take the next step with each head that is not over; return how many were taken. Raises UnavailableError."""
-    jobs = read_jobs_of(context, heads)
-    return sum(_step(context, head, job) for head, job in zip(heads, jobs, strict=True))
+    """Take the next step with each head that is not over; return how many were taken. Raises UnavailableError.
+
+    After a while no step is begun: a step may be two hundred and fifty runs, and others wait. The rest stays due.
+    """
+    stop_at, taken = context.clock.now() + _STEPS_MS, 0
+    for head, job in zip(heads, read_jobs_of(context, heads), strict=True):
+        if context.clock.now() >= stop_at:
+            break
+        taken += _step(context, head, job)
+    return taken
 
 
 def heal(context: Context, heads: Sequence[Run]) -> list[Run]:
@@ -160,10 +172,18 @@ def _named(context: Context, run: Run) -> Named | None:
 def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Run:
     """Insert and send the next items; those that stand already are sent again, or tried again if that is asked.
 
-    If one still runs that its cycle is to run again, it ends before; that makes the head due.
+    If one still runs that its cycle is to run again, it ends before; that makes the head due. Where a quota bounds how
+    many runs are made, the others are made in later minutes.
     """
+    tenant = head.id.job.tenant
+    quotas = read_quotas(context, [tenant])[tenant]
+    most = most_made(quotas)
+    page = page_of(most) if most else _PAGE
+    room = room_at(context, tenant, quotas, min(page, fan.count - fan.released), now)
+    if room > now:
+        return due_again(head, room)
     named = read_named(context, head.id, fan.items or "")
-    through = min(fan.released + _PAGE, fan.count)
+    through = min(fan.released + page, fan.count)
     texts = named.items[fan.released : through]
     digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
     rows = [item_run(head, job, fan.released + place, digest, now) for place, digest in enumerate(digests, 1)]

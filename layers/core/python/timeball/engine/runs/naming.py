@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from timeball.domain.attempts.callback import awaits_report
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import RunId
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
@@ -27,6 +27,18 @@ class Naming:
     items: tuple[str, ...]
     request: str
     fingerprint: str
+
+
+def count_runs_of_each(context: Context, job: JobKey, enough: int) -> int:
+    """Return how many jobs have a run for each item that runs of a job name.
+
+    If the settings let no job have more than `enough` children, nothing is read. Raises UnavailableError.
+    """
+    if context.rules.max_children <= enough:
+        return 0
+    (children,) = context.store.edges.children([job])
+    rows = context.store.jobs.read(children) if len(children) > enough else []
+    return sum(row is not None and row.is_open and row.spec.for_each == job.job_id for row in rows)
 
 
 def name_items(context: Context, namings: Sequence[Naming]) -> list[Answered]:

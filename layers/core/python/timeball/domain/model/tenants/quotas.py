@@ -14,6 +14,7 @@ MOST_RUNS_PER_SECOND: Final = 1_000
 MOST_RUNS_AT_ONCE: Final = 200
 """A row names those that are under way."""
 MOST_RUNNING_BACKFILLS: Final = 100
+MOST_RUNS_CREATED: Final = 1_000_000
 MOST_EVENT_PATTERNS: Final = 300
 """So many rules has a bus, unless AWS raises that."""
 LONGEST_LEAST_PERIOD_SECONDS: Final = 7 * 24 * 3600
@@ -26,6 +27,7 @@ class Quotas:
 
     `active_jobs` and `submits_per_second` are about jobs that it creates, `runs_per_second` and `runs_at_once` about
     attempts that begin, and that are under way; `least_period_seconds` and `payload_bytes` about one request.
+    `runs_created_per_minute` is about runs that events and fan-outs make; what is beyond is made later.
     `event_patterns` is about distinct patterns of jobs on events: each needs a rule of the bus that tenants share.
     `requests_per_second` are those that one process of the authorizer lets pass.
     """
@@ -39,6 +41,7 @@ class Quotas:
     running_backfills: int | None = None
     event_patterns: int | None = None
     requests_per_second: int | None = None
+    runs_created_per_minute: int | None = None
 
     def over(self, of_all: "Quotas") -> Self:
         """Return these with those of all tenants where they say nothing."""

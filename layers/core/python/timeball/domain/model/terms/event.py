@@ -110,6 +110,19 @@ class Event:
         return RunId(job, self.accepted_at, Origin.EVENT, name_of_event(self.attributes))
 
 
+@dataclass(frozen=True)
+class Matched:
+    """An event, and the rule that matched it: runs are to be made of those jobs with ids after `after`.
+
+    One that comes `again` was put off, as its tenant had asked for many runs.
+    """
+
+    rule: BusRule
+    event: Event
+    after: str = ""
+    again: bool = False
+
+
 def name_of_event(attributes: Mapping[str, Any]) -> str:
     """Return what stands for an event in the names of its runs: a digest of its source and id."""
     named = _compact([attributes["source"], attributes["id"]])

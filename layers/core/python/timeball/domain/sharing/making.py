@@ -1,0 +1,56 @@
+"""When the runs are made that events and fan-outs ask for: page by page, so that no tenant keeps others waiting.
+
+A process makes the runs of one tenant at a bounded pace, and those of a tenant with a quota within that quota. What is
+beyond is put off and never dropped.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+
+PAGE: Final = 100
+"""So many runs of a tenant are made together, at the most."""
+MOST_OF_A_REQUEST: Final = 100_000
+"""So many runs may one request ask for."""
+
+_RUN_MS: Final = 10
+"""How far apart a process makes the runs of one tenant, on average: a hundred a second."""
+_AHEAD_MS: Final = 3 * SECOND_MS
+"""How far a tenant may be ahead of that pace: a few hundred runs are made at once."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Up to when (ms) the runs count that a process has made of a tenant, and those that it has put off."""
+
+    made_until: int = 0
+    put_off_until: int = 0
+
+    def is_ahead(self, now: int) -> bool:
+        """Say whether so many runs were made lately that others come first."""
+        return self.made_until > now + _AHEAD_MS
+
+
+def most_made(quotas: Quotas) -> int:
+    """Return how many runs events and fan-outs may make in a minute: no more than may begin in one. 0: any."""
+    bounds = (quotas.runs_created_per_minute or 0, (quotas.runs_per_second or 0) * 60)
+    return min(filter(None, bounds), default=0)
+
+
+def page_of(most: int) -> int:
+    """Return how many runs are made together under a quota of a minute: small parts of it, so that each finds room."""
+    return min(PAGE, max(most // 4, 1)) if most else PAGE
+
+
+def with_made(pace: Pace, amount: int, now: int) -> Pace:
+    """Return the pace after so many runs were made."""
+    return evolve(pace, made_until=max(pace.made_until, now) + amount * _RUN_MS)
+
+
+def with_put_off(pace: Pace, amount: int, most: int, now: int) -> Pace:
+    """Return the pace after so many runs were put off until after all that were put off before."""
+    each = max(_RUN_MS, MINUTE_MS // most if most else 0)
+    return evolve(pace, put_off_until=max(pace.put_off_until, pace.made_until, now) + amount * each)

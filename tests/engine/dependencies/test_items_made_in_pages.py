@@ -1,0 +1,64 @@
+"""Items of one tenant keep no other tenant's jobs waiting, and a quota of runs that are made bounds them, too."""
+
+from collections import Counter
+from dataclasses import replace
+
+from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from tests.engine.dependencies.test_fan_out import each, handed, naming
+from tests.engine.latency import Slow
+from tests.engine.play import Play, open_days_only, spec
+from timeball.domain.graphs.fan_out import Named
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.runs.fan_out import FanOut
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.planning.ledger import queued_run
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.context import Rules
+from timeball.engine.runs.fan_out import save_named
+from timeball.engine.scanning.scan import scan
+from timeball.engine.scheduling.submit import submit
+from timeball.ports.registers.partitions import Owner
+
+HEADS = 60
+ITEMS = 250
+
+
+def _head(play: Play, number: int, now: int) -> Run:
+    """Return a run that has named items and releases them next."""
+    job = play.job(JobKey("noisy", f"each-{number}"))
+    run = replace(queued_run(job, Origin.SCHEDULE, BEGIN, now), state=RunState.RUNNING, due_at=now)
+    digest = save_named(play.context(), run.id, Named(tuple(f"{one}" for one in range(ITEMS))), now)
+    of = RunId(JobKey("noisy", "a"), BEGIN, Origin.SCHEDULE)
+    return evolve(run, fan=FanOut(of, items=digest, count=ITEMS))
+
+
+def test_another_tenants_job_is_sent_in_time_beside_fifteen_thousand_items() -> None:
+    play = Play(at=BEGIN - 60 * SECOND_MS, rules=Rules())
+    far = At(BEGIN + 3_600 * SECOND_MS)
+    names = [f"each-{number}" for number in range(HEADS)]
+    submit(play.context(), [replace(spec(name, far), key=JobKey("noisy", name)) for name in names], play.clock.now())
+    play.clock.advance(60 * SECOND_MS)
+    now = play.clock.now()
+    play.store.runs.insert([_head(play, number, now) for number in range(HEADS)], now)
+    submit(play.context(), [replace(spec("own", At(now + 6 * SECOND_MS)), key=JobKey("quiet", "own"))], now)
+    play.clock.advance(2 * SECOND_MS)
+    begun_at, slow = play.clock.now(), Slow(play)
+    scan(slow.context(), 0, Owner("2026", "a"), open_days_only(*range(play.rules.shards)))
+    sent = [at for run, at in slow.sent_at.items() if run.job.tenant == "quiet"]
+    assert len(sent) == 1
+    assert sent[0] - begun_at <= 2 * SECOND_MS
+
+
+def test_items_are_made_in_later_minutes_where_a_quota_bounds_them_and_all_run_once() -> None:
+    with Graph(node("a"), each("b", "a")) as graph:
+        graph.play.store.freezes.insert([Freezes("acme", quotas=Quotas(runs_created_per_minute=8))], BEGIN)
+        graph.bodies = {"a": naming(*range(20))}
+        graph.until(300)
+        made = Counter(run.created_at // MINUTE_MS for run in graph.play.runs(key("b")) if run.id.series)
+        assert max(made.values()) == 8
+        assert sorted(handed(graph).values()) == list(range(20))  # type: ignore[type-var]
+        assert graph.statuses() == {"a": "completed", "b": "completed"}

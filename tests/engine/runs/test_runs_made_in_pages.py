@@ -1,0 +1,180 @@
+"""Runs that events and fan-outs make come in pages: no tenant keeps another waiting, and none of them is lost."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from tests.engine.play import Play, spec
+from tests.patterns import matches
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.terms.event import Matched
+from timeball.domain.planning.events import subscription_of
+from timeball.domain.sharing.making import PAGE, most_made
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.schedule import OnEvents
+from timeball.engine.context import Context
+from timeball.engine.events.publish import publish
+from timeball.engine.events.receive import receive
+from timeball.engine.events.subscribe import subscribe
+from timeball.engine.scheduling.submit import submit
+from timeball.testing.memory_bus import MemoryBus
+
+PATTERN = '{"source":["shop"]}'
+MANY = 100
+
+
+@dataclass
+class Shop:
+    """A noisy tenant with a hundred jobs on one pattern, and a quiet one with one job; and what is in their queue."""
+
+    play: Play = field(default_factory=Play)
+    bus: MemoryBus = field(default_factory=lambda: MemoryBus(matches))
+
+    def __post_init__(self) -> None:
+        self.context: Context = self.play.context()
+        for tenant, jobs in (("noisy", MANY), ("quiet", 1)):
+            wanted = [_on_events(tenant, f"job-{number:03}") for number in range(jobs)]
+            now = self.play.clock.now()
+            assert subscribe(self.context, self.bus, wanted, now) == {}
+            submit(self.context, wanted, now)
+
+    def bound(self, **quotas: int) -> None:
+        self.play.store.freezes.insert([Freezes("noisy", quotas=Quotas(**quotas))], self.play.clock.now())
+        self.play.clock.advance(3 * SECOND_MS)
+
+    def send(self, tenant: str, events: int) -> None:
+        sent = [{"id": f"{number}", "source": "shop", "type": "x"} for number in range(events)]
+        publish(self.context, self.bus, tenant, sent)
+
+    def receive(self) -> None:
+        """Deal with ten messages, as the function does in one invocation; what is put off goes behind all others."""
+        taken, self.bus.queue = self.bus.queue[:10], self.bus.queue[10:]
+        assert all(receive(self.context, self.bus, taken))
+
+    def runs(self, tenant: str) -> list[Run]:
+        return [run for run in self.play.store.runs.values() if run.id.job.tenant == tenant]  # type: ignore[attr-defined]
+
+
+def _on_events(tenant: str, name: str) -> Any:
+    return replace(spec(name, OnEvents()), key=JobKey(tenant, name), event=PATTERN)
+
+
+def test_another_tenants_event_waits_for_a_few_pages_of_runs_and_not_for_thirty_thousand() -> None:
+    shop = Shop()
+    shop.send("noisy", 300)
+    shop.send("quiet", 1)
+    for _ in range(31):
+        shop.receive()
+    assert len(shop.runs("quiet")) == 1
+    assert len(shop.runs("noisy")) <= 5 * PAGE
+
+
+def test_in_one_batch_the_tenants_take_turns() -> None:
+    shop = Shop()
+    shop.send("noisy", 9)
+    shop.send("quiet", 1)
+    shop.receive()
+    assert len(shop.runs("quiet")) == 1
+    assert len(shop.runs("noisy")) <= 5 * PAGE
+
+
+def test_what_is_put_off_comes_again_spread_over_time_and_none_is_lost() -> None:
+    shop = Shop()
+    shop.send("noisy", 50)
+    for _ in range(5):
+        shop.receive()
+    delays = list(shop.bus.delays)
+    assert delays == sorted(delays)
+    assert delays[-1] > delays[0] > 0
+    for _ in range(400):
+        shop.play.clock.advance(SECOND_MS)
+        shop.receive()
+        if not shop.bus.queue:
+            break
+    runs = shop.runs("noisy")
+    assert len(runs) == 50 * MANY
+    assert len({run.id for run in runs}) == 50 * MANY
+
+
+@pytest.mark.parametrize(
+    ("quotas", "most"),
+    [
+        ({"runs_created_per_minute": 30}, 30),
+        ({"runs_per_second": 1}, 60),
+        ({"runs_created_per_minute": 3}, 3),
+        ({"runs_created_per_minute": 90, "runs_per_second": 1}, 60),
+    ],
+)
+def test_no_more_runs_are_made_in_a_minute_than_the_quota_says(quotas: dict[str, int], most: int) -> None:
+    shop = Shop()
+    shop.bound(**quotas)
+    assert most_made(Quotas(**quotas)) == most
+    shop.send("noisy", 1)
+    minutes: dict[int, int] = {}
+    for _ in range(3 * 60 * MANY // most + 120):
+        shop.receive()
+        shop.play.clock.advance(SECOND_MS)
+    for run in shop.runs("noisy"):
+        minutes[run.created_at // MINUTE_MS] = minutes.get(run.created_at // MINUTE_MS, 0) + 1
+    assert max(minutes.values()) <= most
+    assert sum(minutes.values()) == MANY
+    assert shop.bus.queue == []
+
+
+def test_a_run_that_was_made_later_for_its_quota_is_not_late() -> None:
+    shop = Shop()
+    shop.bound(runs_created_per_minute=60)
+    shop.send("noisy", 1)
+    while len(shop.runs("noisy")) < MANY:
+        shop.receive()
+        shop.play.clock.advance(SECOND_MS)
+    first, *_, last = sorted(shop.runs("noisy"), key=lambda run: run.created_at)
+    assert (first.held.until, first.held.quota) == (0, 0)
+    assert (last.held.until, last.held.quota) == (last.created_at, last.created_at - last.id.fire_at)
+
+
+def test_the_rest_of_an_event_that_cannot_be_put_off_comes_again_and_makes_no_run_twice() -> None:
+    class Full(MemoryBus):
+        def put_off(self, matched: Any) -> list[bool]:
+            return [False] * len(matched)
+
+    shop = Shop()
+    shop.bound(runs_created_per_minute=40)
+    shop.send("noisy", 1)
+    (message,) = shop.bus.queue
+    shop.bus.__class__ = Full
+    assert receive(shop.context, shop.bus, [message]) == [False]
+    made = len(shop.runs("noisy"))
+    assert 0 < made <= 40
+    shop.bus.__class__ = MemoryBus
+    shop.play.clock.advance(MINUTE_MS)
+    assert receive(shop.context, shop.bus, [message]) == [True]
+    assert len(shop.runs("noisy")) == made
+    shop.play.clock.advance(MINUTE_MS)
+    shop.bus.queue = shop.bus.queue[1:]
+    shop.receive()
+    assert len(shop.runs("noisy")) == min(2 * made, MANY)
+
+
+def test_a_tenant_without_quotas_has_nothing_counted() -> None:
+    shop = Shop()
+    shop.send("noisy", 1)
+    shop.receive()
+    assert len(shop.play.store.windows) == 0  # type: ignore[arg-type]
+
+
+def test_a_message_names_its_rule_its_event_and_the_job_after_which_it_goes_on() -> None:
+    shop = Shop()
+    shop.bound(runs_created_per_minute=40)
+    shop.send("noisy", 1)
+    (message,) = shop.bus.queue
+    assert (message.after, message.again) == ("", False)
+    shop.receive()
+    (rest,) = shop.bus.queue
+    assert rest == Matched(message.rule, message.event, "job-039", again=True)
+    key = subscription_of(_on_events("noisy", "job-000"))
+    assert rest.rule.key == key
