@@ -1,4 +1,4 @@
-"""A scan dispatches two chunks of jobs side by side: it is stopped between any two writes of either of them."""
+"""A scan dispatches chunks of jobs side by side: it is stopped between any two writes of any of them."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -54,7 +54,7 @@ class _Turns(Points):
         return [answers[number] for number in range(len(lanes))]
 
 
-def _scan_with_two_chunks_in_flight(play: Play) -> list[int]:
+def _scan_with_chunks_in_flight(play: Play) -> list[int]:
     assert play.points is not None
     play.points = turns = _Turns(play.points)
     play.side_by_side = turns.side_by_side
@@ -62,11 +62,11 @@ def _scan_with_two_chunks_in_flight(play: Play) -> list[int]:
     return turns.order
 
 
-def test_a_scan_stopped_anywhere_in_either_chunk_loses_and_doubles_nothing(stage: Stage) -> None:
+def test_a_scan_stopped_anywhere_in_any_chunk_loses_and_doubles_nothing(stage: Stage) -> None:
     play = stage.play(NOW - 600_000)
     jobs = play.store_jobs(spec(name, timing) for name, timing in TIMINGS.items())
     play.clock.advance(600_000)
-    for left in stage.crashes(play, _scan_with_two_chunks_in_flight, 30):
+    for left in stage.crashes(play, _scan_with_chunks_in_flight, 30):
         left.clock.advance(stage.later_ms)
         left.scan_all()
         scanned_through = left.clock.now() + left.rules.lookahead_ms
@@ -82,7 +82,7 @@ def test_the_writes_of_two_chunks_fall_between_each_other() -> None:
     play = Play()
     play.store_jobs(spec(name, At(NOW + 1_000)) for name in "ab")
     play.points = Points()
-    order = _scan_with_two_chunks_in_flight(play)
+    order = _scan_with_chunks_in_flight(play)
     assert order == [0, 1] * (len(order) // 2)
     assert len(order) == 16
     assert play.queue.sent

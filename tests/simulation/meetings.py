@@ -145,7 +145,7 @@ MEETINGS = {
     "a scan that breaks off among the jobs of many": Meeting(
         [(0, crowds)], (5, scans), [], stop_seconds=None, call_seconds=0
     ),
-    "a scan with two chunks in flight that breaks off": Meeting(
+    "a scan with chunks in flight that breaks off": Meeting(
         [(0, crowds)], (5, scans_in_small_chunks), [], stop_seconds=None, call_seconds=0
     ),
     "a scan, and a cancel": Meeting(_dispatched, (4, scans), [cancels]),

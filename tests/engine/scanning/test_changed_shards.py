@@ -34,7 +34,8 @@ def test_fewer_shards_lose_no_due_job() -> None:
     assert (sent.sent, sent.backlog) == (200, False)
 
 
-def test_what_is_left_in_the_shards_of_before_is_backlog() -> None:
+def test_what_is_left_in_the_shards_of_before_is_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timeball.engine.scanning.scan._MAX_NOMINATED", 1_000)
     play = Play(rules=Rules(shards=64))
     scan(play.context(), 0, OWNER, Sweeps())
     _due(play, 2_500)

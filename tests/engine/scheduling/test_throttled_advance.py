@@ -1,9 +1,14 @@
 """A job that cannot move on because its row is throttled holds up no other job of its chunk."""
 
-from tests.engine.play import NOW, Play, spec
+from collections import Counter
+
+from tests.engine.play import NOW, Play, open_days_only, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import Every
+from timeball.domain.time.schedule import At, Every
+from timeball.engine.scanning.buckets import PAGE
+from timeball.engine.scanning.scan import scan
+from timeball.ports.registers.partitions import Owner
 from timeball.testing.faults import with_outages
 
 THROTTLED = "job-3'"
@@ -25,7 +30,7 @@ def test_no_run_of_a_chunk_is_sent_twice_because_one_job_is_throttled() -> None:
     assert sorted(call.run.job for _, call in play.caller.calls) == sorted(job.key for job in jobs)
 
 
-def test_a_scan_works_on_a_throttled_job_after_all_others_the_next_time() -> None:
+def test_a_job_that_stays_throttled_keeps_no_other_from_its_next_fire() -> None:
     play = Play()
     play.store_jobs(spec(f"job-{number}", Every(5, NOW)) for number in range(5))
     play.store = with_outages(play.store, lambda name, item: name == "jobs.swap" and THROTTLED in repr(item))
@@ -34,3 +39,17 @@ def test_a_scan_works_on_a_throttled_job_after_all_others_the_next_time() -> Non
     sent_before = len(play.queue.sent)
     play.scan()
     assert {run.id.job.job_id for run in play.queue.sent[sent_before:]} >= {"job-0", "job-1", "job-2", "job-4"}
+
+
+def test_jobs_that_stay_throttled_take_no_more_than_a_page_of_a_scan_beside_new_ones() -> None:
+    play = Play()
+    play.store = with_outages(play.store, lambda name, _: name == "jobs.swap")
+    sweeps, sent_before = open_days_only(0), 0
+    for name, count in (("left", PAGE), ("left-too", 50), ("new", 10)):
+        play.store_jobs(spec(f"{name}-{number}", At(NOW)) for number in range(count))
+        sent_before = len(play.queue.sent)
+        scan(play.context(), 0, Owner("2026", "a"), sweeps)
+        play.clock.advance(SECOND_MS)
+    sent = Counter(run.id.job.job_id.rpartition("-")[0] for run in play.queue.sent[sent_before:])
+    assert sent["new"] == 10
+    assert sent.total() == 10 + PAGE

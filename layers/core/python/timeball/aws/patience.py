@@ -27,7 +27,7 @@ _Event = TypeVar("_Event")
 _Timed = TypeVar("_Timed", bound="Timed")
 _Answer = TypeVar("_Answer")
 
-CONNECTIONS = 32
+CONNECTIONS = 64
 ROOM_SECONDS = 1
 """What an invocation keeps of its time to say what happened, when nothing is asked any longer."""
 

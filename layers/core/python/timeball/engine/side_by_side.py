@@ -5,6 +5,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+IN_FLIGHT = 3
+"""Chunks of jobs that a scan dispatches side by side."""
+
 _Answer = TypeVar("_Answer")
 
 

@@ -28,7 +28,7 @@ from timeball.aws.wire.clients import OPERATIONS, wire_client
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Priority
 from timeball.engine.context import Context
-from timeball.engine.side_by_side import Threads
+from timeball.engine.side_by_side import IN_FLIGHT, Threads
 from timeball.engine.stats.tally import Tally
 from timeball.ports.clock import Clock
 from timeball.ports.collections.tenants import Tenants
@@ -106,13 +106,13 @@ def executor_context() -> Context:
 @cache
 def scan_context() -> Context:
     """Return the engine's context as scans have it, which serve several tenants at once: by their weights."""
-    context = engine_context()
+    context = _context(PATIENTLY, IN_FLIGHT * _THREADS)
     # Threads of their own: what hangs keeps none from the queues.
     threads = ThreadPoolExecutor(_LOOK_THREADS, thread_name_prefix="look")
     executions = AwsExecutions(_executions_client, threads)
-    second = Threads(ThreadPoolExecutor(1, thread_name_prefix="scan"))
+    beside = Threads(ThreadPoolExecutor(IN_FLIGHT - 1, thread_name_prefix="scan"))
     weights = _weights(context.clock, PATIENTLY)
-    return replace(context, weights_of=weights, executions=executions, side_by_side=second)
+    return replace(context, weights_of=weights, executions=executions, side_by_side=beside)
 
 
 def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
@@ -200,7 +200,7 @@ def executor_successor(queue_arn: str, draw: Callable[[], float] = random.random
     )
 
 
-def _context(asker: Asker) -> Context:
+def _context(asker: Asker, threads: int = _THREADS) -> Context:
     found, clock = environment(), SystemClock()
     rules = found.settings.rules
     store = dynamo_store(
@@ -208,7 +208,7 @@ def _context(asker: Asker) -> Context:
         found.jobs_table,
         mapper=found.settings.mapper,
         writes=found.settings.writes,
-        threads=_THREADS,
+        threads=threads,
         asker=asker,
     )
     sqs, form = _client("sqs", asker.patience), Form(rules.lead, rules.runs_per_message)

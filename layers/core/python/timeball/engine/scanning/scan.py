@@ -9,6 +9,7 @@ reconciled, and last what failed before. Within each, the tenants take turns, by
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ from timeball.engine.scanning.buckets import (
 from timeball.engine.scanning.partition import all_shards, is_owner
 from timeball.engine.scanning.shares import owner_of, shared, tenant_of_row
 from timeball.engine.scheduling.dispatch import dispatch, push_back
+from timeball.engine.side_by_side import IN_FLIGHT
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
@@ -63,11 +65,9 @@ _ROUNDS = 10
 CHUNK = 500
 """Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so.
 
-So many are written in one round trip, by twenty requests side by side, and four are what a scan reads. Two chunks of
-jobs are in flight at once: one computes while the other waits. They have no job in common, and each keeps its order.
+So many are written in one round trip, by twenty requests side by side. Of three chunks of jobs that are in flight one
+computes while others wait. They have no job in common, and each keeps its order.
 """
-_IN_FLIGHT = 2
-"""Chunks of jobs that are dispatched side by side."""
 _TOLD = 10
 """Jobs whose children are told together: each may have a thousand."""
 _WORK_MS = 15_000
@@ -86,7 +86,7 @@ _OPERATION_MS = 1_000
 """How long a scan begins to move bulk operations on, of the time for reconciling: they share it out among them."""
 _PUT_OFF_MS = 10_000
 """After how long a job is reconciled that just now could not be."""
-_MAX_NOMINATED = 2_000
+_MAX_NOMINATED = 6_000
 """How many rows a scan reads, beside those that failed the last time; the rest is backlog."""
 
 
@@ -236,7 +236,7 @@ class _Work:
         read_at = self.now
         for _ in range(_ROUNDS):
             begun_at = self.context.clock.now()
-            parts = self._each(partial(dispatch, self.context, read_at=read_at), jobs, stop_at, self.chunk, _IN_FLIGHT)
+            parts = self._each(partial(dispatch, self.context, read_at=read_at), jobs, stop_at, self.chunk, IN_FLIGHT)
             reports = [report for part in parts for report in part]
             self.done.sent += sum(report.sent for report in reports)
             self.done.skipped += sum(report.skipped for report in reports)
@@ -275,22 +275,25 @@ class _Work:
 
         No chunk is begun from `stop_at` (ms) on: what is left is backlog.
         """
-        done: list[_Done] = []
-        chunks = [items[start : start + size] for start in range(0, len(items), size)]
-        for start in range(0, len(chunks), at_once):
-            if self.context.clock.now() >= stop_at:
-                self.done.backlog = True
-                break
-            with suppress(UnavailableError):
-                self.beat()
-            clock, bisect_until = self.context.clock, self._in(_BISECT_MS, stop_at)
-            calls = [partial(bisect, work, chunk, clock, bisect_until) for chunk in chunks[start : start + at_once]]
-            for done_of_chunk, failures in self.context.side_by_side(calls):
-                done += done_of_chunk
+        chunks = deque(enumerate(items[start : start + size] for start in range(0, len(items), size)))
+        done: dict[int, list[_Done]] = {}
+
+        def one_by_one() -> None:
+            while chunks and self.context.clock.now() < stop_at:
+                with suppress(UnavailableError):
+                    self.beat()
+                try:
+                    number, chunk = chunks.popleft()
+                except IndexError:  # another thread has it
+                    return
+                done[number], failures = bisect(work, chunk, self.context.clock, self._in(_BISECT_MS, stop_at))
                 for part, failure in failures:
                     self.failed.update(map(owner_of, part))
                     self.failure = failure
-        return done
+
+        self.context.side_by_side([one_by_one] * max(1, min(at_once, len(chunks))))
+        self.done.backlog |= bool(chunks)
+        return [one for _, ones in sorted(done.items()) for one in ones]
 
     def _in(self, ms: int, stop_at: int = LATEST) -> int:
         """Return the instant in so many ms, or when to stop if that comes first."""
