@@ -44,15 +44,18 @@ class Item:
     dollars: float
 
 
-def idle_month(read_units: float, cpu_ms: float, partitions: int = 1, pollers: int = 0) -> Sequence[Item]:
+def idle_month(
+    read_units: float, cpu_ms: float, partitions: int = 1, pollers: int = 0, scan_mb: int = 1024
+) -> Sequence[Item]:
     """Return what a month costs in which nothing is due, and a second's scan of a partition takes so much.
 
     Provisioned `pollers` of the executors' queues poll for their own price.
     """
+    gigabytes = scan_mb / 1024
     ticking = SECONDS_A_MONTH * _OVERLAP
     seconds = ticking * partitions
-    billed_ms = cpu_ms * _GB_OF_A_PROCESSOR / _GB + 2 * _ROUND_TRIP_MS
-    gb_seconds = seconds * billed_ms / 1000 * _GB
+    billed_ms = cpu_ms * _GB_OF_A_PROCESSOR / gigabytes + 2 * _ROUND_TRIP_MS
+    gb_seconds = seconds * billed_ms / 1000 * gigabytes
     polled = QUEUES - EXECUTORS_QUEUES if pollers else QUEUES
     polls = polled * _POLLS_A_SECOND * SECONDS_A_MONTH
     starts = SECONDS_A_MONTH / 60

@@ -218,8 +218,8 @@ def execute(endpoint: Endpoint, expected: str) -> Mapping[str, float]:
     return {**vars(measured), "runs": sum(named[_FIRST_BATCHES:]), "batches": len(named) - _FIRST_BATCHES}
 
 
-def idle(endpoint: Endpoint) -> Mapping[str, float]:
-    """Measure scans where nothing is due: the first of a table, the first of a process, and a second's on average."""
+def idle(endpoint: Endpoint, shards: str = "4") -> Mapping[str, float]:
+    """Measure idle scans of so many shards: the first of a table, the first of a process, and a second's on average."""
     from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process that is told of the endpoint
     from timeball.engine.scanning.scan import scan  # noqa: PLC0415
     from timeball.ports.registers.partitions import Owner  # noqa: PLC0415
@@ -227,7 +227,8 @@ def idle(endpoint: Endpoint) -> Mapping[str, float]:
     from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
 
     clock = VirtualClock(parse_instant("2026-11-21T12:00:00Z"))  # near midnight a scan asks two days
-    context = replace(scan_context(), clock=clock)
+    context = scan_context()
+    context = replace(context, clock=clock, rules=replace(context.rules, shards=int(shards)))
     owner, sweeps = Owner("2026", "a"), Sweeps()
 
     def scans(count: int) -> Measured:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench.scale.report import (
+    arithmetic_as_markdown,
     capacity_as_markdown,
     cases_as_markdown,
     curves_as_markdown,
+    placed_as_markdown,
     scans_as_markdown,
     steps_as_markdown,
 )
@@ -58,6 +60,8 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "aws.md": {"functions": functions_as_markdown, "queues": queues_as_markdown, "tables": tables_as_markdown},
     "runs.md": {"states": states, "reasons": reasons, "metrics": metrics},
     "scale.md": {
+        "arithmetic": arithmetic_as_markdown,
+        "placed": placed_as_markdown,
         "cases": cases_as_markdown,
         "steps": steps_as_markdown,
         "curves": curves_as_markdown,

@@ -31,7 +31,7 @@ class Scan(Construct):
             about="Sends what is due within the look-ahead",
             bounds=Bounds(
                 Duration.seconds(30),
-                memory_mb=1024,
+                memory_mb=maker.settings.scan_memory_mb,
                 quiet=True,
                 reserved=maker.settings.reserved_concurrency,
                 why="One call a second and partition, two while a new loop takes over; "

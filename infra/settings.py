@@ -124,6 +124,12 @@ class Settings:
         100_000,
         "Runs a second that the jobs table and its indexes are made ready for, at a price; 0 leaves AWS's default",
     )
+    scan_memory_mb: int = whole(
+        1024,
+        512,
+        3008,
+        "Memory of the scan function, and with it its processor: 1,769 MB are a whole one",
+    )
     api_requests_per_second: int = whole(
         50,
         1,

@@ -35,10 +35,11 @@ STAGES: Mapping[str, Mapping[str, object]] = {
     },
     "large": {
         "few_lead_ms": 1750,
-        "shards": 64,
+        "shards": 320,
         "list_shards": 32,
-        "partitions": 16,
+        "partitions": 8,
         "pollers": 20,
+        "scan_memory_mb": 1769,
         "execute_memory_mb": 1769,
         "execute_concurrency": 750,
         "warm_runs_per_second": 10_000,

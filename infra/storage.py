@@ -1,12 +1,11 @@
 """The tables, as the code that uses them defines them."""
 
-from dataclasses import dataclass
-
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from infra.settings import Settings
+from infra.warmth import NEW, ready_for
 from timeball.aws.dynamodb.table import schema
 
 ROWS = (
@@ -22,32 +21,6 @@ FIND = ("dynamodb:Query",)
 """Reads of an item collection or of an index."""
 
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
-
-
-@dataclass(frozen=True)
-class _Units:
-    """Capacity units a second."""
-
-    writes: int
-    reads: int = 0
-
-
-_PER_RUN = {
-    schema.JOBS.name: _Units(writes=4, reads=4),
-    schema.DUE.name: _Units(writes=2),
-    schema.LISTING.name: _Units(writes=1),
-    schema.BY_STATE.name: _Units(writes=2),
-    schema.BY_TASK.name: _Units(writes=1),
-}
-"""What a run takes of the jobs table and of each index in the second in which it is due.
-
-Of a recurring job: its row is inserted, claimed and ended, and its job moves on, with the due entry at two units; two
-reads of the job, one of the run, one look for runs that stand already. A one-off is listed when it is created, in three
-indexes if it names a task, and leaves that of open jobs when it ends; a failed one stands there among others.
-"""
-
-_NEW = _Units(writes=4_000, reads=12_000)
-"""What AWS makes a new table or index ready for by itself."""
 
 
 class Storage(Construct):
@@ -102,13 +75,10 @@ def kept(settings: Settings) -> RemovalPolicy:
 
 def _warm(name: str, settings: Settings) -> dynamodb.WarmThroughput | None:
     """Return what a table or an index is to be ready for at once, as far as it is more than AWS's default."""
-    each, runs = _PER_RUN.get(name, _Units(writes=0)), settings.warm_runs_per_second
-    writes, reads = each.writes * runs, each.reads * runs
-    if writes <= _NEW.writes and reads <= _NEW.reads:
+    units = ready_for(name, settings.warm_runs_per_second)
+    if units == NEW:
         return None
-    return dynamodb.WarmThroughput(
-        write_units_per_second=max(writes, _NEW.writes), read_units_per_second=max(reads, _NEW.reads)
-    )
+    return dynamodb.WarmThroughput(write_units_per_second=units.writes, read_units_per_second=units.reads)
 
 
 def _attribute(attribute: schema.Attribute) -> dynamodb.Attribute:

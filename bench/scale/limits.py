@@ -11,11 +11,9 @@ from pathlib import Path
 from random import Random
 from statistics import NormalDist
 
-INDEX_PARTITION_UNITS = 1_000
-"""Documented: write units a second of one partition of a table or an index. What is unused is not saved up here."""
-
-NEW_TABLE_WRITES, NEW_TABLE_READS = 4_000, 12_000
-"""Documented: units a second of an on-demand table, and of each of its indexes, that has seen nothing yet."""
+PARTITION_WRITES, PARTITION_READS = 1_000, 3_000
+"""Documented: units a second of one partition of a table or an index, however warm that is. Keys are hashed onto
+partitions. What is unused is not saved up here, and no partition is split for its load, which DynamoDB may do."""
 
 POLLERS_BEGIN_WITH, POLLERS_GAIN_A_SECOND = 5, 5.0
 """Documented: a queue's mapping hands out five batches at a time, and 300 more for each minute of backlog."""

@@ -145,11 +145,13 @@ def _query(machine: Machine, method: Callable[..., object], args: tuple[Any, ...
     queries = cast("Sequence[DueQuery]", args[0])
     machine.ask("table", QUERY, 0, len(queries))
     pages = cast("list[DuePage]", method(queries))
-    examined = sum(
-        query.limit if page.stopped is not None else len(page.candidates)
-        for query, page in zip(queries, pages, strict=True)
-    )
-    machine.world.table.read(0.5 * (len(queries) + examined / _ENTRIES_OF_A_UNIT), machine.now())
+    now, wait_ms = machine.now(), 0.0
+    for query, page in zip(queries, pages, strict=True):
+        examined = query.limit if page.stopped is not None else len(page.candidates)
+        units = 0.5 * (1 + examined / _ENTRIES_OF_A_UNIT)
+        wait_ms = max(wait_ms, machine.world.table.read_index(query.shard, units, now))
+    if wait_ms:
+        machine.wait(wait_ms)
     return pages
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from bench.scale.cases import BEGINS_AT, Case, stored_by
-from bench.scale.limits import INDEX_PARTITION_UNITS, POLLER_HOUR_DOLLARS
+from bench.scale.limits import PARTITION_WRITES, POLLER_HOUR_DOLLARS
 from bench.scale.stack import Stack
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
@@ -44,9 +44,9 @@ class Outcome:
         return self.late_at(0.99) <= SECOND_MS and not self.lost + self.doubled + self.early
 
     def sent_a_second(self) -> float:
-        """Return how many runs a second were sent, from the first message to the last."""
-        sent = sorted(self.stack.trace.when("sent"))
-        return len(sent) * SECOND_MS / max(1, sent[-1] - sent[0])
+        """Return how many runs a second of a spike were sent, from the tick that found them to the last message."""
+        sent = self.stack.trace.when("sent")
+        return len(sent) * SECOND_MS / (max(sent) - (self.case.first_at - self.stack.rules.lookahead_ms))
 
     def late_by_second(self) -> dict[int, int]:
         """Return how late (ms) 99 of 100 runs of each second were at the most, by seconds from the first fire."""
@@ -67,12 +67,12 @@ class Outcome:
         """Return how much of each limit was used in the fullest second."""
         stack, table = self.stack, self.stack.world.table
         most = stack.settings.executors["normal"] * stack.part
-        keys = [table.highest(f"shard {shard}") for shard in range(stack.rules.shards)]
         return {
             "executors": max(stack.series["at once"].values(), default=0) / most,
-            "index key": max(keys) / INDEX_PARTITION_UNITS,
-            "table": table.highest("table") / table.writes,
-            "index": table.highest("index") / table.writes,
+            "index partition": table.fullest(),
+            "table": table.highest("table") / table.rows.writes,
+            "table partition": table.fullest_of_rows(),
+            "index": table.highest("index") / table.index.writes,
             "scans": max(stack.series["scanning"].values(), default=0) / stack.partitions / SECOND_MS,
         }
 
@@ -117,7 +117,7 @@ class Outcome:
             "wrong": {"lost": self.lost, "doubled": self.doubled, "early": self.early},
             "executors": stack.most_at_once(),
             "cold_starts": round(stack.cold_starts / stack.part),
-            "index_key_units": round(fullest["index key"] * INDEX_PARTITION_UNITS),
+            "index_partition_units": round(fullest["index partition"] * PARTITION_WRITES),
             "table_units": round(table.highest("table") / stack.part),
             "refused": round(table.refused / stack.part),
             "requests_per_run": round(self.requests_per_run(), 2),
@@ -129,9 +129,9 @@ class Outcome:
 _MONTH_HOURS = 730
 
 
-def play(case: Case) -> Outcome:
+def play(case: Case, seed: int = 1) -> Outcome:
     """Let a case happen, until all its runs have begun, or it has no patience left."""
-    stack = Stack(case.deployment, BEGINS_AT)
+    stack = Stack(case.deployment, BEGINS_AT, seed)
     expected: set[RunId] = set()
     for job, runs in stored_by(case, stack.rules.shards, stack.part):
         stack.store.jobs.insert([job], BEGINS_AT - HOUR_MS)

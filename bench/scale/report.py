@@ -17,8 +17,9 @@ Figures = Mapping[str, Any]
 
 _LIMITS = {
     "executors": "executors of `normal`",
-    "index key": "one key of the due index",
+    "index partition": "one partition of the due index",
     "table": "units of the table",
+    "table partition": "one partition of the table",
     "index": "units of the due index",
     "scans": "time of the scans",
 }
@@ -30,10 +31,30 @@ _CASE_HEADS = (
     "lateness p50 / p99 / max",
     "lost, doubled, early",
     "executors at once",
-    "units a second: table, fullest index key",
+    "units a second: table, fullest index partition",
     "throttled writes",
     "requests a run",
     "a million runs",
+)
+_ARITHMETIC_HEADS = (
+    "stage",
+    "shards, partitions of the index",
+    "runs a second",
+    "units of the fullest partition, median day",
+    "on 999 of 1,000 days at the most",
+    "on the worst day",
+    "days with at most 1,000",
+    "highest rate, median day",
+    "on 999 of 1,000 days",
+    "units of the table's fullest partition",
+)
+_PLACED_HEADS = (
+    "stage",
+    "day, by its fullest partition",
+    "lateness p50 / p99 / max",
+    "lost, doubled, early",
+    "units of the fullest index partition",
+    "throttled writes",
 )
 _CAPACITY_HEADS = (
     "stage",
@@ -52,14 +73,26 @@ def kept() -> dict[str, list[Figures]]:
     return figures
 
 
-def keep(cases: Sequence[tuple[Figures, str]], capacity: Sequence[Figures], scans: Sequence[Figures]) -> None:
+def keep(
+    cases: Sequence[tuple[Figures, str]],
+    placed: Sequence[Figures],
+    capacity: Sequence[Figures],
+    scans: Sequence[Figures],
+    arithmetic: Sequence[Figures],
+) -> None:
     """Keep figures and curves."""
     CURVES.mkdir(exist_ok=True)
     for old in CURVES.glob("*.svg"):
         old.unlink()
     for case, drawn in cases:
         (CURVES / curve_name(case["case"])).write_text(drawn, encoding="utf-8")
-    figures = {"cases": [case for case, _ in cases], "capacity": list(capacity), "scans": list(scans)}
+    figures = {
+        "cases": [case for case, _ in cases],
+        "placed": list(placed),
+        "capacity": list(capacity),
+        "scans": list(scans),
+        "arithmetic": list(arithmetic),
+    }
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
@@ -93,8 +126,8 @@ def cases_as_markdown() -> str:
         lines.append(
             f"| {one['case']} | {_stage(one['deployment'])} | {_shown(late['p50'])} / {_shown(late['p99'])} / "
             f"{_shown(late['max'])} | {wrong['lost']}, {wrong['doubled']}, {wrong['early']} | {one['executors']:,} | "
-            f"{one['table_units']:,}, {one['index_key_units']:,} | {one['refused']:,} | {one['requests_per_run']} | "
-            f"${one['dollars_per_million']:.2f} |"
+            f"{one['table_units']:,}, {one['index_partition_units']:,} | {one['refused']:,} | "
+            f"{one['requests_per_run']} | ${one['dollars_per_million']:.2f} |"
         )
     return "\n".join(lines)
 
@@ -124,6 +157,32 @@ def capacity_as_markdown() -> str:
         f"${one['dollars_per_month']:,.0f} |"
         for one in kept()["capacity"]
     ]
+    return "\n".join(lines)
+
+
+def arithmetic_as_markdown() -> str:
+    """Render what the promised rate asks of the fullest partitions, and what those allow."""
+    lines = _head(_ARITHMETIC_HEADS)
+    for one in kept()["arithmetic"]:
+        units, highest, told = one["index_units"], one["highest"], one["deployment"]
+        lines.append(
+            f"| `{told['stage']}` | {told['shards']}, {one['index_partitions']} | {one['rate']:,} | "
+            f"{units['median']:,} | {units['999']:,} | {units['worst']:,} | {one['days_kept']:,} | "
+            f"{highest['median']:,} | {highest['999']:,} | {one['table_units']:,} of {one['table_partitions']} |"
+        )
+    return "\n".join(lines)
+
+
+def placed_as_markdown() -> str:
+    """Render what comes of the promised rates on a median day and on the worst ones."""
+    lines = _head(_PLACED_HEADS)
+    for one in kept()["placed"]:
+        late, wrong = one["late_ms"], one["wrong"]
+        lines.append(
+            f"| `{one['deployment']['stage']}` | {one['case']} | {_shown(late['p50'])} / {_shown(late['p99'])} / "
+            f"{_shown(late['max'])} | {wrong['lost']}, {wrong['doubled']}, {wrong['early']} | "
+            f"{one['index_partition_units']:,} | {one['refused']:,} |"
+        )
     return "\n".join(lines)
 
 

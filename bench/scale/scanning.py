@@ -8,23 +8,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bench.scale.cases import Case, Wave
+from bench.scale.deployment import Deployment
 from bench.scale.limits import MEASURED, PROCESSOR_MEGABYTES
 from bench.scale.outcome import play
-from bench.scale.stack import SCAN_MB, Deployment
 from timeball.domain.time.instants import SECOND_MS
 
 CPU_MS = (0.6, 0.4, 0.2, 0.1)
 """Processor time of a run, beside what was measured of the last release."""
 
-_RUNS = 3_000
-_PARTITIONS = 16
-_UNBOUNDED = (("warm_runs_per_second", 100_000),)
+_RUNS = 18_000
+_ALONE = (("partitions", 1), ("shards", 40), ("warm_runs_per_second", 100_000))
+"""One scan loop with as many shards as each of `large` has, of a table that bounds nothing."""
 
 
 def scan_rate(scan_ms: float) -> Mapping[str, float]:
-    """Return both rates (runs a second), of a spike that one partition of `large` scans."""
+    """Return both rates (runs a second), of a spike that one scan loop of `large` scans."""
     cpu = replace(MEASURED, scan_ms=scan_ms)
-    deployment = Deployment("large", parts=_PARTITIONS, is_warm=False, changed=_UNBOUNDED, cpu=cpu)
-    outcome = play(Case("", deployment, (Wave(_RUNS * _PARTITIONS),), 30))
-    by_processor = SECOND_MS * SCAN_MB / PROCESSOR_MEGABYTES / scan_ms
+    deployment = Deployment("large", is_warm=False, changed=_ALONE, cpu=cpu, rank=0)
+    outcome = play(Case("", deployment, (Wave(_RUNS),), 30))
+    megabytes = min(deployment.settings.scan_memory_mb, PROCESSOR_MEGABYTES)
+    by_processor = SECOND_MS * megabytes / PROCESSOR_MEGABYTES / scan_ms
     return {"cpu_ms": scan_ms, "by_processor": round(by_processor), "in_model": round(outcome.sent_a_second())}

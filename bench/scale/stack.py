@@ -11,26 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from bench.scale.deployment import Deployment, table_of
 from bench.scale.limits import (
     INVOKE,
     MAKE_ENVIRONMENT_MS,
-    MEASURED,
     NEW_ENVIRONMENTS_A_SECOND,
     NEW_ENVIRONMENTS_AT_ONCE,
-    NEW_TABLE_READS,
-    NEW_TABLE_WRITES,
     POLL,
     START_CPU_MS,
     TARGET,
-    Cpu,
     Times,
 )
 from bench.scale.machine import Machine, World
 from bench.scale.queues import Line, Lines
 from bench.scale.queues import Mapping as QueueMapping
 from bench.scale.trace import Trace
-from bench.scale.units import Table, Tokens
-from infra.settings import PREFIX, Settings
+from bench.scale.units import Tokens
 from timeball.domain.sharing.pollers import Bounds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
@@ -53,49 +49,8 @@ _LOOK_EVERY_MS = 20
 _SCAN_ITEMS, _EXECUTE_ITEMS = 4, 7
 """Items that a run is in the calls of a scan (read, insert, send, swap) and of an executor (hide, read run and job,
 claim, call, finish, delete): its measured processor time is divided among them."""
-SCAN_MB = 1024
 _SERIES = ("sent", "called", "at once", "waiting", "scanning")
 _LIVES_MS = 880 * SECOND_MS
-
-
-@dataclass(frozen=True)
-class Deployment:
-    """What is simulated: settings of a stage and others, as the context of a deployment gives them; of it one `part`.
-
-    `is_warm`: executors are there, and their mappings are raised, as after a while of such a load.
-    """
-
-    stage: str
-    parts: int = 1
-    is_warm: bool = True
-    changed: tuple[tuple[str, int], ...] = ()
-    cpu: Cpu = MEASURED
-
-    def told(self) -> dict[str, object]:
-        """Return what figures depend on: the stage with what is raised, and its settings as they are today."""
-        settings = self.settings
-        return {
-            "stage": self.stage,
-            "raised": dict(self.changed),
-            "parts": self.parts,
-            "warm": self.is_warm,
-            "cpu_ms": [self.cpu.scan_ms, self.cpu.execute_ms],
-            "partitions": settings.partitions,
-            "shards": settings.functions.rules.shards,
-            "executors": settings.execute_concurrency,
-            "executor_mb": settings.functions.execute_memory_mb,
-            "runs_per_message": settings.functions.rules.runs_per_message,
-            "pollers": settings.pollers,
-            "raised_pollers": settings.raised_pollers,
-            "warm_runs_per_second": settings.warm_runs_per_second,
-        }
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the whole deployment."""
-        return Settings.read(
-            {f"{PREFIX}stage": self.stage} | {f"{PREFIX}{name}": value for name, value in self.changed}
-        )
 
 
 @dataclass(frozen=True)
@@ -154,8 +109,7 @@ class Stack:
         self.part = 1 / parts
         self.partitions = settings.partitions // parts
         self.rules = replace(rules, shards=rules.shards // parts)
-        warm = 4 * settings.warm_runs_per_second
-        table = Table(max(NEW_TABLE_WRITES, warm) * self.part, max(NEW_TABLE_READS, warm) * self.part)
+        table = table_of(deployment)
         self.clock = VirtualClock(at)
         self.world = World(self.clock, Random(seed), table, rules.runs_per_message)
         self.store = MemoryStore()
@@ -199,11 +153,12 @@ class Stack:
 
     def _made(self, machine: Machine) -> _Environment:
         store, lines = machine.sees(self.store), machine.sees(self.lines)
-        return _Environment(machine, Context(store, lines, machine, self.rules, KeptTelemetry()))
+        context = Context(store, lines, machine, self.rules, KeptTelemetry())
+        return _Environment(machine, replace(context, side_by_side=machine.process.side_by_side))
 
     async def _tick(self, partition: int) -> None:
         """Scan on each whole second, and at once again while there is backlog (`infra/tick.asl.json`)."""
-        machine = Machine(self.world, "scan", SCAN_MB, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
+        machine = Machine(self.world, "scan", self.settings.scan_memory_mb, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
         shards = range(partition, self.rules.shards, self.partitions)
         older = {shard: Older(2**60, 2**60, 2**60) for shard in shards}
         one, sweeps = self._made(machine), Sweeps(older=older, shards=self.rules.shards, shards_read_at=2**60)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from bench.scale.cases import Case, Wave
+from bench.scale.deployment import Deployment
 from bench.scale.limits import Cpu
 from bench.scale.outcome import play
+from bench.scale.placement import partition_of
 from bench.scale.queues import Mapping
-from bench.scale.stack import Deployment
 from bench.scale.trace import STEPS
-from bench.scale.units import Table, Tokens, Units, units_of
+from bench.scale.units import Bounds, Table, Tokens, Units, units_of
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.evolve import evolve
 from timeball.domain.time.schedule import Every
@@ -22,21 +23,33 @@ SMALL = Deployment("small", cpu=Cpu(0.2, 0.5))
 def test_a_moved_due_key_takes_two_units_of_its_index_and_a_new_or_a_gone_one_takes_one() -> None:
     (job,) = Play().store_jobs([spec("job", Every(60, NOW))])
     assert job.due_at is not None
-    assert units_of(job) == Units(1, 1, job.shard)
-    assert units_of(Swap(job, evolve(job, due_at=job.due_at + 1))) == Units(1, 2, job.shard)
-    assert units_of(Swap(job, evolve(job, due_at=None))) == Units(1, 1, job.shard)
-    assert units_of(Swap(job, evolve(job, version=9))) == Units(1, 0, job.shard)
+    row = "acme#job"
+    assert units_of(job) == Units(1, 1, job.shard, row)
+    assert units_of(Swap(job, evolve(job, due_at=job.due_at + 1))) == Units(1, 2, job.shard, row)
+    assert units_of(Swap(job, evolve(job, due_at=None))) == Units(1, 1, job.shard, row)
+    assert units_of(Swap(job, evolve(job, version=9))) == Units(1, 0, job.shard, row)
 
 
-def test_a_full_key_of_the_due_index_refuses_its_tables_writes_and_no_others() -> None:
-    table, (job, other) = (
-        Table(40_000, 40_000),
-        Play().store_jobs([spec("job", Every(60, NOW)), spec("b", Every(60, NOW))]),
-    )
-    other = evolve(other, shard=7)
-    assert sum(table.admit([job] * 1_500, NOW)) == 1_000
-    assert table.admit([other, job], NOW) == [True, False]
-    assert sum(table.admit([job] * 1_500, NOW + 500)) == 500
+def test_shards_on_one_partition_of_the_due_index_share_its_units_and_refuse_no_others() -> None:
+    bounds = Bounds(40_000, 40_000, [40_000])
+    table = Table(bounds, replace(bounds, writes_of=[1_000, 1_000]), partition_of_shard=[0, 1, 0])
+    (job,) = Play().store_jobs([spec("job", Every(60, NOW))])
+    first, second, third = (evolve(job, shard=shard) for shard in range(3))
+    assert sum(table.admit([first, third] * 750, NOW)) == 1_000
+    assert table.admit([first, third, second], NOW) == [False, False, True]
+    assert sum(table.admit([third] * 1_500, NOW + 500)) == 500
+    assert table.fullest() == 1.5
+
+
+def test_a_full_partition_of_the_table_refuses_the_jobs_that_stand_there_and_no_others() -> None:
+    bounds = Bounds(40_000, 40_000, [1_000, 1_000])
+    table = Table(bounds, replace(bounds, writes_of=[10_000]), partition_of_shard=[0])
+    names = [f"job-{number}" for number in range(20)]
+    jobs = Play().store_jobs([spec(name, Every(60, NOW)) for name in names])
+    of_first = [job for job in jobs if partition_of(f"acme#{job.key.job_id}", 2) == 0]
+    of_second = [job for job in jobs if job not in of_first]
+    assert sum(table.admit([of_first[0]] * 1_500, NOW)) == 1_000
+    assert table.admit([of_first[1], of_second[0]], NOW) == [False, True]
 
 
 def test_nothing_is_saved_up_for_longer_than_a_second() -> None:
@@ -74,7 +87,7 @@ def test_a_mapping_that_is_told_of_more_pollers_gains_them_after_a_minute_and_as
 
 
 def test_the_scan_raises_the_pollers_of_a_spike_before_it_comes() -> None:
-    large = Deployment("large", parts=16, is_warm=False, changed=(("raised_pollers", 40),), cpu=SMALL.cpu)
+    large = Deployment("large", parts=8, is_warm=False, changed=(("raised_pollers", 40),), cpu=SMALL.cpu)
     outcome = play(Case("", large, (Wave(6_400),), 5, quiet_seconds=310))
     assert outcome.stack.raised.pollers == {"high": 24, "normal": 14, "low": 2}
     assert outcome.is_kept
@@ -93,7 +106,7 @@ def test_a_slower_processor_is_later() -> None:
     assert play(slow).late_at(0.5) > 10 * play(case).late_at(0.5)
 
 
-def test_an_index_key_that_is_throttled_makes_its_runs_late_and_loses_none() -> None:
+def test_a_shard_that_is_throttled_makes_its_runs_late_and_loses_none() -> None:
     outcome = play(Case("", SMALL, (Wave(4_000, shard=0),), 30))
     assert outcome.stack.world.table.refused > 0
     assert (outcome.lost, outcome.doubled, outcome.early) == (0, 0, 0)

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from bench.scale.cases import CASES, STAGES, Case, Wave
+from bench.scale.deployment import Deployment
 from bench.scale.outcome import play
 from bench.scale.report import CURVES, curve_name, kept
-from bench.scale.stack import Deployment
 
 
 @pytest.mark.parametrize(
     ("deployment", "wave"),
-    [(Deployment("small"), Wave(100, 0, 5)), (Deployment("large", parts=16), Wave(1_600, 0, 5))],
+    [(Deployment("small"), Wave(100, 0, 5)), (Deployment("large", parts=8), Wave(1_600, 0, 5))],
     ids=["small", "large"],
 )
 def test_a_load_below_its_capacity_is_on_time_and_whole(deployment: Deployment, wave: Wave) -> None:

@@ -18,7 +18,7 @@ def test_without_a_stage_it_is_the_small_one() -> None:
 
 
 def test_a_setting_overrides_that_of_its_stage() -> None:
-    assert _read(stage="large").functions.rules.shards == 64
+    assert _read(stage="large").functions.rules.shards == 320
     assert _read(stage="large", shards="48").functions.rules.shards == 48
 
 

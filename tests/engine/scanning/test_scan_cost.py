@@ -27,8 +27,11 @@ def test_an_idle_timeball_costs_less_than_seven_dollars_a_month() -> None:
 
 def test_an_idle_large_timeball_costs_what_docs_aws_says() -> None:
     large = Settings.read({"timeball:stage": "large"})
-    items = idle_month(0.93, 0.6, large.partitions, large.pollers)
-    assert round(sum(item.dollars for item in items)) == 164
+    with endpoint() as aws:
+        scans = measure("idle", aws, str(large.functions.rules.shards // large.partitions))
+    assert scans["read_units"] <= 7
+    items = idle_month(6.93, 1.85, large.partitions, large.pollers, large.scan_memory_mb)
+    assert round(sum(item.dollars for item in items)) == 171
 
 
 def test_executions_that_stand_by_cost_less_than_three_and_a_half_dollars_a_month() -> None:
