@@ -22,7 +22,7 @@ _OVERLAP = 62 / 60
 _STANDBY = 58 / 60
 """Where it stands by, it ends a minute later, and asks each fifth second until then."""
 _EXPRESS_GB = 64 / 1024
-_GB, _EXECUTOR_GB = 1024 / 1024, 768 / 1024
+_GB, _EXECUTOR_GB = 1024 / 1024, 512 / 1024
 _GB_OF_A_PROCESSOR = 1769 / 1024
 """1,769 MB are one processor (documented)."""
 _ROUND_TRIP_MS = 5

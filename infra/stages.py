@@ -22,7 +22,6 @@ STAGES: Mapping[str, Mapping[str, object]] = {
                 *(f"arn:aws:ec2:us-east-1:000000000000:{kind}/*" for kind in ("subnet", "security-group")),
             ]
         ),
-        "execute_memory_mb": 512,
         "execute_concurrency": 15,
         "runs_per_message": 1,
         "requests_per_second": 5_000,

@@ -91,7 +91,7 @@ class FunctionSettings:
         _callers,
     )
     execute_memory_mb: int = whole(
-        768, 128, 10240, "Memory of an executor, in MB; it buys processor time, so that a cold start fits into the lead"
+        512, 128, 10240, "Memory of an executor, in MB; it buys processor time, so that a cold start fits into the lead"
     )
     prices: str = setting(
         "",
