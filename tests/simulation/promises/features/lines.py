@@ -28,36 +28,53 @@ class _Stay:
     run: Run
     after: Run
 
+    @property
+    def shown_at(self) -> int:
+        """From when on (ms) the index of the line must show the run."""
+        return self.since_at + SETTLES_MS + MOST_SKEW_MS
+
     def lasts_long_at(self, at: int) -> bool:
-        """Say whether the run has been in the line for so long that its index must show it, and stays on."""
-        return self.since_at + SETTLES_MS + MOST_SKEW_MS < at < self.until - MOST_SKEW_MS
+        """Say whether the index must show the run at an instant, and the run stays in the line after it."""
+        return self.shown_at < at < self.until - MOST_SKEW_MS
 
 
 def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
-    """No run that comes later gets a slot before a run that has long been in the line.
+    """No run that comes later gets a slot before a run that a look at the line has found, or should have.
 
-    A limiter that names a run gives it the slot. A run may be seen in the line when the index shows it, and scans look:
-    while they stand still and a look is overdue, others go on without one.
+    A limiter that names a run gives it the slot. While scans stand still no process looks at the line, and runs that
+    come then get slots.
     """
     stays = _stays(story, Part.PLACE)
     for key, rows in story.store.history.limiters.items():
-        before: set[RunId] = set()
+        before: Limiter | None = None
+        looked_at = 0
         for at, row in rows:
-            named = {one.run for one in row.begun}
-            is_looked_at = row.due_at is None or at < row.due_at + SETTLES_MS
-            for run in named - before if is_looked_at else ():
-                yield from _passed(story, stays[key], row, run, at)
-            before = named
+            known_at = at if row.due_at is None else looked_at
+            for run in _named(row) - _named(before):
+                yield from _passed(story, stays[key], row, run, at, known_at)
+            looked_at = at if before is not None and _is_look(before, row, at) else looked_at
+            before = row
     yield from _passed_for_turns(story)
 
 
-def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int) -> Iterator[str]:
-    """Yield the runs that a run passes which a limiter names from an instant on."""
+def _named(row: Limiter | None) -> set[RunId]:
+    return {one.run for one in row.begun} if row is not None else set()
+
+
+def _is_look(before: Limiter, after: Limiter, at: int) -> bool:
+    """Say whether a write follows a look at the line: nothing else makes the next look due later than it was."""
+    if before.due_at is None or after.due_at is None:
+        return after.due_at is None
+    return after.due_at > max(before.due_at, at + MOST_SKEW_MS)
+
+
+def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int, known_at: int) -> Iterator[str]:
+    """Yield the runs, of those that the look at `known_at` must show, that a run passes which a limiter names newly."""
     standing = story.store.history.run_at(run, at)
-    named = {one.run for one in row.begun}
     for stay in stays if standing is not None else ():
         is_behind = standing is not None and stay.run.place_in_line < standing.place_in_line
-        if stay.lasts_long_at(at) and is_behind and stay.run.id not in named:
+        is_known = stay.lasts_long_at(at) and stay.shown_at < known_at
+        if is_known and is_behind and stay.run.id not in _named(row):
             yield f"{standing} passes {stay.run}, in the line of {row.key} since {stay.since_at}, at {at}"
 
 
