@@ -13,14 +13,7 @@ pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
 def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
-    ran = subprocess.run(
-        ["bash", "-eu", "-c", session()],  # noqa: S607 -- a reader runs it with the bash that they have
-        env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    ran = _run(session(), stage)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     lines = ran.stdout.splitlines()
@@ -37,15 +30,20 @@ def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
 
 
 def test_the_smoke_test_tells_that_a_run_succeeded_and_how_late_it_started(stage: Stage) -> None:
-    ran = subprocess.run(
-        ["bash", "-eu", "-c", smoke_test()],  # noqa: S607 -- a reader runs it with the bash that they have
-        env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ran = _run(smoke_test(), stage)
+
     assert (ran.returncode, ran.stderr) == (0, "")
     status, lateness = ran.stdout.split()
     assert status == "succeeded"
     assert float(lateness) >= 0
+
+
+def _run(script: str, stage: Stage) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-eu", "-c", script],  # noqa: S607 -- a reader runs it with the bash that they have
+        env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )

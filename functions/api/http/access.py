@@ -29,19 +29,21 @@ class Access(Enum):
     """To manage tenants: an admin of the operating tenant alone."""
 
 
-_ROLES: Final[Mapping[Access, tuple[Role, ...]]] = {
-    Access.READ: (Role.VIEWER, Role.SUBMITTER, Role.OPERATOR, Role.ADMIN),
-    Access.SUBMIT: (Role.SUBMITTER, Role.OPERATOR, Role.ADMIN),
-    Access.OPERATE: (Role.OPERATOR, Role.ADMIN),
-    Access.REPORT: (Role.WORKER, Role.OPERATOR, Role.ADMIN),
-    Access.ADMINISTER: (Role.ADMIN,),
-    Access.ADMINISTER_ALL: (Role.ADMIN,),
+_LEAST: Final[Mapping[Access, Role]] = {
+    Access.READ: Role.VIEWER,
+    Access.SUBMIT: Role.SUBMITTER,
+    Access.OPERATE: Role.OPERATOR,
+    Access.REPORT: Role.WORKER,
+    Access.ADMINISTER: Role.ADMIN,
+    Access.ADMINISTER_ALL: Role.ADMIN,
 }
+"""The least role that has each access; the roles that include it have it too."""
 
 
 def roles_for(access: Access) -> tuple[Role, ...]:
     """Return the roles that have an access, the least first; none where no key is needed."""
-    return _ROLES.get(access, ())
+    least = _LEAST.get(access)
+    return () if least is None else tuple(role for role in reversed(Role) if role.includes(least))
 
 
 def refusal(access: Access, role: str | None, *, is_operating: bool) -> str | None:

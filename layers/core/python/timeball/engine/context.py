@@ -47,7 +47,7 @@ class Rules:
         0,
         9000,
         "The same in ms, of at most fifty runs that are sent together: an executor is paid for while it waits, "
-        "and must start within this less half a second",
+        "and a cold one must start within this time",
     )
     runs_per_message: int = whole(
         5,

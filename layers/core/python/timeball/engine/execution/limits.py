@@ -1,9 +1,11 @@
-"""Before a claim: may the run begin, by the keys of its job and by its tenant's quotas? All others cost nothing.
+"""Decides before a claim whether a run may begin, by the keys of its job and by the quotas of its tenant.
 
-① read the limiters ② of one that is full, read who has its places ③ swap the limiters: who begins is named there before
-its claim is written, and who does not is expected in the line. A process that dies behind ③ keeps a place until its
-lease would be out. Who is refused by one keeps the places that others gave, while it waits in that one's line; a turn
-is lost.
+A run that nothing bounds costs no request here.
+
+① Read the limiters. ② Of a limiter that is full, read the runs that have its places. ③ Swap the limiters: a run that
+may begin is named there before its claim is written, and any other is expected in the line. If the process dies after
+③, the run keeps its place until a look finds that its row needs it no more. A run that one limiter refuses keeps the
+places that others gave while it waits in that limiter's line; a turn is lost.
 """
 
 import logging

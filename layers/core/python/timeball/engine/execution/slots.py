@@ -21,7 +21,6 @@ from timeball.ports.queue import Delivery, by_message
 MOST_KEPT = 200
 """How many messages an executor keeps that have no place: a queue has 120,000 in flight at the most."""
 
-
 LATE_MS = 8 * SECOND_MS
 """How long runs of a higher priority are taken to wait after more than could come was found, or late ones, or some
 were kept: for so long another executor may keep the others."""
@@ -156,7 +155,6 @@ class Slots:
             self.weights = dict.fromkeys(wanted, 1) | dict(found)
 
     def _kept(self, deliveries: Sequence[Delivery], rank: int, number: int) -> Kept:
-        due_at = max(
-            self._context.clock.now(), deliveries[0].not_before or 0
-        )  # short calls of its instant end after that
+        # A message that has come early is kept from its instant on: short calls of that instant end only then.
+        due_at = max(self._context.clock.now(), deliveries[0].not_before or 0)
         return Kept(tuple(deliveries), rank, due_at + kept_ms(deliveries[0].unfit, len(self.kept) + number))
