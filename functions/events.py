@@ -16,7 +16,7 @@ from timeball.engine.context import Context
 from timeball.engine.events.receive import receive
 from timeball.engine.runs.callback import Report, report
 from timeball.ports.event_bus import EventBus
-from timeball.runtime.wiring import engine_context, event_bus, flush, signing_secret, start, unreadable_queue
+from timeball.runtime.wiring import engine_context, event_bus, flush, signing_secrets, start, unreadable_queue
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
@@ -45,7 +45,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-def hear(context: Context, ended: Sequence[Ended | None], secret: Callable[[], str]) -> list[bool]:
+def hear(context: Context, ended: Sequence[Ended | None], secrets: Callable[[], tuple[str, ...]]) -> list[bool]:
     """Take it that executions are over, of those whose tokens say that Timeball has started them for a run.
 
     A report that comes too early or too late changes nothing: the scan looks at what it follows itself.
@@ -53,7 +53,7 @@ def hear(context: Context, ended: Sequence[Ended | None], secret: Callable[[], s
     for one in ended:
         claimed = None if one is None else read_token(one.token)
         run = None if one is None or claimed is None else RunId.parse(claimed.tenant, one.run)
-        if one is None or claimed is None or run is None or not claimed.is_of(run, secret()):
+        if one is None or claimed is None or run is None or not claimed.is_of(run, secrets()):
             continue
         told = Report(run, claimed.attempt, one.standing.error, one.standing.body, execution=one.execution)
         ((refusal, _),) = report(context, [told])
@@ -62,7 +62,7 @@ def hear(context: Context, ended: Sequence[Ended | None], secret: Callable[[], s
 
 
 def _hear(context: Context, ended: Sequence[Ended | None]) -> list[bool]:
-    return hear(context, ended, partial(signing_secret, context))
+    return hear(context, ended, signing_secrets(context).accepted)
 
 
 def _receive(bus: EventBus | None, context: Context, matched: Sequence[Matched]) -> list[bool]:

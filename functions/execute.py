@@ -29,7 +29,7 @@ from timeball.runtime.wiring import (
     executor_successor,
     flush,
     key_ring,
-    signing_secret,
+    signing_secrets,
     stack_name,
     start,
     unreadable_queue,
@@ -124,7 +124,7 @@ async def _caller(clock: Clock, witness: Witness | None = None) -> AsyncIterator
 
 
 def _sign(run: RunId, attempt: int) -> str:
-    return token_of(run, attempt, signing_secret(executor_context()))
+    return token_of(run, attempt, signing_secrets(executor_context()).signing())
 
 
 def _address_rules() -> AddressRules:

@@ -86,7 +86,7 @@ class Api:
             lambda at: self.clock.advance(max(0, at - self.clock.now())),
             operating_tenant=OPERATING,
             tenants=self.tenants,
-            signing_secret=lambda: self.store.signing.secret(SECRET),
+            signing_secrets=lambda: self.store.signing.secrets(SECRET).accepted(self.clock.now()),
             bus=self.bus,
             trials=self.trials,
         )

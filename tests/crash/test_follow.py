@@ -84,7 +84,7 @@ def _tell(play: Play) -> None:
     run = _run(play)
     ((name, one),) = play.executions.started.items()
     told = Ended(str(run.id), token_of(run.id, 1, SECRET), name, one.end)
-    hear(play.context(), [told], lambda: SECRET)
+    hear(play.context(), [told], lambda: (SECRET,))
 
 
 def _run(play: Play) -> Run:

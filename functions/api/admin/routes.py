@@ -1,4 +1,4 @@
-"""The routes of admins: of tenants, and of their keys. Without a tenant in the path they are about the caller's."""
+"""The routes of admins: tenants, keys, the signing secret. Without a tenant in the path, keys are the caller's own."""
 
 from functions.api.admin.answers import (
     KeyAnswer,
@@ -10,6 +10,7 @@ from functions.api.admin.answers import (
 )
 from functions.api.admin.keys import create_key, list_keys, patch_key, read_a_key, revoke_key, rotate_key
 from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
+from functions.api.admin.signing_secret import RotationAnswer, rotate_signing_secret
 from functions.api.admin.tenants import (
     LIST_PARAMETERS,
     create_tenant,
@@ -142,4 +143,12 @@ ROUTES: tuple[Route, ...] = (
     *_OF_TENANTS,
     *_of_keys(f"{_TENANT}/keys", "a tenant's"),
     *_of_keys("/v1/admin/keys", "your tenant's"),
+    Route(
+        "POST",
+        "/v1/admin/signing-secret/rotate",
+        rotate_signing_secret,
+        "Make another secret that signs the tokens of attempts; no token of an attempt under way is refused",
+        RotationAnswer,
+        access=Access.ADMINISTER_ALL,
+    ),
 )

@@ -29,7 +29,8 @@ class Edge:
 
     `describe` returns the OpenAPI document, and `show` the page of it: both are made from the routes, and so cannot be
     imported below them. `wait_until` returns when an instant (ms) has come. Admins of the `operating_tenant` manage all
-    `tenants`, which one function alone is given. Tokens of attempts are signed with the `signing_secret`.
+    `tenants`, which one function alone is given. Tokens of attempts are signed with one of the
+    `signing_secrets`.
     `iam_callers` are those who may sign requests instead of sending a key. Costs are told by `prices`, and by
     executors of so many GB. Events travel on the `bus`. Of AWS targets may name what is `allowed`, and
     secrets whose names begin with `webhook_secrets` and their tenant. Trials are made by `trials`. Pages of lists
@@ -44,7 +45,7 @@ class Edge:
     addresses: AddressRules = PUBLIC_ONLY
     operating_tenant: str = ""
     tenants: Tenants | None = None
-    signing_secret: Callable[[], str] | None = None
+    signing_secrets: Callable[[], tuple[str, ...]] | None = None
     iam_callers: Mapping[str, IamCaller] = field(default_factory=dict)
     prices: Prices = PRICES
     executor_gb: float = 0.75

@@ -22,10 +22,10 @@ def told_by_token(
     scheme, _, text = headers.get("authorization", "").partition(" ")
     token = read_token(text.strip()) if scheme.lower() == "bearer" else None
     names = [match["runId"] for route in routes if (match := _reported(route, path))]
-    if token is None or not names or edge.signing_secret is None:
+    if token is None or not names or edge.signing_secrets is None:
         return None
     run = RunId.parse(token.tenant, names[0])
-    if run is None or not token.is_of(run, edge.signing_secret()):
+    if run is None or not token.is_of(run, edge.signing_secrets()):
         return None
     return {"tenant": token.tenant, "role": Role.WORKER, "attempt": str(token.attempt)}
 

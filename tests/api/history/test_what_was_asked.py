@@ -101,6 +101,9 @@ CASES: Final = {
         "/v1/admin/tenants/globex", {"disabled": True}, "patch", "tenant", "globex", of_job=False
     ),
     "DELETE /v1/admin/tenants/{tenant}": Case("/v1/admin/tenants/off", None, "delete", "tenant", "off", of_job=False),
+    "POST /v1/admin/signing-secret/rotate": Case(
+        "/v1/admin/signing-secret/rotate", None, "rotate", "signingSecret", None, of_job=False
+    ),
     **{f"{verb} {keys}{path}": case for keys, of in KEYS.items() for verb, path, case in of_keys(of)},
 }
 

@@ -11,7 +11,7 @@ TOKEN = token_of(RUN, 3, "secret")
 
 def is_of(text: str, run: RunId = RUN, secret: str = "secret") -> bool:  # noqa: S107 - one that is no secret
     token = read_token(text)
-    return token is not None and token.is_of(run, secret)
+    return token is not None and token.is_of(run, (secret,))
 
 
 def test_a_token_tells_its_tenant_and_attempt_and_is_of_its_run() -> None:

@@ -16,7 +16,7 @@ class TestAnEventOfItsEnd:
         play = started()
         run = run_of(play)
         ended = Ended(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), DONE)
-        assert hear(play.context(), [ended, None], lambda: SECRET) == [True, True]
+        assert hear(play.context(), [ended, None], lambda: (SECRET,)) == [True, True]
         last = run_of(play).last
         assert (run_of(play).state, last and last.body, play.executions.looks) == (RunState.SUCCEEDED, DONE.body, [])
 
@@ -24,22 +24,22 @@ class TestAnEventOfItsEnd:
         play = started(MINUTE_MS, BROKEN, DONE)
         run = run_of(play)
         broken = Ended(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), BROKEN)
-        hear(play.context(), [broken, broken], lambda: SECRET)
+        hear(play.context(), [broken, broken], lambda: (SECRET,))
         let_pass(play, 20 * SECOND_MS)
         assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 2)
-        hear(play.context(), [broken], lambda: SECRET)
+        hear(play.context(), [broken], lambda: (SECRET,))
         assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 2)
 
     @pytest.mark.parametrize("token", ["", "tba_acme_1_" + "0" * 64, token_of(RunId(KEY, 1, Origin.SCHEDULE), 1, "s")])
     def test_is_not_believed_without_the_token_of_its_attempt(self, token: str) -> None:
         play = started()
         run = run_of(play)
-        assert hear(play.context(), [Ended(str(run.id), token, execution_of(run), DONE)], lambda: SECRET) == [True]
+        assert hear(play.context(), [Ended(str(run.id), token, execution_of(run), DONE)], lambda: (SECRET,)) == [True]
         assert run_of(play).state is RunState.RUNNING
 
     def test_is_not_believed_of_another_execution_that_was_handed_the_same_input(self) -> None:
         play = started()
         run = run_of(play)
         child = Ended(str(run.id), token_of(run.id, 1, SECRET), "a child of it", DONE)
-        hear(play.context(), [child], lambda: SECRET)
+        hear(play.context(), [child], lambda: (SECRET,))
         assert run_of(play).state is RunState.RUNNING

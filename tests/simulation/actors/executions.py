@@ -104,5 +104,7 @@ async def _tell(story: Story, one: Execution, over_at: int, after_ms: int) -> No
         return
     client = Client(story, story.new_process(f"{TARGET}{one.attempt}"))
     told = [parse_ended(story.executions.event_of(one))]
-    while await client.request("end of an execution", one.run.job, partial(hear, secret=lambda: SECRET), told) is None:
+    while (
+        await client.request("end of an execution", one.run.job, partial(hear, secrets=lambda: (SECRET,)), told) is None
+    ):
         await client.process.sleep_until(client.process.now() + 2 * SECOND_MS)

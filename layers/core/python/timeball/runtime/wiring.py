@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
@@ -34,6 +34,7 @@ from timeball.ports.clock import Clock
 from timeball.ports.collections.tenants import Tenants
 from timeball.ports.successor import Successor
 from timeball.runtime.clock import SystemClock
+from timeball.runtime.known_secrets import KnownSecrets
 from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment, PollersEnvironment
 from timeball.targets.aws.clients import connect
 from timeball.targets.http.keys import KeyRing
@@ -149,9 +150,9 @@ def start(engine_context: Callable[[], Context]) -> None:
 
 
 @cache
-def signing_secret(context: Context) -> str:
-    """Return what the tokens of attempts are signed with; asked for once in a process, and only if one is needed."""
-    return context.store.signing.secret(secrets.token_hex(32))
+def signing_secrets(context: Context) -> KnownSecrets:
+    """Return what the tokens of attempts are signed with; it is read only if one is needed."""
+    return KnownSecrets(context.store.signing, context.clock, partial(secrets.token_hex, 32))
 
 
 @cache

@@ -284,15 +284,3 @@ class MemoryDueIndex:
         with self._memory.lock:
             self.shards = max(self.shards, shards)
             return self.shards
-
-
-class MemorySigning:
-    """The signing secret."""
-
-    def __init__(self) -> None:
-        self.stored: str | None = None
-
-    def secret(self, fresh: str) -> str:
-        """Return what is stored."""
-        self.stored = self.stored or fresh
-        return self.stored

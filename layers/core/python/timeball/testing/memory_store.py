@@ -29,12 +29,12 @@ from timeball.testing.memory_kept import (
     MemoryIntakes,
     MemoryPartitions,
     MemoryRequests,
-    MemorySigning,
     MemoryUsage,
     MemoryWindows,
     MemoryWorks,
 )
 from timeball.testing.memory_rows import Memory, MemoryRows
+from timeball.testing.memory_signing import MemorySigning
 
 
 class MemoryStore(Store):

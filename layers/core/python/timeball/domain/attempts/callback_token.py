@@ -26,10 +26,11 @@ class ClaimedToken:
     attempt: int
     signature: str
 
-    def is_of(self, run: RunId, secret: str) -> bool:
-        """Say whether the token was given to this attempt of a run."""
-        is_tenants = self.tenant == run.job.tenant
-        return is_tenants and hmac.compare_digest(self.signature, _signature(run, self.attempt, secret))
+    def is_of(self, run: RunId, secrets: tuple[str, ...]) -> bool:
+        """Say whether the token was given to this attempt of a run, signed with one of the secrets."""
+        return self.tenant == run.job.tenant and any(
+            hmac.compare_digest(self.signature, _signature(run, self.attempt, secret)) for secret in secrets
+        )
 
 
 def token_of(run: RunId, attempt: int, secret: str) -> str:

@@ -1,10 +1,15 @@
-"""The secret with which Timeball signs what it gives to targets."""
+"""The secrets with which Timeball signs what it gives to targets."""
 
 from typing import Protocol
 
+from timeball.domain.attempts.signing_secrets import SigningSecrets
+
 
 class Signing(Protocol):
-    """One secret for all processes. It never changes."""
+    """The same secrets for all processes. Both methods raise UnavailableError."""
 
-    def secret(self, fresh: str) -> str:
-        """Return the secret that is stored, which is `fresh` if there was none yet. Raises UnavailableError."""
+    def secrets(self, fresh: str) -> SigningSecrets:
+        """Return the secrets that are stored: `fresh` alone if there was none yet."""
+
+    def rotate(self, fresh: str, now: int) -> SigningSecrets:
+        """Make `fresh` the newest secret, unless the one before is still accepted. Return what stands then."""

@@ -1,21 +1,42 @@
-"""The signing secret over DynamoDB: a row of its own, inserted by whoever needs it first."""
+"""The signing secrets over DynamoDB: a row of its own, inserted by the first process that needs it."""
 
+from typing import Any
+
+from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import Table
 from timeball.aws.dynamodb.table.keys import SIGNING
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
-from timeball.aws.dynamodb.table.writes import Insert
+from timeball.aws.dynamodb.table.writes import Insert, Update
+from timeball.domain.attempts.signing_secrets import SigningSecrets, rotated
 
 
 class DynamoSigning:
-    """The row that has the secret."""
+    """The row that has the secrets."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def secret(self, fresh: str) -> str:
-        """Return what is stored; read first, for it is there but once."""
+    def secrets(self, fresh: str) -> SigningSecrets:
+        """Return what is stored; read first, for most often it is there."""
         (row,) = self._table.reader.get([SIGNING])
         if row is None:
             (written,) = self._table.writer.write([Insert({**SIGNING, "v": SCHEMA_VERSION, "secret": fresh})])
             row = {"secret": fresh} if written.done or written.row is None else written.row
-        return str(row["secret"])
+        return _to_secrets(row)
+
+    def rotate(self, fresh: str, now: int) -> SigningSecrets:
+        """Make another secret the newest. Of two rotations at once the second is refused, and finds the first."""
+        before = self.secrets(fresh)
+        after = None if before.newest == fresh else rotated(before, fresh, now)
+        if after is None:
+            return before
+        changes: Item = {"secret": after.newest, "before": before.newest, "rotated_at": now}
+        (written,) = self._table.writer.write([Update(SIGNING, {"secret": before.newest}, changes)])
+        if written.done:
+            return after
+        return self.secrets(fresh) if written.row is None else _to_secrets(written.row)
+
+
+def _to_secrets(row: dict[str, Any]) -> SigningSecrets:
+    before = row.get("before")
+    return SigningSecrets(str(row["secret"]), None if before is None else str(before), int(row.get("rotated_at", 0)))

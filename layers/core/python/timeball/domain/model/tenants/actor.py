@@ -41,11 +41,15 @@ class Kind(StrEnum):
     TENANT = "tenant"
     KEY = "key"
     FLOW_KEY = "flowKey"
+    SIGNING = "signingSecret"
 
 
 @dataclass(frozen=True)
 class Resource:
-    """What a request is about. `id` is empty for the dead letters that a filter names, `job_id` for what has no job."""
+    """What a request is about.
+
+    `id` is empty for the dead letters that a filter names, and for the signing secret; `job_id` for what has no job.
+    """
 
     kind: Kind
     id: str

@@ -1,0 +1,41 @@
+"""The secret that signs the tokens of attempts is rotated; it stands in no answer."""
+
+from pydantic import Field
+
+from functions.api.http.edge import Edge, note
+from functions.api.http.reply import Answer, Reply, Time, ok
+from functions.api.http.request import Request
+from timeball.domain.attempts.signing_secrets import ACCEPTED_MS, SIGNS_AFTER_MS, rotated
+from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.time.instants import format_instant
+
+
+class RotationAnswer(Answer):
+    """The last rotation of the secret that signs the tokens of attempts."""
+
+    rotated_at: Time
+    signs_from: Time = Field(description="When tokens begin to be signed with the newest secret.")
+    accepted_until: Time = Field(
+        description="Until when tokens of the secret before are accepted; until then no other rotation begins."
+    )
+
+
+def rotate_signing_secret(edge: Edge, request: Request) -> Reply:
+    """Make another secret the newest; while the one before is accepted, return the rotation that made it so."""
+    now = edge.context.clock.now()
+    first, fresh = _draw(edge), _draw(edge)
+    signing = edge.context.store.signing
+    if rotated(signing.secrets(first), fresh, now) is not None:
+        note(edge, request, Action.ROTATE, Resource(Kind.SIGNING, ""))
+    at = signing.rotate(fresh, now).rotated_at
+    return ok(
+        RotationAnswer(
+            rotated_at=format_instant(at),
+            signs_from=format_instant(at + SIGNS_AFTER_MS),
+            accepted_until=format_instant(at + ACCEPTED_MS),
+        )
+    )
+
+
+def _draw(edge: Edge) -> str:
+    return (edge.random_bytes() + edge.random_bytes()).hex()
