@@ -15,6 +15,7 @@ from constructs import Construct
 
 from infra.acknowledged import acknowledge
 from infra.egress import Network, let_join
+from infra.encryption import encrypt
 from infra.settings import Settings
 from infra.target import Target
 from infra.why import explain
@@ -100,6 +101,7 @@ def make_log(scope: Construct, construct_id: str, name: str, settings: Settings)
     if not isinstance(definition, logs.CfnLogGroup):
         raise TypeError("a log group is no CfnLogGroup any more")
     definition.retention_in_days = settings.log_retention_days
+    encrypt(log, settings)
     return log
 
 

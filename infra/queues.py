@@ -12,6 +12,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from infra.encryption import encrypt
 from infra.functions import allow
 from infra.settings import Settings
 from infra.why import explain
@@ -155,5 +156,6 @@ class Queues(Construct):
             dead_letter_queue=redrive,
             redrive_allow_policy=accepts,
         )
+        encrypt(queue, self._settings)
         explain(queue, why)
         return Feed(queue, visibility)

@@ -4,6 +4,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from infra.acknowledged import acknowledge
+from infra.encryption import encrypt
 from infra.settings import Settings
 from infra.storage import kept
 
@@ -21,4 +22,5 @@ def make_secret(scope: Construct, construct_id: str, settings: Settings, *, abou
     definition = secret.node.default_child
     if not isinstance(definition, secretsmanager.CfnSecret):
         raise TypeError("a secret is no CfnSecret any more")
+    encrypt(secret, settings)
     return definition.attr_id  # its ARN, as `Ref` too is on AWS; the embedded AWS says its name there

@@ -20,6 +20,7 @@ from infra.concurrency import (
     Concurrency,
     shares,
 )
+from infra.names import key_arn, stack_name, table_name
 from infra.stages import STAGES, STRANGERS, TRUSTED, of_stage_and_tenants
 from timeball.runtime.settings import FunctionSettings
 from timeball.setting import SettingsError, one_of, read, setting, whole
@@ -41,21 +42,9 @@ OPEN, FIXED = "open", "fixed"
 """Where calls come from: from any address of AWS's, or from the stack's own."""
 
 
-def _stack_name(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,39}", text):
-        raise ValueError("must begin with a letter and go on with at most 39 letters, digits and hyphens")
-    return text
-
-
 def _confirmed(text: str) -> str:
     if text and not re.fullmatch(rf"({'|'.join(STAGES)})-[1-9][0-9]{{0,2}}", text):
         raise ValueError("must be a stage, a hyphen and a number of shards, such as small-4, or empty")
-    return text
-
-
-def _table_name(text: str) -> str:
-    if text and not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", text):
-        raise ValueError("must be the name of a table that exists, or empty")
     return text
 
 
@@ -74,7 +63,7 @@ class Settings:
         "`small-4`; a change that is not confirmed is refused",
         _confirmed,
     )
-    name: str = setting("Timeball", "Name of the stack; another name is another Timeball", _stack_name)
+    name: str = setting("Timeball", "Name of the stack; another name is another Timeball", stack_name)
     functions: FunctionSettings
     tenants: str = one_of(
         TRUSTED,
@@ -116,8 +105,14 @@ class Settings:
     account_concurrency: int = whole(
         1000, 10, 1_000_000, "Concurrency that AWS gives the account: `aws lambda get-account-settings`"
     )
-    jobs_table: str = setting("", "A jobs table that exists; without one the stack makes its own", _table_name)
-    tenants_table: str = setting("", "A tenants table that exists; without one the stack makes its own", _table_name)
+    jobs_table: str = setting("", "A jobs table that exists; without one the stack makes its own", table_name)
+    tenants_table: str = setting("", "A tenants table that exists; without one the stack makes its own", table_name)
+    kms_key: str = setting(
+        "",
+        "ARN of a key of KMS, of the same region, that encrypts tables, queues, logs and the first key's secret; its "
+        "policy is [its owner's to write](aws.md#a-key-of-your-own). Empty: AWS's own keys encrypt, at no price",
+        key_arn,
+    )
     warm_runs_per_second: int = whole(
         0,
         0,

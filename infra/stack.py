@@ -10,6 +10,7 @@ from infra.bus import Bus
 from infra.code import code
 from infra.dependencies import Dependencies
 from infra.deployment import Deployment
+from infra.encryption import let_use_key
 from infra.events import Events
 from infra.executors import Executors
 from infra.functions import FunctionMaker
@@ -67,6 +68,7 @@ class TimeballStack(Stack):
             outputs[f"{priority.title()}Queue"] = feed.queue.queue_url
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
+        let_use_key(self, settings)
         if settings.is_local:
             emulated.allow_batches(self)
 

@@ -4,6 +4,7 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
+from infra.encryption import encrypt
 from infra.settings import Settings
 from infra.warmth import NEW, ready_for
 from timeball.aws.dynamodb.table import schema
@@ -43,7 +44,7 @@ class Storage(Construct):
     def _table(self, construct_id: str, table: schema.Table, settings: Settings, existing: str) -> dynamodb.ITableV2:
         if existing:
             return dynamodb.TableV2.from_table_name(self, construct_id, existing)
-        return dynamodb.TableV2(
+        made = dynamodb.TableV2(
             self,
             construct_id,
             partition_key=_attribute(table.partition),
@@ -66,6 +67,8 @@ class Storage(Construct):
             ),
             removal_policy=kept(settings),
         )
+        encrypt(made, settings)
+        return made
 
 
 def kept(settings: Settings) -> RemovalPolicy:

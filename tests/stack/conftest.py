@@ -12,6 +12,9 @@ from infra.app import synthesize
 ROOT = Path(__file__).parents[2]
 
 
+KEY_ARN = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+
+
 @dataclass(frozen=True)
 class Synthesized:
     """A template, where it lies, and a few ways to look at it."""
@@ -72,6 +75,12 @@ def large_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 def fixed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     """Return the stack whose calls come from fixed addresses."""
     return synthesized(tmp_path_factory.mktemp("fixed"), "small", egress="fixed")
+
+
+@pytest.fixture(scope="session")
+def keyed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Return the stack that a key of its owner's encrypts; it has passed cdk-nag, too."""
+    return synthesized(tmp_path_factory.mktemp("keyed"), "small", kms_key=KEY_ARN)
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ def _found_by(*command: str | Path) -> str:
             "local_stack", ["W3005", "E3601", "W3037"], marks=pytest.mark.more
         ),
         pytest.param("fixed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
+        pytest.param("keyed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
     ],
 )
 def test_cfn_lint_finds_nothing(fixture: str, ignored: list[str], request: pytest.FixtureRequest) -> None:

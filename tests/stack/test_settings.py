@@ -125,6 +125,11 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ({"lead_seconds": 10}, "must be a whole number from 0 to 9"),  # what an executor has time for
         ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
+        ({"kms_key": "alias/timeball"}, "kms_key=alias/timeball must be the ARN of a key"),
+        ({"kms_key": "arn:aws:kms:eu-central-1:111122223333:alias/timeball"}, "must be the ARN of a key"),
+        ({"kms_key": "1234abcd-12ab-34cd-56ef-1234567890ab"}, "must be the ARN of a key"),
+        ({"kms_key": "arn:aws:kms:eu-central-1:111122223333:key/*"}, "must be the ARN of a key"),
+        ({"kms_key": "arn:aws:s3:eu-central-1:111122223333:key/1234"}, "must be the ARN of a key"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
         ({"execute_concurrency": 0}, "must be a whole number from 6 to 10000"),  # there is no "no bound"
         ({"execute_concurrency": 5}, "must be a whole number from 6 to 10000"),  # as AWS has it, of each priority

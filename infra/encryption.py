@@ -1,0 +1,88 @@
+"""A key of KMS that the deployment's owner manages: what it encrypts, and what each role may do with it.
+
+Invariant: a role uses the key through those services alone that it may ask for what the key encrypts. The key and its
+policy belong to the owner: nothing here changes them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aws_cdk import CfnResource, Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.settings import Settings
+
+_READ: Final = ("kms:Decrypt", "kms:DescribeKey")
+_WRITE: Final = (*_READ, "kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo")
+"""The documented needs of a table, without CreateGrant: only the deployment that gives a table its key needs that."""
+_SEND: Final = ("kms:Decrypt", "kms:GenerateDataKey")
+_RECEIVE: Final = ("kms:Decrypt",)
+
+_NEEDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "dynamodb:BatchGetItem": ("dynamodb", _READ),
+    "dynamodb:Query": ("dynamodb", _READ),
+    "dynamodb:PutItem": ("dynamodb", _WRITE),
+    "dynamodb:UpdateItem": ("dynamodb", _WRITE),
+    "dynamodb:PartiQLInsert": ("dynamodb", _WRITE),
+    "dynamodb:PartiQLUpdate": ("dynamodb", _WRITE),
+    "sqs:SendMessage": ("sqs", _SEND),
+    "sqs:ReceiveMessage": ("sqs", _RECEIVE),
+    "secretsmanager:PutSecretValue": ("secretsmanager", _SEND),
+}
+"""The service through which a role needs the key that may do this, and what it needs of the key (documented by AWS)."""
+
+_PROPERTIES: Final[Mapping[str, Mapping[str, object]]] = {
+    "AWS::DynamoDB::GlobalTable": {
+        "SSESpecification": {"SSEEnabled": True, "SSEType": "KMS"},
+        "Replicas.0.SSESpecification.KMSMasterKeyId": None,
+    },
+    "AWS::Logs::LogGroup": {"KmsKeyId": None},
+    "AWS::SecretsManager::Secret": {"KmsKeyId": None},
+    "AWS::SQS::Queue": {"KmsMasterKeyId": None},
+}
+"""The properties of a resource that say what encrypts it; None stands for the ARN of the key."""
+
+
+def encrypt(construct: Construct, settings: Settings) -> None:
+    """Encrypt a table, a queue, a log or a secret with the owner's key, if there is one.
+
+    The CDK's own way refuses a table of a stack without a region, and would let any rule send to an encrypted queue.
+    """
+    definition = construct.node.default_child
+    if not isinstance(definition, CfnResource):
+        raise TypeError(f"{construct.node.path} is no single resource")
+    for name, value in _PROPERTIES[definition.cfn_resource_type].items() if settings.kms_key else ():
+        definition.add_property_override(name, settings.kms_key if value is None else value)
+
+
+def let_use_key(stack: Stack, settings: Settings) -> None:
+    """Let each role use the owner's key, if there is one, for what the role may do to tables, queues and secrets.
+
+    It is read from the policies, so that a function that gets another right gets what that needs of the key.
+    """
+    if not settings.kms_key:
+        return
+    for construct in stack.node.find_all():
+        if isinstance(construct, iam.CfnPolicy):
+            document = stack.resolve(construct.policy_document)
+            uses = _uses(stack, settings.kms_key, document["Statement"])
+            construct.policy_document = {**document, "Statement": [*document["Statement"], *uses]}
+
+
+def _uses(stack: Stack, key: str, statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    needed: dict[str, set[str]] = {}
+    for statement in statements:
+        for action in statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]:
+            if action in _NEEDS:
+                service, actions = _NEEDS[action]
+                needed.setdefault(service, set()).update(actions)
+    return [
+        {
+            "Effect": "Allow",
+            "Action": sorted(actions),
+            "Resource": key,
+            "Condition": {"StringEquals": {"kms:ViaService": f"{service}.{stack.region}.{stack.url_suffix}"}},
+        }
+        for service, actions in sorted(needed.items())
+    ]
