@@ -70,8 +70,8 @@ def test_a_disabled_tenants_runs_are_held_and_not_lost(stage: Stage, admin: ApiC
     assert held["status"] == "pending"
 
 
-def test_a_target_reports_with_the_token_of_its_call_and_needs_no_key(
-    stage: Stage, client: ApiClient, receiver: Receiver
+def test_a_target_reports_with_the_token_of_its_call_also_after_a_rotation_and_needs_no_key(
+    stage: Stage, client: ApiClient, admin: ApiClient, receiver: Receiver
 ) -> None:
     job = client.create(
         {
@@ -87,6 +87,8 @@ def test_a_target_reports_with_the_token_of_its_call_and_needs_no_key(
     path = f"/v1/runs/{call.run_id}"
     assert status_of(target, "GET", path) == 401
     assert status_of(target, "POST", f"{path}/heartbeat", {"attempt": 1}) == 200
+    rotation = ask(admin, "POST", "/v1/admin/signing-secret/rotate")
+    assert rotation["rotatedAt"] < rotation["signsFrom"] < rotation["acceptedUntil"]
     assert status_of(target, "POST", f"{path}/complete", {"attempt": 2}) == 403
     assert ask(target, "POST", f"{path}/complete", {"attempt": 1, "result": 7})["status"] == "succeeded"
     assert (
