@@ -10,7 +10,8 @@ wrong checksum is no key, and costs the table nothing.
 
 Each process counts the requests of each tenant, and of all strangers together as if they were one more tenant; that
 costs no request. A tenant that makes too many is told so by the API function, which then asks the store for nothing.
-Strangers that send too many are refused here, and so do not cost the API function anything either.
+Strangers that send too many are refused here, and so do not cost the API function anything either. A text that looks
+like the token of an attempt passes always, for the API function alone can tell whether it is one.
 """
 
 import hmac

@@ -61,7 +61,7 @@ class MotoPosts:
     def host(self) -> str:
         return f"{self.service}.{REGION}.amazonaws.com"
 
-    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:  # noqa: ARG002 - as the real
         url = f"https://{self.host}/"
         request = Request.from_primitives("POST", url, headers, body)
         try:

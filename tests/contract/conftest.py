@@ -110,9 +110,9 @@ class LosingPosts:
         """Lose the answer to the next write."""
         self._losing, self._sent, self.repeated = True, 0, False
 
-    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
         self.requests += 1
-        answer = self._posts.post(headers, body)
+        answer = self._posts.post(headers, body, once=once)
         if headers["x-amz-target"].rpartition(".")[2] in WRITES:
             self._sent += 1
             self.repeated = self._sent > 1

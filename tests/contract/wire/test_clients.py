@@ -28,9 +28,11 @@ class Posts:
     headers: Mapping[str, str] = field(default_factory=dict)
     host: str = "dynamodb.us-east-1.amazonaws.com"
     came: list[tuple[Mapping[str, str], Any]] = field(default_factory=list)
+    once: list[bool] = field(default_factory=list)
 
-    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
         self.came.append((headers, json.loads(body)))
+        self.once.append(once)
         if not self.status:
             raise UnansweredError("nothing came")
         return Answer(self.status, self.headers, self.body)
@@ -53,6 +55,15 @@ def test_a_method_asks_for_the_operation_of_its_name_and_returns_the_answer() ->
     assert headers["x-amz-target"] == "DynamoDB_20120810.UpdateItem"
     assert headers["content-type"] == "application/x-amz-json-1.0"
     assert body == {"TableName": "jobs", "Key": {}}
+
+
+def test_an_update_without_a_condition_is_sent_once_and_all_else_may_be_sent_again() -> None:
+    posts = Posts()
+    client = client_of(posts)
+    client.update_item(TableName="jobs", Key={}, UpdateExpression="ADD runs :one")
+    client.update_item(TableName="jobs", Key={}, UpdateExpression="SET a = :a", ConditionExpression="v = :v")
+    client.query(TableName="jobs")
+    assert posts.once == [True, False, False]
 
 
 def test_each_service_is_asked_in_its_own_way() -> None:

@@ -140,6 +140,31 @@ def test_an_answer_that_does_not_come_is_unknown_and_its_request_is_not_repeated
         assert not asked._idle
 
 
+@pytest.mark.parametrize("case", ["half of a head", "half of a body", "no HTTP"])
+def test_a_request_on_a_kept_connection_is_not_repeated_once_its_answer_has_begun(
+    serve: Callable[[Serve], Server], case: str
+) -> None:
+    server = serve(
+        lambda connection, number: send(connection, BROKEN[case] or b"" if number else ANSWER) and not number
+    )
+    with connections(server) as asked:
+        asked.post(HEADERS, b"first")
+        with pytest.raises(UnansweredError):
+            asked.post(HEADERS, b"once")
+    assert server.bodies == [b"first", b"once"]
+
+
+def test_a_request_that_must_not_be_repeated_is_not_sent_again_on_a_new_connection(
+    serve: Callable[[Serve], Server],
+) -> None:
+    server = serve(lambda connection, number: number == 0 and send(connection, ANSWER))
+    with connections(server) as asked:
+        asked.post(HEADERS, b"first")
+        with pytest.raises(UnansweredError):
+            asked.post(HEADERS, b"once", once=True)
+    assert server.bodies == [b"first", b"once"]
+
+
 def test_a_connection_that_was_idle_for_long_is_not_used_again(serve: Callable[[Serve], Server]) -> None:
     server, seconds = serve(lambda connection, _: send(connection, ANSWER)), [1_000.0]
     with closing(Connections(server.url, 10, 10, kept=4, now=lambda: seconds[0])) as asked:

@@ -12,12 +12,12 @@ from timeball.aws.dynamodb.table.queries import Reader
 from timeball.aws.dynamodb.table.writes import to_values
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.domain.deployment import Deployment
+from timeball.domain.model.ids import MOST_SHARDS
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 _SETTLED: Key = {"pk": "DEPLOYMENT", "sk": "SETTLED"}
-_MOST_SHARDS = 256
 
 
 def table_of(client: Any, stack: str, logical_id: str, asker: Asker = PATIENTLY) -> str | None:  # noqa: ANN401 - boto3's
@@ -53,7 +53,7 @@ class Deployments:
 
     def used_shards(self) -> int:
         """Return how many shards the rows of scans show: one may have more of which no day is drained yet."""
-        return max(self._due.read_oldest_days(range(_MOST_SHARDS)), default=-1) + 1
+        return max(self._due.read_oldest_days(range(MOST_SHARDS)), default=-1) + 1
 
     def use_shards(self, shards: int) -> None:
         """Let scans ask so many shards, before anything stands in them."""

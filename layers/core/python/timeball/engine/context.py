@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from timeball.domain.attempts.circuit_breaker import HostRules
 from timeball.domain.attempts.claim import ClaimRules
-from timeball.domain.model.ids import Shards
+from timeball.domain.model.ids import MOST_SHARDS, Shards
 from timeball.domain.model.tenants.quotas import (
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
@@ -38,7 +38,10 @@ class Rules:
     """The engine's settings."""
 
     shards: int = whole(
-        4, 1, 1024, "Shards of the due index that new jobs stand in; those of earlier deployments are scanned too"
+        4,
+        1,
+        MOST_SHARDS,
+        "Shards of the due index that new jobs stand in; those of earlier deployments are scanned too",
     )
     lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
     lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")

@@ -1,8 +1,9 @@
 """What is hot asks AWS as boto3's clients do: by the same methods, with the same errors.
 
 boto3 builds, validates and parses each request by a model of the service, which costs more than all that Timeball does
-with the answer ([ADR 40](docs/adr/0040-a-thin-client-of-aws.md)). Here a request is JSON, signed and sent once; who
-repeats it is `patience`. What is rarely asked for is no method of these, and boto3's.
+with the answer ([ADR 40](docs/adr/0040-a-thin-client-of-aws.md)). Here a request is JSON and signed; `patience` repeats
+it. An update without a condition adds to a number, and would add twice: it is never sent again. Operations that are
+rarely asked for are no methods of these clients; boto3's clients do them.
 """
 
 import json
@@ -57,7 +58,7 @@ class Posting(Protocol):
     def host(self) -> str:
         """As a request names it."""
 
-    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
         """Raises UnansweredError."""
 
 
@@ -97,8 +98,9 @@ class WireClient:
             "x-amz-target": f"{self._target}.{operation}",
         }
         headers = signed(headers, body, self._credentials(), self._scope, self._now())
+        is_sum = operation == "UpdateItem" and "ConditionExpression" not in request
         try:
-            answer = self._connections.post(headers, body)
+            answer = self._connections.post(headers, body, once=is_sum)
             if answer.status == HTTPStatus.OK:
                 return json.loads(answer.body)
         except (UnansweredError, ValueError) as error:

@@ -2,10 +2,11 @@
 
 Lambda freezes a sandbox between invocations, and AWS purges idle connections meanwhile. So a connection that has been
 idle for long is closed, and so is one whose end can be read before it is used. If a kept connection breaks all the
-same, the others are as old: all are dropped, and the request is sent again at once on a new one.
+same, the others are as old: all are dropped. If it broke before a byte of an answer came, the request is sent again at
+once on a new connection, unless its caller forbids that.
 
-Invariant: no request is sent twice on new connections, nor after it may have taken long. A connection on which anything
-goes wrong is closed.
+Invariant: no request is sent twice on new connections, nor after an answer has begun, nor after it may have taken long.
+A connection on which anything goes wrong is closed.
 """
 
 import os
@@ -41,6 +42,10 @@ class UnansweredError(Exception):
     """No answer came back, or not all of it: the request may have been done."""
 
 
+class _SwallowedError(ConnectionError):
+    """The connection ended before a byte of an answer came."""
+
+
 class Connections:
     """Connections to an endpoint, as many as are used at once; `kept` of them at most outlast their request.
 
@@ -64,8 +69,8 @@ class Connections:
         self._kept, self._now = kept, now
         self.host = parts.netloc.rpartition("@")[2]
 
-    def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Post to the root of the endpoint. Raises UnansweredError."""
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
+        """Post to the root of the endpoint; `once`: the request is never sent again. Raises UnansweredError."""
         kept, begun_at = self._taken(), self._now()
         try:
             if kept is not None:
@@ -73,7 +78,8 @@ class Connections:
                     return self._exchange(kept, headers, body)
                 except (OSError, HTTPException) as error:
                     self.close()
-                    if isinstance(error, TimeoutError) or self._now() - begun_at > _AT_ONCE_SECONDS:
+                    is_late = self._now() - begun_at > _AT_ONCE_SECONDS
+                    if once or is_late or not isinstance(error, _SwallowedError):
                         raise
             return self._exchange(self._opened(), headers, body)
         except (OSError, HTTPException) as error:
@@ -127,8 +133,17 @@ class Connections:
 def _exchanged(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Answer:
     """Send a request in one piece, and read what comes back. The headers are ours: none has a line's end in it."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-    connection.sock.sendall(f"POST / HTTP/1.1\r\n{lines}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body)
+    request = f"POST / HTTP/1.1\r\n{lines}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
     response = HTTPResponse(connection.sock, method="POST")
+    try:
+        connection.sock.sendall(request)
+        has_begun = bool(response.fp.peek(1))
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise _SwallowedError(str(error)) from error
+    if not has_begun:
+        raise _SwallowedError("the connection was closed")
     response.begin()
     if response.length is None and not response.chunked:  # a head that was cut off would pass for an empty answer
         raise HTTPException("an answer of no length")

@@ -110,6 +110,10 @@ class RunId:
         return cls(JobKey(tenant, match[1]), int(match[2]), origin, series)
 
 
+MOST_SHARDS = 1024
+"""How many due shards a deployment may have."""
+
+
 @dataclass(frozen=True)
 class Shards:
     """The due shards of new rows: how many, and the secret by which each row's is drawn.
