@@ -1,6 +1,6 @@
 """Where jobs name keys, an executor and a scan are stopped anywhere: the keys hold, nobody waits for ever."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -9,10 +9,11 @@ import pytest
 
 from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, WORK, Play, spec
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
-from timeball.domain.model.runs.limiter import Bounds
-from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.limiter import Bounds, Fixed
+from timeball.domain.model.runs.run import Part, Run, RunState
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.sharing.limiter import SETTLES_MS
@@ -24,6 +25,7 @@ from timeball.engine.execution.leases import renew
 from timeball.engine.quotas.keys import fix_key
 from timeball.engine.runs.limiters import free_places
 from timeball.engine.runs.manual import retry_runs
+from timeball.ports.collections.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
 NAMES = ("a", "b", "c")
@@ -233,6 +235,46 @@ def test_a_run_that_gets_into_its_line_late_is_called_all_the_same() -> None:
         play.run_on(JobKey("acme", "a"))
         reached = points.reached
     assert reached > 3
+
+
+def test_a_run_that_gets_into_its_line_late_is_called_though_the_index_lags_behind_its_row() -> None:
+    number, reached = 0, 1
+    while number < reached:
+        number += 1
+        play = Play()
+        _let_lines_lag(play)
+        fix_key(play.context(), KEY, Bounds(0), None, NOW)
+        play.store_jobs([_place("a")])
+        play.scan_all()
+        points = _At(number, partial(play.clock.advance, SETTLES_MS * 6 // 10))
+        play.execute(play.queue.receive("normal"), points)
+        for _ in range(SETTLES_MS // SECOND_MS):
+            play.scan_all()
+            play.clock.advance(SECOND_MS)
+        (limiter,) = play.store.limiters.read([KEY])
+        assert limiter is not None
+        roomy = evolve(limiter, fixed=Fixed(Bounds(1)))  # and nothing else: after a person's change a scan looks anyway
+        play.store.limiters.swap([Swap(limiter, roomy)], play.clock.now())
+        play.run_on(JobKey("acme", "a"))
+        assert play.runs(JobKey("acme", "a"))[0].state is RunState.SUCCEEDED, f"it stood still at point {number}"
+        reached = points.reached
+    assert reached > 3
+
+
+def _let_lines_lag(play: Play) -> None:
+    """Let the index of lines show each run as late as a limiter allows for."""
+    swap, in_line = play.store.runs.swap, play.store.runs.in_line
+    shown_at = [0]
+
+    def noting(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
+        if any(one.after.waiting is not None for one in swaps):
+            shown_at[0] = play.clock.now() + SETTLES_MS
+        return swap(swaps, now)
+
+    def lagging(limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+        return in_line(limiter, part, limit) if play.clock.now() >= shown_at[0] else []
+
+    play.store.runs.swap, play.store.runs.in_line = noting, lagging  # type: ignore[method-assign]
 
 
 def test_a_run_that_a_process_named_and_died_is_called_though_others_end_all_the_time() -> None:

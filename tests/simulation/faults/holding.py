@@ -102,9 +102,6 @@ FAULTS = {
     "the last in a line are called first": Fault(
         answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 57
     ),
-    "a key that is due is not told of a run that lines up late": Fault(
-        instead(expect, lambda context, runs, **_: expect(context, runs), within=claiming), STUCK, 247
-    ),
     "a claim keeps its place in a line": Fault(
         instead(claimed, _still_in_line), "what is under way or over waits in no line", 7
     ),

@@ -52,6 +52,6 @@ FAULTS = {
         instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 336
     ),
     "nobody looks at the whole when an item is mended": Fault(
-        instead(healed, lambda *_: None), "who died with an item is mended with it", 231
+        instead(healed, lambda *_: None), "who died with an item is mended with it", 726
     ),
 }

@@ -26,7 +26,7 @@ FAULTS = {
         instead(take_in, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 129
     ),
     "moves on backfills without the bound": Fault(
-        instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 107
+        instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 138
     ),
     "a slot is kept by a backfill that is over": Fault(
         instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 96
