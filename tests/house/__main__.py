@@ -1,0 +1,81 @@
+"""Compares prose, names and complexity with their bars: `python -m tests.house`.
+
+`--figures` prints each measure, and `--list` each finding too.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.house.complexity import MOST, complex_in
+from tests.house.names import banned_in, homonyms_in
+from tests.house.prose import per_thousand, sentences_in
+
+ROOT = Path(__file__).parents[2]
+CODE = ("layers/core", "functions", "infra", "local")
+PROSE = {
+    "code": ("layers/core", "functions", "infra", "local", "bench"),
+    "tests": ("tests",),
+    "documents": ("docs", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+}
+"""The rooms of the prose, each with a bar of its own."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A count or a share, and a line for each finding. More than `most` fails; `most` will come down to `aim`."""
+
+    name: str
+    found: float
+    most: float
+    aim: float
+    findings: Sequence[str]
+
+
+def measures() -> Iterator[Measure]:
+    """Yield all measures of the repository."""
+    for room, roots in PROSE.items():
+        sentences = sentences_in(_files(roots))
+        hard = [
+            f"{_short(one.path)}:{one.line}: {one.text}  [{', '.join(one.faults)}]" for one in sentences if one.faults
+        ]
+        yield Measure(f"hard sentences in a thousand, {room}", per_thousand(sentences), 10, 10, hard)
+    modules = _files(CODE, "*.py")
+    homonyms = [f"{name}: {', '.join(map(_short, paths))}" for name, paths in homonyms_in(modules).items()]
+    yield Measure("names of several classes", len(homonyms), 55, 0, homonyms)
+    banned = [f"{_short(path)}: {name}" for path, name in banned_in(modules)]
+    yield Measure("identifiers with a banned word", len(banned), 185, 0, banned)
+    dense = [f"{_short(one.path)}:{one.line}: {one.name} makes {one.decisions}" for one in complex_in(modules)]
+    yield Measure(f"functions with more than {MOST} decisions", len(dense), 82, 0, dense)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print each measure beside its bar, and the findings where it is above; return 1 if any is."""
+    lists_all, failed = "--list" in arguments, False
+    for one in measures():
+        is_above = one.found > one.most
+        failed = failed or is_above
+        if is_above or lists_all:
+            sys.stdout.writelines(f"{finding}\n" for finding in one.findings)
+        aim = "" if one.aim == one.most else f", aim {one.aim:g}"
+        if is_above or arguments:
+            sys.stdout.write(f"{one.name}: {one.found:.3g} (bar {one.most:g}{aim})\n")
+    return int(failed)
+
+
+def _files(roots: Sequence[str], *patterns: str) -> list[Path]:
+    """Return files, and the files in folders that match a pattern (by default Python and Markdown), in order."""
+    return [file for root in roots for file in _files_of(ROOT / root, patterns or ("*.py", "*.md"))]
+
+
+def _files_of(path: Path, patterns: Sequence[str]) -> list[Path]:
+    return [path] if path.is_file() else sorted(file for pattern in patterns for file in path.rglob(pattern))
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
