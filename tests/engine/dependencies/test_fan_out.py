@@ -242,5 +242,5 @@ def test_items_are_of_a_job_that_has_none_itself() -> None:
     with Graph(node("a"), each("b", "a")) as graph:
         (examined,) = examine(graph.play.context(), [each("c", "b")])
         assert [fault.sentence for fault in examined.faults] == [
-            "This job has a run for each item itself, and names none; put another between."
+            "This job has a run for each item itself, and names none; add a job between."
         ]

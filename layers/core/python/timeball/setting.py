@@ -1,8 +1,8 @@
-"""A setting is stated once: as a field of a dataclass, with its default, what it may be and what it means.
+"""A setting is declared once: as a field of a dataclass, with its default, its bounds and its meaning.
 
-`shards: int = whole(4, 1, 256, "Shards of the due index")`. The infrastructure, the functions and the documents go by
-the field. Settings may hold others; a name means the same in all of them.
-Invariant: what was read lies within its bounds, and all that is wrong is told at once.
+`shards: int = whole(4, 1, 256, "Shards of the due index")`. The infrastructure, the functions and the documents read
+the field. Settings may contain other settings; a name means the same in all of them. Invariant: values that were read
+lie within their bounds, and all problems are reported at once.
 """
 
 import re
@@ -17,18 +17,18 @@ _UNSUPPORTED = re.compile(r"eusc-|\w+-iso[a-z]?-")
 
 
 class SettingsError(ValueError):
-    """A setting is unknown, missing or unusable: a line for each."""
+    """Some settings are unknown, missing or unusable; the message has a line for each."""
 
 
 def unsupported(region: str) -> str | None:
-    """Return why Timeball cannot stand in a region, by its partition of AWS; None: it can."""
+    """Return why Timeball cannot be deployed in a region, by its AWS partition; None if it can."""
     if not _UNSUPPORTED.match(region):
         return None
     return f"Timeball stands in the partitions aws, aws-cn and aws-us-gov of AWS, and {region} is in another."
 
 
 def setting(default: int | str, meaning: str, parse: Callable[[str], int | str]) -> Any:  # noqa: ANN401 - as `field`
-    """Declare a setting. `parse` raises ValueError with the end of a sentence that the setting's name begins."""
+    """Declare a setting. `parse` raises ValueError with the end of a sentence that begins with the setting's name."""
     return field(default=default, metadata={"meaning": meaning, "parse": parse})
 
 
@@ -56,9 +56,9 @@ def one_of(default: int | str, choices: Iterable[int | str], meaning: str) -> An
 
 
 def read(kind: type[_Kind], given: Mapping[str, str], called: Callable[[str], str]) -> _Kind:
-    """Return settings as they are given, each by what it is called; what is not given is as it is declared.
+    """Read settings from `given`, where `called` maps a field's name to its key; a missing setting has its default.
 
-    What has no default must be given. Raises SettingsError.
+    A setting without a default must be given. Raises SettingsError.
     """
     values, problems = {}, []
     for one in fields(kind):  # type: ignore[arg-type] # a dataclass
@@ -72,7 +72,7 @@ def read(kind: type[_Kind], given: Mapping[str, str], called: Callable[[str], st
 
 
 def written(settings: Any, called: Callable[[str], str]) -> dict[str, str]:  # noqa: ANN401 - any dataclass
-    """Return settings as `read` reads them."""
+    """Return settings in the form that `read` reads."""
     texts: dict[str, str] = {}
     for one in fields(settings):
         value = getattr(settings, one.name)

@@ -1,1 +1,1 @@
-"""The verbs of the flow, one file each. Every verb takes a list and returns a list."""
+"""The engine's verbs, one file each. Every verb takes a list and returns a list."""

@@ -1,4 +1,4 @@
-"""Work on many at once, and where that fails on each half of them: one that cannot be worked on stops no other."""
+"""Process items in one batch. If the batch fails, process each half, so that one bad item stops no other."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ _Done = TypeVar("_Done")
 def bisect(
     work: Callable[[Sequence[_Item]], _Done], items: Sequence[_Item], clock: Clock, stop_at: int
 ) -> tuple[list[_Done], list[tuple[Sequence[_Item], Exception]]]:
-    """Return what `work` returned for all items, or for the parts that it could do; the others, and why it could not.
+    """Return the results of `work` for the batches that succeeded, and each batch that failed with its error.
 
-    It must be able to begin anew with what a failed call has begun. From `stop_at` (ms) on what fails is left.
+    `work` must be safe to repeat after a failed call. From `stop_at` (ms) on, failed batches are not split any more.
     """
     done: list[_Done] = []
     failed: list[tuple[Sequence[_Item], Exception]] = []

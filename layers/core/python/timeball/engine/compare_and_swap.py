@@ -1,6 +1,6 @@
-"""Change rows that others change too: say what each is to be, swap; on refusal go on from the row that stands.
+"""Change rows that other processes change too: compute the change, swap, on refusal retry from the standing row.
 
-What is to be is said of the row that stands, anew for each: nothing of an earlier try is kept.
+The change is computed anew from the row that stands. Nothing of an earlier try is kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +16,11 @@ def compare_and_swap(
     change: Callable[[int, Row], Row | None],
     now: int,
 ) -> list[Swapped[Row]]:
-    """Change rows, as they were read; return each as it then stands, and whether it is done: if not, it kept changing.
+    """Change rows from the state in which they were read. Return each standing row, and whether its change is done.
 
-    `change` says what the row at a position is to be. None: it is done as it stands, and so is one that is gone. The
-    row itself is written too: that refuses whoever read it before.
+    `change` gets an index and a row, and returns the new row. If it returns None, the row is done as it stands; a row
+    that is gone is done too. If it returns the same row, that row is written all the same, which refuses the swaps of
+    processes that read it before. A row that still changes after TRIES tries is returned as not done.
     """
     standing = [Swapped(done=False, row=row) for row in rows]
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""What every verb of the engine is handed: the ports, and the settings that decisions need."""
+"""What every verb of the engine is given: the ports, and the settings that decisions need."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -30,7 +30,7 @@ from timeball.ports.telemetry import Telemetry
 from timeball.setting import whole
 
 MARGIN_SECONDS = 5
-"""For how long clocks may differ, and whoever is late be on the way."""
+"""How far clocks may differ, and how long a delayed request may be under way."""
 
 
 @dataclass(frozen=True)
@@ -150,22 +150,22 @@ class Rules:
 
     @property
     def lead(self) -> Lead:
-        """How long before its runs' instant a message comes to an executor."""
+        """How long before its runs' instant a message reaches an executor."""
         return Lead(self.lead_ms, min(self.few_lead_ms, self.lead_ms))
 
     @property
     def lead_ms(self) -> int:
-        """How long before its run's instant a message comes to an executor, at the least: it may start cold."""
+        """How long before its run's instant a message reaches an executor, at the least: it may start cold."""
         return self.lead_seconds * SECOND_MS
 
     @property
     def early_ms(self) -> int:
-        """How long before its run's instant a message may come whose sender's clock is off."""
+        """How long before its run's instant a message may arrive if the sender's clock is wrong."""
         return self.lead_ms + SECOND_MS + self.margin_ms
 
     @property
     def misfire_ms(self) -> int:
-        """How late a fire counts as missed."""
+        """How late a fire may be before it counts as missed."""
         return self.misfire_seconds * SECOND_MS
 
     @property
@@ -175,17 +175,17 @@ class Rules:
 
     @property
     def margin_ms(self) -> int:
-        """How long before its lease's end a worker stops, and how long after it another may begin."""
+        """How long before the end of its lease a worker stops, and how long after that end another worker may begin."""
         return MARGIN_SECONDS * SECOND_MS
 
     @property
     def claim(self) -> ClaimRules:
-        """What the claim takes from these settings."""
+        """The settings that the claim needs."""
         return ClaimRules(self.early_ms, self.misfire_ms, self.margin_ms, self.lease_ms, self.lookahead_ms)
 
     @property
     def hosts(self) -> HostRules:
-        """What the breaker takes from these settings."""
+        """The settings that the circuit breaker needs."""
         return HostRules(
             failures=self.host_failures,
             open_ms=self.host_rest_seconds * SECOND_MS,
@@ -198,10 +198,10 @@ class Rules:
 class Context:
     """The store, the queue, the clock, the rules, and where counts and timings go.
 
-    `known` is what the process has read lately. `executions` are those that runs have started and follow.
-    `weights_of` tells tenants' weights where they contend; of whom it says nothing, the weight is 1. `shard_secret` is
-    what no tenant knows, so that none chooses its due shard. `side_by_side` runs blocking calls at once that have no
-    row in common, if the process has threads for them.
+    `known` holds rows that this process has read lately. `executions` reads and stops the executions that runs have
+    started and follow. `weights_of` returns the weights of tenants that compete; a tenant without an entry has weight
+    1. `shard_secret` is unknown to tenants, so that no tenant can choose its due shard. `side_by_side` runs blocking
+    calls that share no row at the same time, if the process has threads for them.
     """
 
     store: Store

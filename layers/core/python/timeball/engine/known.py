@@ -1,4 +1,4 @@
-"""What a process has read lately of rows that seldom change, such as calendars and freezes."""
+"""Rows that a process has read lately and that seldom change, such as calendars and freezes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +12,10 @@ _NEVER = (0, None)
 
 
 class Known:
-    """Rows by their keys, None for one that is absent, each as it was read at most KNOWN_MS ago.
+    """Rows by key, each at most KNOWN_MS old; None for a row that is absent.
 
-    Several threads may read: none relies on what another may forget meanwhile.
-    `paces` are those at which this process makes the runs of events, by tenant.
+    Several threads may read. No thread relies on an entry that another thread may drop meanwhile. `paces` holds, by
+    tenant, the pace at which this process creates the runs of events.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Known:
         self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
 
     def read(self, kind: str, rows: Rows[Any, Row], keys: Sequence[Any], now: int) -> list[Row | None]:
-        """Return the rows of a kind; strongly read, if not lately. Raises UnavailableError."""
+        """Return the rows of a kind. Rows that were not read lately are read strongly. Raises UnavailableError."""
         fresh_from = now - KNOWN_MS
         known = {key: self._rows.get((kind, key), _NEVER) for key in keys}
         lacking = [key for key, (read_at, _) in known.items() if read_at <= fresh_from]
@@ -36,5 +36,5 @@ class Known:
         return [known[key][1] for key in keys]
 
     def forget(self, kind: str, key: object) -> None:
-        """Ask for a row the next time: this process has changed it."""
+        """Drop a row that this process has changed, so that the next read fetches it."""
         self._rows.pop((kind, key), None)

@@ -1,7 +1,7 @@
-"""A page of a list under a filter: the listing names, and each row decides whether it is meant.
+"""Read one page of a filtered list. The listing names candidates, and each row decides whether it matches.
 
-What the listing names in vain costs a read, so a page examines MAX_EXAMINED rows at most; it may be short, or empty,
-and yet not be the last.
+A candidate that does not match costs a read, so a page examines MAX_EXAMINED rows at the most. A page may be short, or
+empty, and yet not be the last.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Id = TypeVar("Id")
 
 @dataclass(frozen=True)
 class Page(Generic[Item, Id]):
-    """What was found, the position of each (its time and what it names), and where to go on; None at the end."""
+    """The items found, the position of each (its time and its id), and the position to go on after; None at the end."""
 
     items: tuple[Item, ...]
     positions: tuple[tuple[int, Id], ...]
@@ -30,15 +30,17 @@ def read_page(
     limit: int,
     after: tuple[int, Id] | None,
 ) -> Page[Item, Id]:
-    """Return up to `limit` of what is meant, in the order of the listing.
+    """Return up to `limit` items that match, in the order of the listing.
 
-    `name` returns so many of those behind a position; `read` the item for each, None for what is not meant.
+    `name` returns up to the given number of positions after a position. `read` returns the item of each id, or None if
+    it does not match.
     """
     found: list[Item] = []
     positions: list[tuple[int, Id]] = []
     examined = 0
     while examined < MAX_EXAMINED:
-        # At first what a page without a filter takes; once that is not enough, the filter passes over many.
+        # Start with what a page without a filter needs. If that is not enough, the filter drops many: read more at
+        # once.
         at_once = _AT_ONCE if examined else min(limit + 1, _AT_ONCE)
         named = name(at_once, after)
         for where, item in zip(named, read([one for _, one in named]), strict=True):

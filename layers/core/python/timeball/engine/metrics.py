@@ -1,7 +1,7 @@
-"""What people watch: the engine's metrics by name, and what is told of each. docs/runs.md lists them from here.
+"""The engine's metrics by name, and the code that records them. docs/runs.md lists them from here.
 
-A move of a run is told by whoever wrote it, once that is done, and by nobody who finds it written: so once, or not at
-all where the write's answer was lost.
+A move of a run is recorded by the process that wrote it, after the write succeeded. A process that finds it written
+records nothing. So each move is recorded once, or not at all if the answer to the write was lost.
 """
 
 import logging
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Metric(StrEnum):
-    """The name of a metric: of a timing in ms, or of a count, most with a reason."""
+    """The name of a metric: a timing in ms, or a count. Most counts have a reason."""
 
     LATENESS = "Lateness"
     RUNS_STARTED = "RunsStarted"
@@ -42,23 +42,23 @@ MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
         "Start of a run's first attempt minus when it could start, once a run. Not of backfills and caught-up fires.",
         "",
     ),
-    Metric.RUNS_STARTED: ("count", "Runs of which the first attempt has begun, told when it is over or handed on.", ""),
+    Metric.RUNS_STARTED: ("count", "Runs whose first attempt has begun, recorded when it ends or is handed on.", ""),
     Metric.RUNS_SUCCEEDED: ("count", "Runs that succeeded.", ""),
     Metric.FIRES_SKIPPED: ("count", "Fires that did not become a run, or whose run never started.", "why"),
     Metric.RUNS_RETRIED: ("count", "Attempts that were followed by a wait for the next one.", "how the attempt ended"),
-    Metric.RUNS_TAKEN_OVER: ("count", "Attempts that another executor made anew.", "how the attempt ended"),
+    Metric.RUNS_TAKEN_OVER: ("count", "Attempts that another executor repeated.", "how the attempt ended"),
     Metric.DEAD_LETTERS: ("count", "Runs that failed for good.", "why"),
     Metric.AUTHENTICATIONS_FAILED: (
         "count",
-        "Requests with an `Authorization` header that opens nothing; requests without one are not counted.",
+        "Requests with an `Authorization` header that is not valid; requests without one are not counted.",
         "`malformed`, `unknown`, `expired` or `revoked`",
     ),
 }
-"""Of each: its unit, what it says, and what its dimension `reason` holds."""
+"""For each metric: its unit, what it means, and what its dimension `reason` holds."""
 
 
 def skipped(context: Context, row: Run, count: int) -> None:
-    """Tell that so many fires of a job, from a row's on, were skipped, for the reason that the row has."""
+    """Record that `count` fires of a job, from a row's fire on, were skipped for the row's reason."""
     if row.reason is None:
         return
     log.info(
@@ -75,7 +75,7 @@ def skipped(context: Context, row: Run, count: int) -> None:
 
 
 def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]) -> None:
-    """Tell of what was written about runs: how late they started, what became of them, which were skipped, and why."""
+    """Record the written changes of runs: how late they started, how they ended, which were skipped, and why."""
     done = [swap for swap, one in zip(swaps, swapped, strict=True) if one.done]
     for before, after in ((swap.before, swap.after) for swap in done):
         if after.state is RunState.SKIPPED and not before.is_terminal:
@@ -85,7 +85,7 @@ def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swappe
 
 
 def answered(context: Context, tenant: str, took_ms: int) -> None:
-    """Tell of a request that a tenant's caller made, for what it costs; nobody watches that."""
+    """Record a request of a tenant's caller for its cost. It is no metric that people watch."""
     context.telemetry.note(
         [
             Event(Counted.API_REQUESTS, tenant, CALLERS, 1, watched=False),
@@ -95,7 +95,7 @@ def answered(context: Context, tenant: str, took_ms: int) -> None:
 
 
 def refused(context: Context, tenant: str, reason: str) -> None:
-    """Tell of a request whose key opens nothing; the tenant is NOBODY if nobody has that key."""
+    """Record a request whose key is not valid. The tenant is NOBODY if the key belongs to no tenant."""
     context.telemetry.note([Event(Metric.AUTHENTICATIONS_FAILED, tenant, CALLERS, 1, reason)])
 
 
@@ -118,7 +118,7 @@ def _events(before: Run, after: Run) -> Iterator[Event]:
 
 
 def _costs(run: Run, spent: Spent) -> Iterator[Event]:
-    """Yield what is added up of costs, in the row of the run's hour that is written anyway."""
+    """Yield the costs to add to the row of the run's hour, which is written anyway."""
     for name, count in counts_of(spent).items():
         if count:
             yield Event(name, run.id.job.tenant, run.priority, count, watched=False)

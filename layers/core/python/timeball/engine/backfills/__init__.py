@@ -1,1 +1,1 @@
-"""Backfills move on."""
+"""Create, advance and cancel backfills, and share out their slots."""

@@ -1,8 +1,8 @@
-"""Backfills: made, moved on by the scan, cancelled. The live schedule of the job is never touched.
+"""Backfills: create them, advance them in the scan, cancel them. The job's live schedule is never touched.
 
-A backfill stands in the due index until its last fire has a row, and is advanced last: a repeat of any step ends in the
-same rows. A cancelled one stands there until its runs are stopped, and what a slow scan may still insert has rows that
-refuse it.
+A backfill is in the due index until its last fire has a row, and its own row is written last: a repeat of any step ends
+in the same rows. A cancelled backfill stays in the index until its runs are stopped. Rows that stand refuse what a slow
+scan may still insert.
 """
 
 import logging
@@ -41,9 +41,9 @@ log = logging.getLogger(__name__)
 
 
 def create_backfills(context: Context, backfills: Sequence[Backfill]) -> list[Backfill]:
-    """Store each backfill, and start it; return what stands under its name, which may be an earlier one.
+    """Store each backfill and start it. Return what stands under its name, which may be an earlier backfill.
 
-    Raises UnavailableError if it is unknown whether it was stored; it may then be repeated.
+    Raises UnavailableError if it is unknown whether it was stored; the caller may then repeat it.
     """
     now = context.clock.now()
     standing = context.store.backfills.insert(backfills, now)
@@ -57,13 +57,12 @@ def create_backfills(context: Context, backfills: Sequence[Backfill]) -> list[Ba
 
 
 def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATEST) -> int:
-    """Move each due, open backfill on; return how many were.
+    """Advance each due, open backfill; return the number of those that advanced.
 
-    ① slots for those that wait ② stops, the rows of the next fires ③ messages ④ swap: the next fire, the next look, a
-    later look at those of a disabled tenant, or the end of one whose job is gone ⑤ the slots of those that are over.
-    Each is a request, or a few, for all together; but those that start many runs go one by one, and from `stop_at` (ms)
-    on no more of them.
-    Raises UnavailableError; what was begun may be begun again.
+    ① Slots for waiting backfills. ② Stops, and the rows of the next fires. ③ Messages. ④ Swap: the next fire, the next
+    check, a later check if the tenant is disabled, or the end if the job is gone. ⑤ Release the slots of ended
+    backfills. Each step is one request, or a few, for all together. Backfills that start many runs are processed one by
+    one, and from `stop_at` (ms) on no more of them. Raises UnavailableError; a repeat does no harm.
     """
     now = context.clock.now()
     jobs = list({one.key.job: None for one in backfills})
@@ -94,9 +93,10 @@ def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATE
 
 
 def cancel_backfill(context: Context, backfill: Backfill) -> tuple[Backfill, tuple[RunId, ...]]:
-    """Cancel a backfill, as it was read; return it as it stands, and its runs that were asked to stop.
+    """Cancel a backfill, as it was read. Return it as it stands, and its runs that were asked to stop.
 
-    One that is completed stays so, and holds no slot; its live runs are stopped all the same. Raises UnavailableError.
+    A completed backfill stays completed and holds no slot; its live runs are stopped all the same. Raises
+    UnavailableError.
     """
     now = context.clock.now()
 
@@ -121,7 +121,7 @@ def cancel_backfill(context: Context, backfill: Backfill) -> tuple[Backfill, tup
 
 
 def _begun(context: Context, backfills: Sequence[Backfill], now: int) -> list[Swap[Backfill]]:
-    """Plan backfills that hold a slot, write and send what their plans say; return how each moves on, if it does."""
+    """Plan backfills that hold a slot, write and send their runs; return the swaps of those that advance."""
     lasts = _last_runs(context, backfills)
     plans = [plan_backfill(one, lasts.get(one.last_run), now) for one in backfills]
     _stop(context, [plan.stop for plan in plans if plan.stop is not None], Reason.REPLACED, now)
@@ -137,15 +137,15 @@ def _begun(context: Context, backfills: Sequence[Backfill], now: int) -> list[Sw
 
 
 def _last_runs(context: Context, backfills: Sequence[Backfill]) -> dict[RunId | None, Run | None]:
-    """Read the last runs of backfills that may have to wait for those."""
+    """Read the last runs of backfills that may have to wait for them."""
     names = [one.last_run for one in backfills if one.overlap is not OverlapPolicy.ALLOW and one.last_run is not None]
     return dict(zip(names, context.store.runs.read(names), strict=True))
 
 
 def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run]:
-    """Insert rows, and send those that are queued; return all as they stand but for those that may not be sent.
+    """Insert rows, and send the queued ones. Return all rows as they stand, without those that could not be sent.
 
-    One that an earlier plan wrote, before it died, stays as it is, whether that started the fire or skipped it.
+    A row of an earlier plan that died stays as it is, whether it started the fire or skipped it.
     """
     standing = _inserted(context, rows, now)
     queued = [row for row in standing if row.state is RunState.QUEUED]
@@ -155,7 +155,7 @@ def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run
 
 
 def _inserted(context: Context, rows: Sequence[Run], now: int) -> list[Run]:
-    """Insert rows, and tell of those that are skipped; return all as they stand."""
+    """Insert rows, and record the skipped ones; return all rows as they stand."""
     inserted = context.store.runs.insert(rows, now)
     for row, found in zip(rows, inserted, strict=True):
         if found is None:
@@ -164,13 +164,13 @@ def _inserted(context: Context, rows: Sequence[Run], now: int) -> list[Run]:
 
 
 def _live_runs(context: Context, backfill: Backfill) -> list[Run]:
-    """Read a backfill's own runs, of which there is a bounded number: many others may have run over its range."""
+    """Read a backfill's own runs, whose number is bounded. Many other runs may lie within its range."""
     rows = context.store.runs.read(possible_runs(backfill))
     return [row for row in rows if row is not None and not row.is_terminal]
 
 
 def _stop(context: Context, runs: Sequence[Run], reason: Reason, now: int) -> list[Swapped[Run]]:
-    """End runs that wait, ask running ones to stop; return them as they then stand."""
+    """End waiting runs, and ask running ones to stop; return them as they then stand."""
 
     def stopped(_: int, run: Run) -> Run | None:
         if run.is_terminal or run.cancel_requested:

@@ -1,7 +1,8 @@
-"""Shares out a tenant's slots among its backfills. A slot is given in the tenant's row, and by nothing else.
+"""Share out a tenant's slots among its backfills. Only the tenant's row gives a slot.
 
-A backfill runs only if that row names it, and stays named until it is over: so at no time do more run than may. Who is
-over is told by the rows of those that are named, each time: so whoever died before it gave a slot back did no harm.
+A backfill runs only if that row names it, and stays named until it has ended: so the maximum is never exceeded. Each
+time, the rows of the named backfills show which have ended. So a process that died before it released a slot did no
+harm.
 """
 
 import logging
@@ -20,12 +21,12 @@ log = logging.getLogger(__name__)
 
 
 def take_slots(context: Context, asking: Sequence[Backfill]) -> list[BackfillKey]:
-    """Return which of the backfills that ask hold a slot now. Raises UnavailableError."""
+    """Return the asking backfills that hold a slot now. Raises UnavailableError."""
     return _share_out(context, {one.key.job.tenant for one in asking}, asking) if asking else []
 
 
 def free_slots(context: Context, tenants: Iterable[str]) -> None:
-    """Give the slots of what is over to those that are next. If that fails, the next look of any of them does it."""
+    """Pass the slots of ended backfills on. If that fails, the next check of a waiting backfill does it."""
     try:
         _share_out(context, set(tenants), [])
     except UnavailableError as unavailable:
@@ -33,7 +34,7 @@ def free_slots(context: Context, tenants: Iterable[str]) -> None:
 
 
 def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) -> list[BackfillKey]:
-    """① read the rows, and who is named there ② swap the rows ③ wake whom somebody else's end gave a slot."""
+    """Share out slots: ① read the rows and the backfills they name ② swap the rows ③ wake backfills that got one."""
     now = context.clock.now()
     rows = _rows(context, sorted(tenants), now)
     quotas = read_quotas(context, sorted(tenants))
@@ -50,7 +51,7 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
         after = allot(row, standing, askers, quotas[row.tenant].running_backfills or 1)
         return None if after == row else after
 
-    read_named(rows)  # of all at once; a row that refuses its swap may then name others
+    read_named(rows)  # all rows at once; a row that refuses its swap may then name other backfills
     shared = compare_and_swap(context.store.slots.swap, rows, shared_out, now)
     held = [key for one in shared if one.row is not None for key in one.row.held]
     own = [one.key for one in asking]
@@ -59,7 +60,7 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
 
 
 def _rows(context: Context, tenants: Sequence[str], now: int) -> list[Slots]:
-    """Read the row of each tenant; one that has none yet gets its first."""
+    """Read the row of each tenant, and insert it if the tenant has none yet."""
     stored = context.store.slots.read(tenants)
     new = [Slots(tenant) for tenant, row in zip(tenants, stored, strict=True) if row is None]
     inserted = context.store.slots.insert(new, now)

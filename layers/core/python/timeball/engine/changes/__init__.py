@@ -1,1 +1,1 @@
-"""A user's change of a job, and its runs brought in line."""
+"""A user's change of a job, and the reconciliation of its runs."""

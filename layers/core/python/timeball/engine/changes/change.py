@@ -1,7 +1,7 @@
-"""Cancel, pause, resume, reschedule, skip a fire: one write changes the job, its runs follow, only then is it a 2xx.
+"""Cancel, pause, resume, reschedule, skip a fire: one write changes the job, then its runs follow, then comes the 2xx.
 
-Until its intent is dropped the job stays in the due index, so a scan finishes what a crashed change began. The claim
-reads the job: from the first write on it decides by the job as it is now, however far its runs are reconciled.
+Until its intent is dropped, the job stays in the due index, so a scan finishes what a crashed change began. The claim
+reads the job: from the first write on it decides by the changed job, however far its runs are reconciled.
 """
 
 import logging
@@ -31,11 +31,11 @@ from timeball.ports.errors import ContendedError, UnavailableError
 log = logging.getLogger(__name__)
 
 _MAX_DUE = 100
-"""How many fires of a job that are due one change writes."""
+"""How many due fires of a job one change writes."""
 
 
 class Outcome(StrEnum):
-    """What became of a change: done (or true already); no such job; the job had ended; its version is another."""
+    """The outcome of a change: done (or true already), no such job, the job had ended, or its version differs."""
 
     DONE = "done"
     NOT_FOUND = "not_found"
@@ -45,7 +45,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Changed:
-    """The outcome, the job as it stands, and the runs that were already claimed and no longer fit it."""
+    """The outcome, the job as it stands, and the runs that were already claimed and no longer fit the job."""
 
     outcome: Outcome
     job: Job | None
@@ -54,7 +54,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class SkippedNext:
-    """What became of the job, and the row of the fire; None if there is none that may be skipped.
+    """The changed job, and the row of the skipped fire; None if no fire may be skipped.
 
     `is_repeated`: the same request has skipped it before.
     """
@@ -68,37 +68,38 @@ Request = tuple[JobKey, int | None]
 """A job, and the version that it must have (None: any)."""
 
 _Verb = Callable[[Job, int], Job | None]
-"""From a job and an instant to the job as it is to be, the same one if it is so already; None if it has ended."""
+"""From a job and an instant to the changed job; the same job if nothing changes, None if it has ended."""
 
 
 def cancel(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
-    """Cancel each job; its claimed runs are asked to stop. Cancelling a cancelled job repeats the answer.
+    """Cancel each job, and ask its claimed runs to stop. Cancelling a cancelled job repeats the answer.
 
-    Raises UnavailableError if a job's row kept changing or its runs are not reconciled yet; the change may be repeated.
+    Raises UnavailableError if a job's row kept changing, or if its runs are not reconciled yet; the caller may then
+    repeat the change.
     """
     return [_change(context, key, version, _cancel, Action.CANCEL, by) for key, version in requests]
 
 
 def pause(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
-    """Pause each job: no fire of its schedule starts, and those that were dispatched ahead are taken back.
+    """Pause each job: no fire of its schedule starts, and fires that were dispatched ahead are withdrawn.
 
-    Attempts that are under way go on, and so do retries. Raises UnavailableError, as `cancel` does.
+    Attempts that are under way continue, and so do retries. Raises UnavailableError, as `cancel` does.
     """
     return [_change(context, key, version, _pause, Action.PAUSE, by) for key, version in requests]
 
 
 def resume(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
-    """Resume each job; its catch-up policy decides about what was due meanwhile. Raises UnavailableError."""
+    """Resume each job. Its catch-up policy decides about the fires that were due meanwhile. Raises UnavailableError."""
     return [_change(context, key, version, _resume, Action.RESUME, by) for key, version in requests]
 
 
 def revise(
     context: Context, requests: Sequence[tuple[Job, JobSpec]], action: Action = Action.PATCH, by: Actor = NOBODY
 ) -> list[Changed]:
-    """Make each job, as it was read, what a new request says; STALE if it has changed since. With work read, and given.
+    """Give each job, as it was read, a new spec; STALE if it has changed since. Both include the work.
 
-    `action` is what that is called. Parents that it adds were proposed (adopt.py). A fire of the old schedule that the
-    new one has not is superseded, unless it has started. Raises InvalidSchedule before anything is stored,
+    `action` is the name of the change. The parents that it adds were proposed (adopt.py). A fire of the old schedule
+    that the new one lacks is superseded, unless it has started. Raises InvalidSchedule before anything is stored,
     UnavailableError as `cancel` does.
     """
     return [_revise(context, job, spec, action, by) for job, spec in requests]
@@ -124,7 +125,7 @@ def _skip_next(context: Context, asked: Skipping, by: Actor) -> SkippedNext:
         row = skipped_row(context, asked.job, choice.fire_at)
         if row is not None:
             return SkippedNext(changed, row)
-        version = None  # that fire had started, or was no fire; it is this call that has raised the version
+        version = None  # that fire had started, or was no fire; this call itself has raised the version
     raise ContendedError(f"the fires of job {asked.job.job_id} kept starting; ask again")
 
 
@@ -136,7 +137,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
             raise ContendedError(f"job {job.key.job_id} was not changed in time; ask again")
         return revised_from(standing, revised(standing, spec, now), now, context.rules.misfire_ms)
 
-    # What was due under the old schedule is written before it goes: the new one takes nothing of it away.
+    # Write the fires that are due under the old schedule first: the new schedule takes none of them away.
     changed = _change(
         context,
         job.key,
@@ -154,29 +155,29 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
 
 
 def _joins(spec: JobSpec) -> tuple[object, ...]:
-    """Return what decides when a run of a cycle waits no more."""
+    """Return the fields that decide when a run of a cycle stops waiting."""
     return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds, spec.for_each
 
 
 def _keys(spec: JobSpec) -> tuple[object, ...]:
-    """Return the keys that a job's runs share with those of others."""
+    """Return the limits that a job's runs share with those of other jobs."""
     return spec.flow.concurrency, spec.flow.rate
 
 
 def _tell_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
-    """Let the keys know of what has changed; else they do with the job's next run."""
+    """Apply the changed limits at once; if that fails, the job's next run applies them."""
     try:
         note_changed_keys(context, before, after)
     except UnavailableError as unavailable:
-        log.warning("changed, and the keys do not know it yet: %s", unavailable)
+        log.warning("changed, and the limits do not know it yet: %s", unavailable)
 
 
 def _look_at_runs_again(context: Context, jobs: Sequence[Job]) -> None:
-    """Let the runs of jobs be looked at that wait for the parents these had; else they look by themselves, but late."""
+    """Wake the runs of jobs that wait for their former parents. Otherwise they are evaluated later, on their own."""
     try:
         wake_runs_of(context, jobs)
     except UnavailableError as unavailable:
-        log.warning("runs that wait are left to themselves: %s", unavailable)
+        log.warning("waiting runs are left to their own evaluation: %s", unavailable)
 
 
 def _cancel(job: Job, now: int) -> Job | None:
@@ -215,7 +216,7 @@ def _change(
         if if_version is not None and job.version != if_version:
             return Changed(Outcome.STALE, job)
         if job.intent is not None:
-            reconcile(context, [job])  # what was asked before comes first
+            reconcile(context, [job])  # the earlier change comes first
             continue
         if after_due and _is_due(context, job, read_at):
             after_due = not _dispatch_all(context, job, read_at)
@@ -227,7 +228,7 @@ def _change(
         if after == job:
             return _reconciled(context, job, read_at)
         after = changed_by(after, action, by, now)
-        # Before the row forgets it, and so that whatever the row says then was announced.
+        # Before the row loses its old revision, and so that every revision of the row was announced.
         context.store.changes.note([revision_of(job), change_announced(after)], now)
         swapped = context.store.jobs.swap([Swap(job, after)], now)[0]
         if swapped.done and swapped.row is not None:
@@ -236,9 +237,9 @@ def _change(
 
 
 def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
-    """Finish what was changed, and answer with what this change made.
+    """Finish the change, and answer with what this change made.
 
-    Somebody else may have gone on from there: who is told that one's version would take it for what they asked for.
+    Another change may have followed: a caller that got the version of that one would take it for its own.
     """
     reconciled = reconcile(context, [job])[0]
     _dispatch_due(context, reconciled.job, read_at)
@@ -247,22 +248,22 @@ def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
 
 
 def _is_due(context: Context, job: Job, read_at: int) -> bool:
-    """Say whether a job, read at `read_at` or later, is to be dispatched."""
+    """Return whether a job, read at `read_at` or later, must be dispatched."""
     if job.status is not JobStatus.PENDING or job.intent is not None:
         return False
     return job.due_at is not None and job.due_at <= read_at + context.rules.lookahead_ms
 
 
 def _dispatch_all(context: Context, job: Job, read_at: int) -> bool:
-    """Write, one after the other, the rows of a job's fires that are due within the look-ahead.
+    """Write the rows of a job's fires that are due within the look-ahead, one after the other.
 
-    Return whether a freeze keeps the next one away: then no more can be written. Raises UnavailableError.
+    Return whether a freeze defers the next fire: then no more can be written. Raises UnavailableError.
     """
     for _ in range(_MAX_DUE):
         begun_at = context.clock.now()
         (report,) = dispatch(context, [job], read_at)
         if report.is_left:
-            raise UnavailableError(f"it is unknown whether job {job.key.job_id} moved on")
+            raise UnavailableError(f"it is unknown whether job {job.key.job_id} advanced")
         if not report.more:
             return report.is_held
         job, read_at = report.job, begun_at
@@ -270,7 +271,7 @@ def _dispatch_all(context: Context, job: Job, read_at: int) -> bool:
 
 
 def _dispatch_due(context: Context, job: Job, read_at: int) -> None:
-    """Dispatch a changed job that is due; the scan finds what is left."""
+    """Dispatch a changed job that is due. The scan finds what is left."""
     try:
         if _is_due(context, job, read_at):
             _dispatch_all(context, job, read_at)

@@ -1,7 +1,7 @@
-"""Close the plan that a job had before a user's change: no plan from before it writes a row any more.
+"""Close the plan that a job had before a user's change: no older plan writes a row any more.
 
-Such a plan writes at one fire only: the one that was next when it read the job. The row that stands there refuses it,
-so it goes no further either.
+An older plan writes at one fire only: the one that was next when it read the job. The row that stands there refuses it,
+so it does not advance the job either.
 """
 
 import logging
@@ -30,16 +30,17 @@ _CHUNKS = 20
 
 
 def close(context: Context, job: Job, intent: Intent, now: int) -> int | None:
-    """Give the old plan's next fire its row; return the fire at which the next call goes on, if there is more to do.
+    """Give the old plan's next fire its row. Return the fire at which the next call continues, if there is more to do.
 
-    Fires that were due before the change was asked for, and are not written yet, are skipped as ranges around the rows
-    that stand. If there are none it is one row, also where the new schedule has that fire: its plan revives the row.
+    Fires that were due before the change was asked for, and are not written yet, are skipped as ranges around the
+    standing rows. If there are none, one row is written, even if the new schedule has that fire: its plan revives the
+    row.
     """
     old = with_spec(job, schedule=intent.schedule or job.spec.schedule)
     try:
         first_at = None if intent.next_fire_at is None else next_fire(old.spec.schedule, intent.next_fire_at - 1)
-    except InvalidSchedule:  # such as a time zone that is no more: nobody plans it either, and it must be let go
-        log.warning("nothing to close of a schedule that cannot be reckoned", extra={"job_id": job.key.job_id})
+    except InvalidSchedule:  # such as a removed time zone: no process can plan it either, and the job must not hang
+        log.warning("nothing to close of a schedule that cannot be evaluated", extra={"job_id": job.key.job_id})
         return None
     if first_at is None or first_at > fenced_through(intent, context.rules.lookahead_ms, context.rules.margin_ms):
         return None
@@ -58,7 +59,7 @@ def close(context: Context, job: Job, intent: Intent, now: int) -> int | None:
 
 
 def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: Reason, now: int) -> None:
-    """Write ranges over fires that no standing row covers; a plan of the old schedule may write at the first."""
+    """Write ranges over fires that no standing row covers. A plan of the old schedule may write at the first."""
     for _ in range(TRIES):
         standing = context.store.runs.between(job.key, fire_times[0], fire_times[-1])
         if _insert_skipped(context, skipped_around(job, fire_times, reason, standing, now), now):
@@ -67,9 +68,9 @@ def _skip_around(context: Context, job: Job, fire_times: Sequence[int], reason: 
 
 
 def _insert_skipped(context: Context, rows: Sequence[Run], now: int) -> bool:
-    """Insert skipped rows; return whether none stood there already.
+    """Insert skipped rows; return whether none of them existed already.
 
-    Each row is counted by the process that inserts it: of two that insert the very same row one is refused.
+    The process that inserts a row counts it: of two that insert the very same row, one is refused.
     """
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
@@ -79,7 +80,7 @@ def _insert_skipped(context: Context, rows: Sequence[Run], now: int) -> bool:
 
 
 def _close_superseded(context: Context, closing: Run, now: int) -> None:
-    """Keep older plans from reviving a superseded run; where one does so just now, it is aligned as any live run."""
+    """Keep older plans from reviving a superseded run. If one revives it just now, it is aligned like any live run."""
     row = context.store.runs.read([closing.id])[0]
     if row is not None and row.is_superseded and row.stamp < closing.stamp:
         context.store.runs.swap([Swap(row, closed(row, closing))], now)

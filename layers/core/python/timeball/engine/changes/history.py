@@ -1,7 +1,7 @@
-"""Who changed what: a job's revisions, and what was asked for in a tenant, the newest first.
+"""Changes and their authors: a job's revisions, and the requests made in a tenant, the newest first.
 
-What was announced about a job only names; the revision decides, or the run that was triggered. A creation needs no
-announcement: the listing names each job by it. Anything else has no revisions, and is told as it was asked for.
+An announcement about a job only names a change; the revision, or the triggered run, decides whether it happened. A
+creation needs no announcement: the listing names each job by it. Other things have no revisions: the request is shown.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ from timeball.ports.collections.listing import ListQuery
 from timeball.ports.registers.changes import ChangesQuery
 
 _MOST_PASSED = 200
-"""So many newer revisions are passed over at most, to find the one of a run."""
+"""How many newer revisions are searched at most to find the revision of a run."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class AuditFilter:
     key_id: str | None = None
 
     def may_mean(self, announced: Announcement) -> bool:
-        """Say whether what is announced may be meant: who created a job, its row tells."""
+        """Return whether an announcement may match. Only the job's row knows who created it."""
         by_whom = self.key_id in (None, announced.key_id) or announced.version == 1
         return by_whom and self.job in (None, announced.job)
 
 
 def announce(context: Context, tenant: str, by: Actor, action: Action, resources: Sequence[Resource]) -> None:
-    """Note what is asked of anything but a job, for the audit log, before it is done. Raises UnavailableError."""
+    """Announce a request that changes anything but a job, before it is done. Raises UnavailableError."""
     now = context.clock.now()
     context.store.changes.note([request_announced(tenant, one, action, by, now) for one in resources], now)
 
@@ -64,7 +64,7 @@ def announce(context: Context, tenant: str, by: Actor, action: Action, resources
 def list_revisions(
     context: Context, job: Job, limit: int, through: int | None = None
 ) -> tuple[list[Entry], int | None]:
-    """Return the changes that made a job, read with its work, from version `through` backwards; and where to go on."""
+    """Return the changes of a job from version `through` backwards, and where to continue. The job has its work."""
     newest = outline(revision_of(job))
     through = newest.version if through is None else through
     behind = min(through, newest.version - 1)
@@ -78,7 +78,7 @@ def list_revisions(
 def list_audit(
     context: Context, asked: AuditFilter, limit: int, after: tuple[int, Announcement] | None = None
 ) -> Page[Entry, Announcement]:
-    """Return a page of what was asked for. Raises UnavailableError."""
+    """Return a page of the requests. Raises UnavailableError."""
 
     def name(at_once: int, behind: tuple[int, Announcement] | None) -> list[tuple[int, Announcement]]:
         last = None if behind is None else behind[1]
@@ -89,7 +89,7 @@ def list_audit(
     def read(named: Sequence[Announcement]) -> list[Entry | None]:
         meant = [one for one in named if asked.may_mean(one)]
         entries = dict(zip(meant, _entries(context, meant), strict=True))
-        # Once each: where an index lags, a job may be listed under two statuses.
+        # Each once: where an index lags, a job may be listed under two statuses.
         found = [entries.pop(one, None) for one in named]
         return [one if one is not None and asked.key_id in (None, one.by.key_id) else None for one in found]
 
@@ -99,7 +99,7 @@ def list_audit(
 def retry_policy_of(context: Context, run: Run) -> RetryPolicy | None:
     """Return the retry policy that a run's job had at its newest attempt; None if no revision of that time is kept.
 
-    What the job left to its task is as in the version that the run uses.
+    Terms that the job leaves to its task are those of the version that the run uses.
     """
     job = context.store.jobs.read([run.id.job])[0]
     spec = None if job is None else _spec_at_newest_attempt(context, job, run)
@@ -115,11 +115,12 @@ def _spec_at_newest_attempt(context: Context, job: Job, run: Run) -> JobSpec | N
 
 
 def _created(context: Context, asked: AuditFilter, limit: int, last: Announcement | None) -> list[Announcement]:
-    """Return when jobs were created, as if that had been announced."""
+    """Return the creations of jobs, as if they had been announced."""
     if asked.job is not None:
         listed = [(job.created_at, job.key) for job in context.store.jobs.read([asked.job]) if job is not None]
     else:
-        # From the job of the last one on, one more: it may have been created in the very instant of that change.
+        # Start at the job of the last change, and read one more: it may have been created at the very instant of that
+        # change.
         after = None if last is None else (last.at, JobKey(asked.tenant, last.job.job_id + "\x00"))
         query = ListQuery(asked.tenant, limit + 1, asked.from_at, asked.to_at, after)
         listed = list(context.store.jobs.listed([], query))
@@ -128,7 +129,7 @@ def _created(context: Context, asked: AuditFilter, limit: int, last: Announcemen
 
 
 def _entries(context: Context, named: Sequence[Announcement]) -> list[Entry | None]:
-    """Return the entry of each announcement, None for one that came to nothing, or of which nothing is kept."""
+    """Return the entry of each announcement; None for a change that did not happen, or that is no longer kept."""
     keys = list(dict.fromkeys(one.job for one in named if one.version))
     jobs = {job.key: job for job in context.store.jobs.read(keys) if job is not None}
     revisions = _revisions(context, jobs, named)
@@ -153,14 +154,14 @@ def _entries(context: Context, named: Sequence[Announcement]) -> list[Entry | No
 
 
 def _revisions(context: Context, jobs: dict[JobKey, Job], named: Sequence[Announcement]) -> dict[RevisionId, Revision]:
-    """Return the revisions that are named, and those before them, where they are found."""
+    """Return the named revisions, and the ones before them, where they exist."""
     wanted = {
         RevisionId(one.job, jobs[one.job].created_at, version)
         for one in named
         if one.job in jobs
         for version in range(max(one.version - 1, 1), one.version + 1)
     }
-    # The newest ones first: one that is replaced meanwhile is kept by then.
+    # Read the newest first: a revision that is replaced meanwhile is kept by then.
     newest = list(dict.fromkeys(one.job for one in wanted if one.version >= jobs[one.job].version))
     rows = context.store.jobs.read(newest, with_work=True)
     found = {one.id: one for one in (outline(revision_of(row)) for row in rows if row is not None)}

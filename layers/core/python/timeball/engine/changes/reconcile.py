@@ -1,8 +1,8 @@
-"""Reconcile runs with their job after a user's change. It works from the rows alone; anyone may repeat it.
+"""Reconcile runs with their job after a user's change. It works from the rows alone, and any process may repeat it.
 
-First the next fire of the old plan gets its row, so that a late insert by it is refused. Then the live runs end, are
-asked to stop, are taken back or let go. Then the intent is dropped. What is too much for one call is left to the next:
-the intent says where to go on.
+First the next fire of the old plan gets its row, so that a late insert by that plan is refused. Then the live runs end,
+are asked to stop, are withdrawn or are released. Then the intent is dropped. If there is too much for one call, the
+intent records where the next call continues.
 """
 
 import logging
@@ -41,13 +41,13 @@ log = logging.getLogger(__name__)
 _BACKFILLS = 100
 """How many of a job's backfills are read at once."""
 _RUNS = 1_000
-"""How many live runs are brought in line at once."""
+"""How many live runs are reconciled at once."""
 _CALL_MS = 2_000
 """How long one call begins to read more of its job's runs, or to stop more of its backfills."""
 
 
 class UnfinishedError(UnavailableError):
-    """One call may not do all that is left: what was done is kept, and the next call goes on from there."""
+    """One call may not finish all that is left. What it did is kept, and the next call continues from there."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,10 @@ class Reconciled:
 
 
 def reconcile(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
-    """Reconcile the runs of each job. One without an intent is reconciled already; a repeat does no harm.
+    """Reconcile the runs of each job. A job without an intent is reconciled already. A repeat does no harm.
 
-    Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done just now.
+    Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done at the
+    moment.
     """
     return [_reconcile(context, job) for job in jobs]
 
@@ -83,7 +84,7 @@ def _reconcile(context: Context, job: Job) -> Reconciled:
 
 
 def _without_intent(context: Context, job: Job, now: int) -> Job:
-    """Drop an intent that is reconciled, whatever else of the row moves meanwhile: its lock, or its final status."""
+    """Drop a reconciled intent, even if other parts of the row change meanwhile: its lock, or its final status."""
     ends = ends_for_paused(context, [job], now)
 
     def dropped(_: int, row: Job) -> Job | None:
@@ -100,9 +101,9 @@ def _without_intent(context: Context, job: Job, now: int) -> Job:
 
 
 def _leave(context: Context, job: Job, now: int, **place: Any) -> None:  # noqa: ANN401 - as `evolve`
-    """Keep on the intent how far this call has come, and leave the rest to the next. Raises UnfinishedError.
+    """Record on the intent how far this call has come, and leave the rest to the next call. Raises UnfinishedError.
 
-    Without an intent nothing has to be found, nor can a place be kept.
+    Without an intent no process has to continue the work, and there is no row to record progress on.
     """
     if job.intent is None:
         return
@@ -113,7 +114,7 @@ def _leave(context: Context, job: Job, now: int, **place: Any) -> None:  # noqa:
 
 
 def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
-    """Stop the backfills of a cancelled job, in the order of their names; return their runs that are under way."""
+    """Stop the backfills of a cancelled job, in the order of their names. Return their runs that are under way."""
     stop_at = context.clock.now() + _CALL_MS
     after = job.intent.stopped_through if job.intent else ""
     stopped: tuple[RunId, ...] = ()
@@ -128,9 +129,9 @@ def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
 
 
 def _align(context: Context, job: Job, now: int) -> list[RunId]:
-    """Bring the live runs in line, the latest first: what is about to start is taken back before what is long past.
+    """Reconcile the live runs, the latest first: withdraw runs that are about to start before runs that are long past.
 
-    Returns those that are under way and should not be.
+    Return the runs that are under way and should not be.
     """
     stop_at = context.clock.now() + _CALL_MS
     claimed = _align_named(context, job, now)
@@ -148,9 +149,9 @@ def _align(context: Context, job: Job, now: int) -> list[RunId]:
 
 
 def _align_named(context: Context, job: Job, now: int) -> list[RunId]:
-    """Bring in line the runs that the lock names, which may be older than all others, and the job's last one.
+    """Reconcile the job's last run, and the runs that the lock names, which may be older than all others.
 
-    What their ends entail is carried out first: a call that was cut off may have told nobody.
+    The effects of their ends are carried out first, because a call that was cut off may not have done so.
     """
     named = list(dict.fromkeys(run for run in (job.holder, job.parked, _last_run(job)) if run is not None))
     rows = [row for row in (context.store.runs.read(named) if named else []) if row is not None]
@@ -159,14 +160,14 @@ def _align_named(context: Context, job: Job, now: int) -> list[RunId]:
 
 
 def _last_run(job: Job) -> RunId | None:
-    """Return the run whose end is that of a job that has no fire to come: it was due for it, and may be no more."""
+    """Return the run whose end concludes a job without a next fire. The job was due for it, and may no longer be."""
     if job.next_fire_at is not None or job.final_fire_at is None:
         return None
     return RunId(job.key, job.final_fire_at, Origin.SCHEDULE)
 
 
 def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> list[RunId]:
-    """Bring runs in line; return those that are under way and should not be."""
+    """Reconcile runs; return the runs that are under way and should not be."""
 
     def aligned(_: int, run: Run) -> Run | None:
         return None if run.is_terminal else _aligned(job, run, now, context.rules.misfire_ms)
@@ -187,7 +188,7 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
 
 
 def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
-    """Return what becomes of a live run, or None if it may stay as it is."""
+    """Return the new state of a live run, or None if it may stay as it is."""
     if job.status is JobStatus.CANCELLED:
         if run.state is not RunState.RUNNING:
             return ended(run, RunState.CANCELLED, now, guarantor_of(run, job, Guarantor.OWNER), Reason.JOB_CANCELLED)
@@ -195,10 +196,10 @@ def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
         return None
     if run.stamp > job.schedule_version:
-        return None  # it was let go by a change that came later than this reading of the job
+        return None  # a later change than this reading of the job has released it
     if job.waits or not is_occurrence(job.spec.schedule, run.id.fire_at):
         if run.stamp == job.schedule_version:
-            return None  # its parents have let the job run, at this fire, since this reading of it
+            return None  # its parents have let the job run at this fire since this reading of the job
         return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.OWNER))
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
@@ -207,10 +208,10 @@ def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
 
 
 def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
-    """Return a run that a pause took back, or whose plan may have died before its send, as one that is sent again.
+    """Return a run to send again: a pause withdrew it, or its plan may have died before the send.
 
-    What the pause made late is caught up from now on, however far the executors are behind; what is missed its claim
-    skips. It stands in the due index until it is sent, as every run does that is not inserted by a plan.
+    Fires that the pause made late are caught up from now on, however late the executors are. The claim skips missed
+    fires. The run stays in the due index until it is sent, like every run that a plan did not insert.
     """
     start_at: int | None = None
     if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.parked):
@@ -218,13 +219,13 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     not_before = run.not_before if start_at is None else start_at
     due_at = max(not_before, now) if run.due_at is None else run.due_at
     let_go = put_off(run, not_before, due_at, job.schedule_version)
-    joined = bool(job.spec.depends_on)  # perhaps since it was planned
+    joined = bool(job.spec.depends_on)  # its parents may be newer than its plan
     waits = joined and (job.spec.for_each is not None or not job.spec.schedule.is_one_off)
     return evolve(let_go, joined=joined, waits=waits, fan=None)
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:
-    """Say whether a running run would not have started under the job as it is now."""
+    """Return whether a running run would not have started under the job as it is now."""
     if job.status is JobStatus.CANCELLED:
         return True
     if run.id.origin is not Origin.SCHEDULE:

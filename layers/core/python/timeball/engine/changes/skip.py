@@ -1,7 +1,7 @@
-"""Skip one fire of a job by hand: the job says which, its row becomes a skipped one, then the job goes on behind it.
+"""Skip one fire of a job at a person's request: the job names the fire, its row becomes skipped, the job advances.
 
-Invariant: the intent is dropped only when the row stands. So whoever repeats this late, from an old reading of the job,
-is refused at the row, and a plan of before meets it.
+Invariant: the intent is dropped only once the row stands. So a late repeat, from an old reading of the job, is refused
+at the row, and an older plan meets that row.
 """
 
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
 
 _NONE = 0
-"""What is noted of a request that finds no fire to skip: a job that is paused may have one later."""
+"""The note of a request that finds no fire to skip: a job that is paused may have one later."""
 
 _SENT_MS = MINUTE_MS
-"""Longer behind the beginning of a freeze than any fire is sent by whoever does not know of it yet."""
+"""Longer after the beginning of a freeze than any process that does not know of it yet sends a fire."""
 
 
 @dataclass(frozen=True)
 class Skipping:
-    """A job whose next fire is to be skipped, and the version that it must have (None: any).
+    """A job whose next fire must be skipped, and the version that the job must have (None: any).
 
     The same `request` skips one fire, however often it comes.
     """
@@ -46,7 +46,7 @@ class Skipping:
 
 @dataclass
 class Choice:
-    """Which fire a request skips, chosen from the job as it stands: None if there is none that may be.
+    """The fire that a request skips, chosen from the job as it stands; None if no fire may be skipped.
 
     `repeated` is the row of the fire that the same request has skipped before.
     """
@@ -57,7 +57,7 @@ class Choice:
     repeated: Run | None = None
 
     def make(self, job: Job, now: int) -> Job | None:
-        """Return the job with its next fire to be skipped; the same job if nothing is, None if it has ended."""
+        """Return the job with the intent to skip its next fire; the same job if there is none, None if it has ended."""
         self.fire_at = _fire_to_skip(self.context, job, now)
         self.repeated = self._noted(job.key, now)
         if self.repeated is not None:
@@ -67,10 +67,10 @@ class Choice:
         return job if self.fire_at is None else skipping(job, self.fire_at, now)
 
     def _noted(self, job: JobKey, now: int) -> Run | None:
-        """Note which fire the request is about; return its row if the request has skipped it, or one before it.
+        """Note which fire the request is about. Return its row if the request has skipped it, or an earlier one.
 
-        A fire that was noted may have started before it was skipped: then the request went on to the next one. So it
-        did if there was none.
+        A noted fire may have started before it was skipped: then the request went on to the next one. It did the same
+        if there was no fire.
         """
         for number in range(TRIES if self.asked.request is not None else 0):
             name, fire_at = f"{self.asked.request} {number}", self.fire_at or _NONE
@@ -82,13 +82,13 @@ class Choice:
 
 
 def skipped_row(context: Context, job: JobKey, fire_at: int) -> Run | None:
-    """Return the row of a fire if it was skipped by hand."""
+    """Return the row of a fire if a person skipped it."""
     row = context.store.runs.read([RunId(job, fire_at, Origin.SCHEDULE)])[0]
     return None if row is None or row.reason is not Reason.SKIPPED_BY_HAND else row
 
 
 def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
-    """Return the first fire of a pending job that a freeze holds, or from now on, and that has not started."""
+    """Return a pending job's first unstarted fire that a freeze defers, or that comes from now on."""
     if job.status is not JobStatus.PENDING:
         return None
     (excluded,) = read_exclusions(context, [job])
@@ -97,9 +97,9 @@ def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
 
 
 def _sent(context: Context, job: Job, excluded: Exclusions, now: int) -> list[int]:
-    """Return the fires whose runs are written and have not started: those to come, and those that a freeze holds.
+    """Return the fires whose runs are written and have not started: future ones, and those that a freeze defers.
 
-    And the one that the calendar has moved.
+    The run that the calendar has moved is one of them.
     """
     last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
     if last_at is None:
@@ -128,9 +128,9 @@ def skip_fire(context: Context, job: Job, intent: Intent, now: int) -> Job:
 
 
 def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
-    """Return the row of the fire as it then stands: skipped, or what has started before.
+    """Return the row of the fire as it then stands: skipped, or a run that has started before.
 
-    Where its calendar skips it anyway, that is said.
+    If its calendar skips the fire anyway, the calendar is the reason.
     """
     fire_at = intent.next_fire_at or 0
     (excluded,) = read_exclusions(context, [job])

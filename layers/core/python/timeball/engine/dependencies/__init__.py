@@ -1,1 +1,1 @@
-"""Jobs that wait for jobs: who is looked at when, and by whom they are told."""
+"""Jobs that wait for jobs: when their parents are evaluated, and how children are notified."""

@@ -1,8 +1,8 @@
-"""Give a job that exists other parents, so that no cycle is closed, also not by two who do so at once.
+"""Give an existing job other parents without closing a cycle, even if two such changes happen at the same time.
 
-① the edges ② the parents that are wanted, *proposed* on the job's own row ③ a walk up, which counts what others have
-proposed. Only then is the job changed. Of changes that would close a cycle together each proposes before it walks: so
-the last one to propose sees all others, and is refused. A proposal counts for longer than its maker may act on it.
+① Write the edges. ② *Propose* the wanted parents on the job's own row. ③ Walk up, counting the proposals of other jobs
+too. Only then change the job. If several changes would close a cycle together, each proposes before it walks: so the
+last one to propose sees all others, and is refused. A proposal counts for longer than the request that made it lasts.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,10 @@ from timeball.ports.errors import ContendedError
 
 
 def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] = ANY) -> Examined:
-    """Examine what a change would make of a job as it was read; propose what parents it adds. Raises UnavailableError.
+    """Examine what a change would make of a job as it was read, and propose the parents that it adds.
 
-    Who asks knows of jobs with the tags of `within` only. A job that gets no new parent pays nothing.
+    The caller sees only jobs with the tags of `within`. A job that gets no new parent costs nothing. Raises
+    UnavailableError, and ContendedError if the job kept changing.
     """
     added = _added(job, spec)
     if not added and (not spec.depends_on or spec.schedule == job.spec.schedule):
@@ -50,9 +51,9 @@ def _gates(spec: JobSpec) -> set[JobKey]:
 
 
 def may_adopt(row: Job, before: Job, spec: JobSpec, now: int) -> bool:
-    """Say whether what a change adds to the parents of a job, read before, is still proposed on its row.
+    """Return whether the parents that a change adds to a job, read before, are still proposed on its row.
 
-    Nor may a job change between running once and recurring that has got children meanwhile.
+    A job that has got children meanwhile may also not change between one-off and recurring.
     """
     if row.has_children and row.spec.schedule.is_one_off is not spec.schedule.is_one_off:
         return False
@@ -70,6 +71,6 @@ def _added(job: Job, spec: JobSpec) -> list[str]:
 
 
 def _proposing(row: Job, added: list[str], now: int) -> Job:
-    """Return the row with parents that are proposed, beside what others propose for it just now."""
+    """Return the row with the proposed parents, added to those that other changes propose for it at the moment."""
     others = row.proposed.parents if row.proposed is not None and now < row.proposed.at + PROPOSED_MS else ()
     return evolve(row, proposed=Proposed(now, tuple(dict.fromkeys((*others, *added)))))

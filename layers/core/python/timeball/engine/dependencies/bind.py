@@ -1,7 +1,7 @@
-"""Bind new jobs to their parents: nobody names a parent that does not know that it has children.
+"""Bind new jobs to their parents, so that every parent that a job names knows that it has children.
 
-① the edges ② the parents' rows: from then on their ends are told. The children's rows come last, and are due at once:
-either a parent's end comes after ②, and is told, or the first look sees it.
+① Write the edges. ② Swap the parents' rows: from then on their ends notify the children. The children's rows come last
+and are due at once. So a parent's end either comes after ② and notifies the child, or the first evaluation sees it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from timeball.ports.errors import UnavailableError
 
 
 def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
-    """Let the parents of jobs that are about to be inserted together know; return the jobs, as they are to be inserted.
+    """Mark the parents of jobs that are about to be inserted together; return the jobs as they must be inserted.
 
     Raises UnavailableError.
     """
@@ -37,7 +37,7 @@ def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
 def note_children(
     context: Context, edges: Sequence[Edge], gates: AbstractSet[JobKey], new: AbstractSet[JobKey], now: int
 ) -> None:
-    """Write edges, and let the parents, but for new ones, know that they have children, or are gates of recurring ones.
+    """Write edges, and mark each parent that is not new: it has children, or is a gate of recurring jobs.
 
     Raises UnavailableError.
     """
@@ -46,7 +46,7 @@ def note_children(
     rows = context.store.jobs.read(keys)
     swapped = compare_and_swap(context.store.jobs.swap, rows, lambda _, job: _with_children(job, gates), now)
     if not all(one.done for one in swapped):
-        raise UnavailableError("a job that others are to depend on kept changing")
+        raise UnavailableError("a parent job kept changing")
 
 
 def _with_children(job: Job, gates: AbstractSet[JobKey]) -> Job | None:

@@ -1,7 +1,7 @@
-"""A cycle of a whole graph, as people look at it: its jobs, their runs at one fire time, and who waits for whom.
+"""A cycle of a whole graph, as people see it: its jobs, their runs at one fire time, and which jobs wait for which.
 
-The graph of a recurring job are those that share its fire times; a gate is shown with them, and not what else depends
-on it. A graph of one-offs has one cycle, whatever the fire times of its jobs.
+The graph of a recurring job consists of the jobs that share its fire times. A gate is shown with them, but not the
+other jobs that depend on the gate. A graph of one-offs has one cycle, whatever the fire times of its jobs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from timeball.engine.dependencies.view import children
 
 @dataclass(frozen=True)
 class Node:
-    """A job of a cycle: its run there, if there is one by now; how it stands; the jobs that it still waits for.
+    """A job of a cycle: its run there, if it exists yet; how it stands; the jobs that it still waits for.
 
     A `gate` is a one-off that recurring jobs wait for.
     """
@@ -43,7 +43,7 @@ class Cycle:
 
 
 def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
-    """Read the cycle of a fire time of the graph around a job, that level by level; None: it has no such cycle.
+    """Read the cycle at a fire time of the graph around a job, level by level; None if there is no such cycle.
 
     Raises UnavailableError.
     """
@@ -72,14 +72,14 @@ def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
 
 
 def awaited_by_job(context: Context, job: Job) -> list[str]:
-    """Return the jobs that a job still waits for; nothing is read for one that does not. Raises UnavailableError."""
+    """Return the jobs that a job still waits for. Costs no read if the job does not wait. Raises UnavailableError."""
     if not job.waits or job.status not in (JobStatus.PENDING, JobStatus.PAUSED):
         return []
     return _awaited(job, standings_of_jobs(context, [job], context.clock.now())[job.key])
 
 
 def awaited_by_run(context: Context, run: Run) -> list[str]:
-    """Return the jobs whose runs of its cycle a run still waits for; as `awaited_by_job`. Raises UnavailableError."""
+    """Return the jobs whose runs in its cycle a run still waits for, as `awaited_by_job`. Raises UnavailableError."""
     job = context.store.jobs.read([run.id.job])[0] if run.waits and run.state is RunState.QUEUED else None
     if job is None:
         return []
@@ -94,7 +94,7 @@ def _awaited(job: Job, parents: Sequence[Standing]) -> list[str]:
 
 
 def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, Standing]) -> tuple[str, ...]:
-    """Return whom a job waits for among those that are shown. One whose turn has come waits for nobody."""
+    """Return the jobs that a job waits for, among those shown. A job whose turn has come waits for none."""
     is_to_wait = job.waits if job.spec.schedule.is_one_off else run is None or run.waits
     if not is_to_wait or standings[job.key].state not in (State.GOING, State.BLOCKED):
         return ()
@@ -111,7 +111,7 @@ def _standing(job: Job, run: Run | None, fire_at: int, now: int) -> Standing:
 
 
 def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> dict[JobKey, Run | None]:
-    """Read the row of each job's ledger that is of the cycle. A one-off that waits has none that counts yet."""
+    """Read the ledger row of each job that belongs to the cycle. A waiting one-off has no row that counts yet."""
     ids = {one.key: RunId(one.key, _fire_of(one, fire_at), Origin.SCHEDULE) for one in jobs}
     rows = dict(zip(ids, context.store.runs.read(list(ids.values())), strict=True))
     for one in jobs:
@@ -128,12 +128,12 @@ def _fire_of(job: Job, fire_at: int) -> int:
 
 
 def own_fire(job: Job) -> int | None:
-    """Return the fire time of a one-off, as it is known by now."""
+    """Return the fire time of a one-off, as far as it is known."""
     return job.next_fire_at if job.final_fire_at is None else job.final_fire_at
 
 
 def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
-    """Walk up and down from a job, a level at a time; return all that is found, and whether that is not all."""
+    """Walk up and down from a job, level by level; return the jobs found, and whether there are more."""
     found = {start.key: start}
     level = {start.key: start}
     while level:
@@ -151,7 +151,7 @@ def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
 
 
 def _belongs(row: Job, start: Job, level: Mapping[JobKey, Job], above: Mapping[JobKey, None]) -> bool:
-    """Say whether a job that an edge names belongs to the graph: as a parent, also as a gate; or as a child."""
+    """Return whether a job that an edge names belongs to the graph: as a parent or gate, or as a child."""
     if row.key in above:
         return True
     is_child = any(key in level for key in parent_keys(row.spec))
@@ -159,7 +159,7 @@ def _belongs(row: Job, start: Job, level: Mapping[JobKey, Job], above: Mapping[J
 
 
 def _parents_first(jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs in an order in which parents come first, and otherwise by their ids."""
+    """Return the jobs with parents first, and otherwise ordered by their ids."""
     left = {job.key: job for job in sorted(jobs, key=lambda job: job.key)}
     order: list[Job] = []
     while left:

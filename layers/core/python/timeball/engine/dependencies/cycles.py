@@ -1,6 +1,7 @@
-"""Look at the parents of runs that wait for them, each in the cycle of its fire time; and tell such runs to look.
+"""Evaluate the parents of runs that wait for them, each in the cycle of its fire time; and wake such runs.
 
-A run that waits stands in the due index. Whoever is told is only made due; a look decides by the rows as they stand.
+A waiting run is in the due index. To notify it only means to make it due; the evaluation decides by the rows as they
+stand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,15 +28,15 @@ from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import UnavailableError
 
 _TOLD = 1_000
-"""Children that are told together: their rows are read, and then written, side by side."""
+"""How many children are notified together: their rows are read, and then written, side by side."""
 _PAGE = 100
-"""Rows of a ledger that are read together: those that wait, or those that were skipped."""
+"""How many rows of a ledger are read together: rows that wait, or rows that were skipped."""
 
 _QUEUED = frozenset({RunState.QUEUED})
 
 
 def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
-    """Look at the parents of runs that wait; return as they stand those that may be sent. Raises UnavailableError."""
+    """Evaluate the parents of waiting runs; return the runs that may be sent. Raises UnavailableError."""
     if not runs:
         return []
     told = _tell(context, [run for run in runs if run.untold]) + [run for run in runs if not run.untold]
@@ -53,7 +54,7 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
 
 
 def _tell(context: Context, runs: Sequence[Run]) -> list[Run]:
-    """Let the children of runs' jobs be looked at in their cycles; return the runs that are told now.
+    """Wake the children of the runs' jobs in their cycles; return the runs whose children are notified now.
 
     A run stays untold if its children would see another state of it by now.
     """
@@ -67,7 +68,7 @@ def _tell(context: Context, runs: Sequence[Run]) -> list[Run]:
 
 
 def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
-    """Let each run be looked at that waits in the cycle of one of these, and whose job still names that one's job.
+    """Wake each run that waits in the cycle of one of these runs, and whose job still names that run's job.
 
     Raises UnavailableError.
     """
@@ -83,19 +84,19 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
 
 
 def pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
-    """Yield the children of jobs, each once, in pages that are told together. Raises UnavailableError."""
+    """Yield the children of jobs, each once, in pages that are notified together. Raises UnavailableError."""
     children = [*dict.fromkeys(child for page in context.store.edges.children(parents) for child in page)]
     for start in range(0, len(children), _TOLD):
         yield children[start : start + _TOLD]
 
 
 def has_runs_that_wait(job: Job) -> bool:
-    """Say whether it may be a run of a job that waits, and not the job itself, which has been let go by then."""
+    """Return whether a run of the job may wait, rather than the job itself."""
     return not job.spec.schedule.is_one_off or job.spec.for_each is not None
 
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
-    """Let all runs of jobs be looked at that wait. Raises UnavailableError."""
+    """Wake all waiting runs of jobs. Raises UnavailableError."""
     now = context.clock.now()
     for job in jobs:
         query = LedgerQuery(job.key, _PAGE, earliest_live(job, now, context.rules.misfire_ms), states=_QUEUED)
@@ -129,13 +130,13 @@ def _is_to_be_woken(run: Run) -> bool:
 def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:
     if job is None or job.status is JobStatus.CANCELLED:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
-    if job.status is JobStatus.PAUSED and run.is_unstarted:  # one that is run again goes on, as a retry does
+    if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
         return withdrawn(run)
     return cycle_moved_on(run, job, parents, now)
 
 
 def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> Mapping[Run, list[Standing]]:
-    """Read how the parents of runs stand in their cycles. Raises UnavailableError."""
+    """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
     keys = list(dict.fromkeys(key for _, job in runs for key in parent_keys(job.spec)))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     names = list(
@@ -163,7 +164,7 @@ def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: in
 
 
 def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
-    """Return the skipped range of a recurring job over a fire time, if its ledger is written so far.
+    """Return a recurring job's skipped range over a fire time, if its ledger is written that far.
 
     Raises UnavailableError.
     """

@@ -1,8 +1,8 @@
-"""Whether jobs may depend on what they name: each parent exists, nothing waits for itself, and no graph is too large.
+"""Check the dependencies that jobs ask for: each parent exists, no job waits for itself, and no graph is too large.
 
-A walk goes up, level by level, one read a level. A new job closes no cycle but within its own request, unless an open
-job still names an expired one of the same id: then edges stand. Without any, there is a walk only if its parents' rows
-cannot rule out that its ancestors are too many.
+A walk goes up level by level, with one read a level. A new job can close a cycle only within its own request, or if an
+open job still names an expired job of the same id: then that id has edges. Without such edges, the walk is needed only
+if the parents' rows cannot rule out too many ancestors.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ ANY: Mapping[str, str] = MappingProxyType({})
 """No bounds."""
 _UNKNOWN = "a job that you do not see"
 PROPOSED_MS = MINUTE_MS
-"""How long proposed parents count: longer than whoever proposed them lives."""
+"""How long proposed parents count: longer than the request that proposed them lasts."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with the parents of a job: with one of them, by its place, or with all together."""
+    """What is wrong with the parents of a job: with one of them, given by its index, or with all together."""
 
     sentence: str
     place: int | None = None
@@ -34,7 +34,7 @@ class Fault:
 
 @dataclass
 class Examined:
-    """A spec with the schedule that it inherits, what is wrong with its parents, and how many ancestors it may have."""
+    """A spec with the schedule that it inherits, what is wrong with its parents, and at most how many ancestors."""
 
     spec: JobSpec
     faults: list[Fault] = field(default_factory=list)
@@ -44,10 +44,10 @@ class Examined:
 def examine(
     context: Context, specs: Sequence[JobSpec], within: Mapping[str, str] = ANY, *, before: JobSpec | None = None
 ) -> list[Examined]:
-    """Examine the parents of specs; those that are asked for together may name those before them.
+    """Examine the parents of specs. Specs of one request may name the specs before them.
 
-    Who asks knows of jobs with the tags of `within` only. `before` is what a job was that stands, on which others may
-    depend already: the parents that it has are held against nobody. Raises UnavailableError.
+    The caller sees only jobs with the tags of `within`. `before` is the spec of an existing job, which may have
+    children already: the parents that it has are not examined for visibility again. Raises UnavailableError.
     """
     now = context.clock.now()
     asked = {spec.key: spec for spec in specs if spec.depends_on}
@@ -73,7 +73,7 @@ def examine(
 
 
 def _with_edges(context: Context, keys: Sequence[JobKey]) -> set[JobKey]:
-    """Return which ids have edges to children: those of a job of that id which has expired."""
+    """Return the ids that have edges to children: those of expired jobs with the same ids."""
     return {key for key, children in zip(keys, context.store.edges.children(keys), strict=True) if children}
 
 
@@ -87,7 +87,7 @@ def parent_keys(spec: JobSpec) -> list[JobKey]:
 
 
 def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
-    """Return the jobs that still name one of these parents. An edge only says that they did once."""
+    """Return the jobs that still name one of these parents. An edge only says that they named it once."""
     wanted = frozenset(parents)
     return [row for row in rows if row is not None and not wanted.isdisjoint(parent_keys(row.spec))]
 
@@ -97,8 +97,8 @@ def cycle_of(
 ) -> tuple[list[str], int]:
     """Walk up from a job: return the cycle that it would close, from it to itself, and how many ancestors it has.
 
-    Jobs that who asks does not know of are not named. The walk ends where there are too many. What others have proposed
-    meanwhile counts. Raises UnavailableError.
+    Jobs that the caller may not see are not named. The walk stops when there are too many ancestors. Parents that other
+    changes have proposed meanwhile count. Raises UnavailableError.
     """
     below: dict[JobKey, JobKey] = {}
     names = {spec.key: spec.key.job_id} | {key: key.job_id for key in known}
@@ -128,7 +128,7 @@ def _named(key: JobKey, known: Mapping[JobKey, Examined], row: Job | None, now: 
 
 
 def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
-    """Return the jobs from one down to itself, each the parent of the next; as read upwards: it waits for the next."""
+    """Return the path from a job down to itself, in reverse: each job waits for the next."""
     path, key = [start], below[start]
     while key != start:
         path.append(key)
@@ -143,10 +143,10 @@ def _unfit_parents(
     together: Mapping[JobKey, Examined],
     gone: Collection[JobKey],
 ) -> list[Fault]:
-    """Say what is wrong with the parents of a spec; nothing of those that its job had before, and that are `gone`."""
+    """Return what is wrong with the parents of a spec. Former parents of its job that are `gone` are accepted."""
     faults = []
     if len(spec.depends_on) > context.rules.max_parents:
-        return [Fault(f"A job may depend on at most {context.rules.max_parents} jobs; put another one between.")]
+        return [Fault(f"A job may depend on at most {context.rules.max_parents} jobs; put another job in between.")]
     for place, key in enumerate(parent_keys(spec)):
         parent = _spec_of(key, rows, together)
         if key == spec.key:
@@ -156,12 +156,12 @@ def _unfit_parents(
         elif parent is None:
             faults.append(Fault("You have no job with this id; create it first.", place))
         elif isinstance(parent.schedule.timing, OnEvents):
-            faults.append(Fault("It runs on events alone, beside any cycle; give it a schedule to wait for.", place))
+            faults.append(Fault("It runs on events alone, outside any cycle; give it a schedule to wait for.", place))
         elif key.job_id == spec.for_each and parent.for_each is not None:
-            faults.append(Fault("This job has a run for each item itself, and names none; put another between.", place))
+            faults.append(Fault("This job has a run for each item itself, and names none; add a job between.", place))
         elif not _has_room(context, key, rows.get(key), spec.key):
             most = context.rules.max_children
-            faults.append(Fault(f"{most} jobs depend on this one, which is as many as may.", place))
+            faults.append(Fault(f"{most} jobs depend on this one already, which is the maximum.", place))
     return faults
 
 
@@ -176,9 +176,9 @@ def _has_room(context: Context, parent: JobKey, row: Job | None, child: JobKey) 
 
 
 def _forget_who_is_over(context: Context, parent: JobKey, children: Sequence[JobKey]) -> int:
-    """Forget the edges to jobs that are over, or gone, or depend on others by now; return how many these are.
+    """Forget the edges to jobs that have ended, are gone, or no longer depend on the parent; return their number.
 
-    Not what was noted within the hour: such a child may be about to be made, or to get this parent.
+    Edges that were noted within the hour stay: such a child may be about to be created, or to get this parent.
     """
     now, rows = context.clock.now(), context.store.jobs.read(children)
     over = [
@@ -198,9 +198,9 @@ def _spec_of(key: JobKey, rows: Mapping[JobKey, Job | None], together: Mapping[J
 
 
 def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> JobSpec:
-    """Return the spec of a job without a schedule of its own with the recurrence of its parents, if one has any.
+    """Return the spec of a job without a schedule of its own, with the recurrence of its parents, if one has any.
 
-    Else it is a one-off, at the latest fire time of its parents.
+    Otherwise the job is a one-off, at the latest fire time of its parents.
     """
     if not spec.inherits:
         return spec
@@ -210,27 +210,27 @@ def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[J
         return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
     timings = [schedule.timing for schedule in schedules]
     latest_at = max((timing.at for timing in timings if isinstance(timing, At)), default=None)
-    if latest_at is None:  # all have expired since the job was made
+    if latest_at is None:  # all parents have expired since the job was created
         return spec
     return evolve(spec, schedule=evolve(spec.schedule, timing=At(latest_at)))
 
 
 def _unshared(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> Iterator[Fault]:
-    """Say which recurring parents have other fire times than the job: cycles are joined by their fire times."""
+    """Yield a fault for each recurring parent with other fire times: runs of a cycle share their fire time."""
     for place, key in enumerate(parent_keys(spec)):
         parent = _spec_of(key, rows, together)
         if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
             continue
         if spec.schedule.is_one_off:
             yield Fault(
-                "This job is recurring, and who waits for it, too; leave out the schedule that runs once.", place
+                "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once.", place
             )
         elif spec.inherits:
             yield Fault(
-                "Its recurrence is another than that of the first; give all the same, and the same anchor.", place
+                "Its recurrence differs from that of the first; give all the same recurrence and anchor.", place
             )
         else:
-            yield Fault("Its recurrence is another than that of this job; give both the same, or leave it out.", place)
+            yield Fault("Its recurrence differs from that of this job; give both the same, or leave it out.", place)
 
 
 def _examine_graph(
@@ -243,7 +243,7 @@ def _examine_graph(
     *,
     may_be_named: bool,
 ) -> None:
-    """Count the ancestors of a job; walk up if they may be too many, or if others may depend on it already."""
+    """Count the ancestors of a job. Walk up if they may be too many, or if other jobs may depend on it already."""
     most = context.rules.max_ancestors
     for key in parent_keys(one.spec):
         above = together.get(key) or rows[key]
@@ -258,6 +258,6 @@ def _examine_graph(
 
 
 def cycle_sentence(cycle: Sequence[str]) -> str:
-    """Return what is said of a cycle: each waits for the next."""
+    """Return the sentence that describes a cycle: each job waits for the next."""
     shown = cycle if len(cycle) <= 12 else [*cycle[:6], "…", *cycle[-5:]]
     return f"This closes a cycle, in which each job waits for the next: {' → '.join(shown)}."

@@ -1,7 +1,8 @@
-"""Look at the parents of jobs that wait for them, and tell the children of jobs that there is something to look at.
+"""Evaluate the parents of waiting jobs, and notify the children of jobs whose state has changed.
 
-Who is told is only made due: it looks for itself, at rows. Telling writes the row that waits, so it refuses a look that
-began before. A job is due until its children are told, so no chain of jobs rides on one process: the scan finds each.
+To notify a child only means to make it due: it is then evaluated from the rows. The notification writes the waiting
+row, so it refuses an evaluation that began before. A job is due until its children are notified, so no chain of jobs
+depends on one process: the scan finds each job.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,10 +24,10 @@ from timeball.ports.errors import UnavailableError
 
 
 def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
-    """Look at the parents of jobs that wait; return as they stand those that are let go, and may be planned.
+    """Evaluate the parents of waiting jobs. Return, as they stand, the jobs that may run and can be planned.
 
-    ① the children of those that are untold are told ② the parents are read ③ swap: let run, or skipped; or what blocks
-    it, and then ① and ② again; or the next look. Raises UnavailableError.
+    ① Notify the children of untold jobs. ② Read the parents. ③ Swap: let the job run, or skip it; or note what blocks
+    it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
     """
     asking = [job for job in jobs if job.waits or job.untold]
     free = {job.key: job for job in jobs if not (job.waits or job.untold)}
@@ -48,10 +49,10 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
 
 
 def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Let the children of jobs be looked at; return those jobs, as they stand, that are untold no longer.
+    """Notify the children of jobs; return, as they stand, the jobs that are no longer untold.
 
-    Another process may have written such a job since it was read. It stays untold if its children would see another
-    state of it by now. Raises UnavailableError.
+    Another process may have written such a job since it was read. The job stays untold if its children would see
+    another state of it by now. Raises UnavailableError.
     """
     if not jobs:
         return []
@@ -66,10 +67,10 @@ def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
 
 
 def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
-    """Let each child be looked at that waits and still names one of these parents, once if it names several.
+    """Schedule an evaluation for each waiting child that still names one of these parents, once if it names several.
 
-    An edge outlives what it says: two jobs that have swapped their dependency would wake each other over it without
-    end. Raises UnavailableError.
+    An edge may be out of date. If two jobs have swapped their dependency, they would otherwise wake each other forever.
+    Raises UnavailableError.
     """
     for page in pages_of_children(context, parents):
         rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
@@ -85,9 +86,9 @@ def _woken(now: int, ends: Mapping[JobKey, list[Standing]], _: int, job: Job) ->
 
 
 def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
-    """Read how the parents of paused jobs stand that wait: nothing else looks at them before the resume.
+    """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
 
-    Nothing is read for other jobs. Raises UnavailableError.
+    Other jobs cost no read. Raises UnavailableError.
     """
     paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
     return standings_of_jobs(context, paused, now) if paused else {}

@@ -1,4 +1,4 @@
-"""The graph around a job, as people look at it: the jobs that it depends on, and those that depend on it."""
+"""The graph around a job, as people see it: the jobs that it depends on, and the jobs that depend on it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from timeball.engine.dependencies.graph import parent_keys
 
 @dataclass(frozen=True)
 class Graph:
-    """A job, its ancestors and its descendants, those nearest to it first; `is_cut`: there are more."""
+    """A job, its ancestors and its descendants, the nearest first; `is_cut`: there are more."""
 
     job: Job
     ancestors: tuple[Job, ...]
@@ -21,7 +21,7 @@ class Graph:
 
 
 def read_graph(context: Context, key: JobKey) -> Graph | None:
-    """Read the graph around a job, a level at a time; None if there is no such job. Raises UnavailableError."""
+    """Read the graph around a job, level by level; None if there is no such job. Raises UnavailableError."""
     (job,) = context.store.jobs.read([key])
     if job is None:
         return None
@@ -37,14 +37,14 @@ def read_graph(context: Context, key: JobKey) -> Graph | None:
 
 
 def children(context: Context, parents: Sequence[Job]) -> list[list[JobKey]]:
-    """Return whom the edges of each job name; nothing is read of one that has no children. Raises UnavailableError."""
+    """Return each job's children, by its edges. A job without children costs no read. Raises UnavailableError."""
     named = [parent.key for parent in parents if parent.has_children]
     found = dict(zip(named, context.store.edges.children(named), strict=True))
     return [found.get(parent.key, []) for parent in parents]
 
 
 def is_depended_on(context: Context, parent: JobKey) -> bool:
-    """Say whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
+    """Return whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
     rows = context.store.jobs.read(context.store.edges.children([parent])[0])
     return any(row is not None and row.is_open and parent in parent_keys(row.spec) for row in rows)
 
@@ -55,7 +55,7 @@ def _walk(
     following: Callable[[Sequence[Job]], Sequence[Sequence[JobKey]]],
     is_edge: Callable[[JobKey, Job], bool],
 ) -> tuple[list[Job], bool]:
-    """Walk from a job over what follows from each; return what was found, and whether that is not all."""
+    """Walk from a job along `following`, level by level; return the jobs found, and whether there are more."""
     found: dict[JobKey, Job] = {start.key: start}
     level = [start]
     while level:

@@ -1,1 +1,1 @@
-"""Jobs that run on events: their patterns on the bus, events onto it, and what it matches."""
+"""Jobs that run on events: their patterns on the bus, events that are published, and events that are received."""

@@ -1,7 +1,7 @@
-"""Events are put onto the bus, each under its tenant's name, and at one instant however often it is sent.
+"""Put events onto the bus, each under its tenant's name, and at one instant however often it is sent.
 
-① It is noted when the event is first taken in ② it is put onto the bus, at that instant. A repeat makes the same runs:
-so a sender whose answer was lost sends it again.
+① Note when the event is first accepted. ② Put it onto the bus at that instant. A repeat makes the same runs, so a
+sender whose answer was lost sends the event again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from timeball.ports.event_bus import EventBus, Refusal
 def publish(
     context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
 ) -> list[tuple[Event, Refusal | None]]:
-    """Take in a tenant's events, of a generation, by their attributes; return each, and why it is not there, if so.
+    """Accept a tenant's events, given as attributes, with a generation; return each, and why it was refused, if so.
 
-    Raises UnavailableError before any is.
+    Raises UnavailableError before any event is put onto the bus.
     """
     now = context.clock.now()
     names = list(dict.fromkeys(map(name_of_event, events)))

@@ -1,9 +1,9 @@
-"""Jobs get the rules on the bus that match their patterns, and rules go that no job needs.
+"""Make the rules on the bus that match the patterns of jobs, and remove rules that no job needs.
 
-Invariant: an open job with a pattern has a rule. ⓪ The tenant's row names the pattern, if it has room ① the row of the
-pattern's subscription notes the job ② the rule is made ③ the job is written. A process that removes a rule first swaps
-that row to *gone*, which is refused if a job was noted since it was read. From then on the next rule of the pattern has
-another name: so a remover that comes late removes nothing that is needed.
+Invariant: an open job with a pattern has a rule. ⓪ The tenant's row names the pattern, if there is room. ① The row of
+the pattern's subscription notes the job. ② The rule is made. ③ The job is written. A process that removes a rule first
+swaps the subscription to *gone*, which is refused if a job was noted since it was read. From then on the next rule of
+the pattern has another name: so a late removal removes nothing that is needed.
 """
 
 import logging
@@ -29,16 +29,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Unheard:
-    """Why no rule matches a job's pattern; whether its tenant has as many patterns as it may, which may pass."""
+    """Why no rule matches a job's pattern, and whether the reason is its tenant's quota, which may pass."""
 
     why: str
     is_over_quota: bool = False
 
 
 def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> dict[JobKey, Unheard]:
-    """See to it that the bus matches the patterns of jobs that are about to be written.
+    """Make the bus match the patterns of jobs that are about to be written.
 
-    Return why it cannot match those of some jobs. A rule that was made for a refused job goes. Raises UnavailableError.
+    Return why it cannot match the patterns of some jobs. A rule that was made for a refused job is removed. Raises
+    UnavailableError.
     """
     wanted: dict[SubscriptionKey, list[JobSpec]] = {}
     for spec in specs:
@@ -73,10 +74,10 @@ def _subscribed(
 
 
 def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> None:
-    """Take back what `subscribe` did at an instant for jobs that do not get their patterns after all.
+    """Undo what `subscribe` did at an instant, for jobs that do not get their patterns after all.
 
-    A job that has its pattern all the same keeps it, and so does one of which a later request has taken note.
-    Raises UnavailableError; then the rules go when room for others is needed.
+    A job that has its pattern all the same keeps it, and so does a job that a later request has noted. Raises
+    UnavailableError; the rules then go when room for others is needed.
     """
     meant = {
         key: [one.key for one in specs if subscription_of(one) == key] for key in map(subscription_of, specs) if key
@@ -97,7 +98,7 @@ def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: 
 
 
 def _ensure(context: Context, bus: EventBus, subscription: Subscription) -> None:
-    """Make the rule; if there are too many, without those first that nobody needs."""
+    """Make the rule. If there are too many rules, first remove those that no job needs."""
     try:
         bus.ensure(subscription)
     except RulesUsedUpError:
@@ -108,10 +109,10 @@ def _ensure(context: Context, bus: EventBus, subscription: Subscription) -> None
 def _noted(
     context: Context, bus: EventBus, key: SubscriptionKey, specs: Sequence[JobSpec], now: int
 ) -> Subscription | Unheard:
-    """Note jobs in the row of their pattern, and the pattern in that of its tenant; return the former as it stands."""
+    """Note jobs in the row of their pattern, and the pattern in its tenant's row; return the pattern's row."""
     most = context.rules.max_subscribers
     full = Unheard(
-        f"{most} jobs run on this pattern already, which is as many as may; let one of them start the others."
+        f"{most} jobs run on this pattern already, which is the maximum; let one of them start the others."
     )
     for _ in range(TRIES):
         (row,) = context.store.subscriptions.read([key])
@@ -137,14 +138,14 @@ def _noted(
 
 
 def _notes(row: Subscription | None, specs: Sequence[JobSpec], now: int) -> tuple[Subscriber, ...]:
-    """Return the notes of jobs. A job that another request may rely on is noted later than now: its note is kept."""
+    """Return the notes of jobs. If another request may rely on a note, the new one is later, so that it is kept."""
     young = {one.job_id: one.noted_at for one in (row.jobs if row else ()) if one.noted_at > now - YOUNG_MS}
     names = [spec.key.job_id for spec in specs]
     return tuple(Subscriber(name, max(now, young[name]) + 1 if name in young else now) for name in names)
 
 
 def _take_pattern(context: Context, bus: EventBus, key: SubscriptionKey, now: int) -> Unheard | None:
-    """Name a pattern in the row of its tenant, before it has a rule; return why it may not have one."""
+    """Note a pattern in the row of its tenant before it has a rule; return why the tenant may not have it, if so."""
     most = read_quotas(context, [key.tenant])[key.tenant].event_patterns or 0
     for _ in range(TRIES):
         (row,) = context.store.patterns.read([key.tenant])
@@ -173,7 +174,7 @@ def _over(most: int) -> Unheard:
 
 
 def _freed(context: Context, bus: EventBus, patterns: Patterns, now: int) -> Patterns:
-    """Return a tenant's patterns without those that have no rule; once a minute rules are removed that no job needs."""
+    """Return a tenant's patterns without those that have no rule. Once a minute, first remove unneeded rules."""
     keys = {digest: SubscriptionKey(patterns.tenant, digest) for digest in patterns.old(now)}
     if patterns.checked_at <= now - YOUNG_MS:
         retire_unneeded(context, bus, list(keys.values()))
@@ -185,7 +186,7 @@ def _freed(context: Context, bus: EventBus, patterns: Patterns, now: int) -> Pat
 
 
 def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
-    """Remove those rules that no job needs, or may be about to. Raises UnavailableError; it may then be repeated."""
+    """Remove the rules that no job needs, or may be about to need. Raises UnavailableError; may then be repeated."""
     now = context.clock.now()
     rows = context.store.subscriptions.read([rule.key for rule in rules])
     standing = {row.key: row for row in rows if row is not None and not row.is_gone}
@@ -199,7 +200,7 @@ def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
 
 
 def retire_unneeded(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
-    """Remove the rules of those subscriptions that no job needs, as `retire` does."""
+    """Remove the rules of the subscriptions that no job needs, as `retire` does."""
     rows = context.store.subscriptions.read(keys)
     retire(context, bus, [row.rule for row in rows if row is not None and not row.is_gone])
 
@@ -210,7 +211,7 @@ def _jobs_of(context: Context, rows: Sequence[Subscription]) -> Mapping[JobKey, 
 
 
 def _may_need(key: SubscriptionKey, one: Subscriber, jobs: Mapping[JobKey, Job], now: int) -> bool:
-    """Say whether a job that was noted has the pattern, or may be about to."""
+    """Return whether a noted job has the pattern, or may be about to get it."""
     job = jobs.get(JobKey(key.tenant, one.job_id))
     if job is not None and not job.is_open:
         return False
@@ -222,9 +223,9 @@ def _has_pattern(job: Job | None, key: SubscriptionKey) -> bool:
 
 
 def count_subscribers(context: Context, tenant: str, enough: int) -> int:
-    """Return how many jobs a tenant's patterns let run at the most, those that have ended lately among them.
+    """Return an upper bound of the jobs that a tenant's patterns let run, including jobs that ended lately.
 
-    If the settings let no tenant have more than `enough`, nothing is read. Raises UnavailableError.
+    If the settings let no tenant have more than `enough`, nothing is read and 0 is returned. Raises UnavailableError.
     """
     most = read_quotas(context, [tenant])[tenant].event_patterns or MOST_EVENT_PATTERNS
     if most * context.rules.max_subscribers <= enough:

@@ -1,1 +1,1 @@
-"""What keeps fires of jobs away: calendars and freezes, changed by users, and read by whoever plans or claims."""
+"""Blackouts of jobs' fires: calendars and freezes. Users change them; plans and claims read them."""

@@ -1,8 +1,9 @@
-"""Calendars are made, changed and deleted, and named by jobs.
+"""Create, replace and delete calendars, and note which jobs name them.
 
-Invariant: no open job names a calendar that is deleted. A job notes its use, then reads that the calendar is there, and
-then names it. A delete marks the calendar as deleted, then asks the notes, and takes the mark back if a job names it. A
-note that is young, of a job that is not stored yet or does not name it yet, counts: that job may be about to.
+Invariant: no open job names a deleted calendar. A job first notes its use, then reads that the calendar exists, and
+then names it. A delete first marks the calendar as deleted, then reads the notes, and removes the mark if a job names
+the calendar. A young note counts even if its job is not stored yet or does not name the calendar yet: it may be about
+to.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +21,13 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
 _YOUNG_MS = MINUTE_MS
-"""Longer than a request lives."""
+"""Longer than a request lasts."""
 _AT_ONCE = 100
 _NEVER = 0
 
 
 class CalendarOutcome(StrEnum):
-    """What became of a change: done; made; no such calendar, or there is one already; another version; in use."""
+    """The outcome of a change: done, created, not found, exists already, another version, or in use."""
 
     DONE = "done"
     CREATED = "created"
@@ -46,20 +47,20 @@ class ChangedCalendar:
 
 
 def standing_calendar(context: Context, key: CalendarKey) -> Calendar | None:
-    """Return a calendar that is not deleted."""
+    """Return a calendar that exists and is not deleted."""
     calendar = context.store.calendars.read([key])[0]
     return None if calendar is None or calendar.is_deleted else calendar
 
 
 def create_calendar(context: Context, wanted: Calendar, now: int) -> ChangedCalendar:
-    """Make a calendar, if there is none of its name. Raises UnavailableError."""
+    """Create a calendar, if none has its name. Raises UnavailableError."""
     return _change(context, wanted, lambda standing: CalendarOutcome.EXISTS if standing else None, now)
 
 
 def replace_calendar(
     context: Context, wanted: Calendar, version: int | None, now: int, *, is_to_stand: bool = False
 ) -> ChangedCalendar:
-    """Make one that stands (in a version, None: any) what is wanted; make it, unless it `is_to_stand` already.
+    """Replace a calendar of a version (None: any); create it, unless `is_to_stand` requires that it exists.
 
     Raises UnavailableError.
     """
@@ -73,7 +74,7 @@ def replace_calendar(
 
 
 def delete_calendar(context: Context, key: CalendarKey, version: int | None, now: int) -> ChangedCalendar:
-    """Delete a calendar that no open job names. Raises UnavailableError; it may then be repeated."""
+    """Delete a calendar that no open job names. Raises UnavailableError; the caller may then repeat it."""
     for _ in range(TRIES):
         standing = standing_calendar(context, key)
         if standing is None:
@@ -87,7 +88,7 @@ def delete_calendar(context: Context, key: CalendarKey, version: int | None, now
         (swapped,) = context.store.calendars.swap([Swap(standing, deleted)], now)
         if not swapped.done or swapped.row is None:
             continue
-        used_by = _used_by(context, key, now)  # whoever noted it before the mark, and read that it is there
+        used_by = _used_by(context, key, now)  # a job may have noted its use, and read the calendar, before the mark
         if used_by is None:
             return ChangedCalendar(CalendarOutcome.DONE, standing)
         context.store.calendars.swap([Swap(swapped.row, evolve(swapped.row, is_deleted=False))], now)
@@ -133,7 +134,7 @@ def note_uses(context: Context, specs: Sequence[JobSpec], now: int) -> set[JobKe
 
 
 def note_end_of_use(context: Context, before: JobSpec, after: JobSpec) -> None:
-    """Note that a job has let go of its calendar: nobody needs to wait whether it is about to name it."""
+    """Note that a job no longer names its calendar: a delete need not wait for the job to name it."""
     key = calendar_of(before)
     if key is not None and key != calendar_of(after):
         context.store.calendars.note_uses([(key, before.key)], _NEVER)
@@ -145,7 +146,7 @@ def calendar_of(spec: JobSpec) -> CalendarKey | None:
 
 
 def _used_by(context: Context, key: CalendarKey, now: int) -> JobKey | None:
-    """Return a job that uses a calendar, or may be about to."""
+    """Return a job that uses a calendar, or may be about to use it."""
     after = ""
     while uses := context.store.calendars.uses(key, after, _AT_ONCE):
         jobs = context.store.jobs.read([job for job, _ in uses])

@@ -1,4 +1,4 @@
-"""Freezes are made, lifted and listed: each change is one write of the one row that has all freezes of a tenant."""
+"""Create, lift and list freezes. Each change is one write of the one row that has all freezes of a tenant."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from timeball.ports.errors import ContendedError
 
 
 class FreezeOutcome(StrEnum):
-    """What became of it: made; made before by the same request; that asked for another then; no room for it."""
+    """The outcome: created, created before by the same request, the name has another freeze, or no room."""
 
     CREATED = "created"
     REPEATED = "repeated"
@@ -30,7 +30,7 @@ class FreezeOutcome(StrEnum):
 
 
 def freezes_of(context: Context, tenant: str) -> Freezes:
-    """Return a tenant's freezes as they are."""
+    """Return a tenant's freezes as they stand."""
     return context.store.freezes.read([tenant])[0] or Freezes(tenant)
 
 
@@ -43,9 +43,9 @@ class Made:
 
 
 def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
-    """Store a freeze, whose name is that of its request. Every process knows of it BEGINS_AFTER_MS after this returns.
+    """Store a freeze under the name of its request. Every process applies it BEGINS_AFTER_MS after this call returns.
 
-    Raises UnavailableError; it may then be repeated.
+    Raises UnavailableError; the caller may then repeat it.
     """
     made = Made(FreezeOutcome.CREATED, wanted)
 
@@ -69,7 +69,7 @@ def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
 
 
 def stop_tenant(context: Context, tenant: str) -> None:
-    """Let no attempt of a tenant begin any more; every process knows of it BEGINS_AFTER_MS later. Again: nothing more.
+    """Stop all new attempts of a tenant. Every process does so BEGINS_AFTER_MS later. A repeat changes nothing.
 
     Raises UnavailableError.
     """
@@ -83,7 +83,7 @@ def stop_tenant(context: Context, tenant: str) -> None:
 
 
 def start_tenant(context: Context, tenant: str) -> None:
-    """Let a stopped tenant go on: the catch-up policy of each job decides about what is late. Again: nothing more.
+    """Let a stopped tenant continue: each job's catch-up policy decides about late fires. A repeat changes nothing.
 
     Raises UnavailableError.
     """
@@ -97,7 +97,7 @@ def start_tenant(context: Context, tenant: str) -> None:
 
 
 def note_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
-    """Let a tenant's runs go by quotas; every process does within KNOWN_MS. Again: nothing more.
+    """Apply quotas to a tenant's runs. Every process does so within KNOWN_MS. A repeat changes nothing.
 
     Raises UnavailableError.
     """
@@ -109,7 +109,7 @@ def note_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
 
 
 def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:
-    """End a freeze now; return it as it was, None if there is none, or none any more. Raises UnavailableError."""
+    """End a freeze now. Return it as it was, or None if there is none, or it has ended. Raises UnavailableError."""
     found: Freeze | None = None
 
     def lifted(_: int, row: Freezes) -> Freezes | None:
@@ -123,7 +123,7 @@ def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:
 
 
 def _change(context: Context, tenant: str, change: Callable[[int, Freezes], Freezes | None]) -> None:
-    """Change a tenant's freezes; the row is inserted with the first."""
+    """Change a tenant's freezes. The row is inserted with the first freeze."""
     now = context.clock.now()
     row = context.store.freezes.read([tenant])[0]
     if row is None:

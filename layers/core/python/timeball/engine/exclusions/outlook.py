@@ -1,6 +1,6 @@
-"""What calendars do to the fires to come of jobs: which they keep away, and which run they have moved, and it waits.
+"""What calendars do to the coming fires of jobs: which fires they block, and which run they have moved to a later day.
 
-Of a job at most one waits so: it starts before the next fire.
+A job has at most one such waiting run: the run starts before the next fire.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from timeball.engine.exclusions.calendars import calendar_of
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the calendar of a job keeps away, and the run that it has moved, and that has not started."""
+    """The fires that a job's calendar blocks, and the run that it has moved and that has not started."""
 
     excluded: Exclusions = NOTHING
     moved: Run | None = None
@@ -29,9 +29,9 @@ NO_CALENDAR = Outlook()
 
 
 def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> Mapping[JobKey, Outlook]:
-    """Return what the calendars of those jobs that name one do, as they are now. Raises UnavailableError.
+    """Return the effect of the calendars on the jobs that name one, as they stand now. Raises UnavailableError.
 
-    `now` None: the jobs are new, and nothing of them was moved yet.
+    `now` None: the jobs are new, so none of their runs was moved.
     """
     keys = {job.key: key for job in jobs if (key := calendar_of(job.spec)) is not None}
     if not keys:
@@ -44,7 +44,7 @@ def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> M
 
 
 def moved_runs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, Run]:
-    """Return the run of each job that waits for another day as the calendar has moved it. Raises UnavailableError."""
+    """Return each job's waiting run that its calendar has moved to another day. Raises UnavailableError."""
     last = [RunId(job.key, at, Origin.SCHEDULE) for job in jobs if (at := _last_fire(job, now)) is not None]
     rows = context.store.runs.read(last) if last else []
     waiting = [row for row in rows if row is not None and row.is_unstarted and row.state is RunState.QUEUED]
@@ -59,5 +59,5 @@ def _last_fire(job: Job, now: int) -> int | None:
         earliest_at = now - MOST_MOVED_MS
         is_one_off = job.spec.schedule.is_one_off
         return previous_fire(job.spec.schedule, now, earliest_at if is_one_off else max(earliest_at, job.created_at))
-    except InvalidSchedule:  # such as a time zone that is no more
+    except InvalidSchedule:  # such as a time zone that no longer exists
         return None

@@ -1,6 +1,6 @@
-"""Read what keeps runs back: the freezes and quotas of their tenants, and the calendars of jobs that name one.
+"""Read what blocks runs: the freezes and quotas of their tenants, and the calendars of jobs that name one.
 
-Both are remembered for a moment, so that jobs which have neither cost a process next to nothing.
+A process remembers both for a moment, so jobs that have neither cost it next to nothing.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from timeball.engine.context import Context
 
 
 def read_stopped(context: Context, tenants: Sequence[str]) -> frozenset[str]:
-    """Return those of tenants that are disabled, of which nothing starts now. Raises UnavailableError."""
+    """Return the tenants that are disabled, so that no run of theirs starts now. Raises UnavailableError."""
     now = context.clock.now()
     rows = context.known.read("freezes", context.store.freezes, tenants, now)
     stops = [(one, None if one is None else one.stop_at(now)) for one in rows]
@@ -21,7 +21,7 @@ def read_stopped(context: Context, tenants: Sequence[str]) -> frozenset[str]:
 
 
 def read_quotas(context: Context, tenants: Sequence[str]) -> dict[str, Quotas]:
-    """Return the quotas of tenants, those of the settings where they have none of their own.
+    """Return the quotas of tenants; where a tenant has none of its own, those of the settings.
 
     Raises UnavailableError.
     """
@@ -31,7 +31,7 @@ def read_quotas(context: Context, tenants: Sequence[str]) -> dict[str, Quotas]:
 
 
 def read_exclusions(context: Context, jobs: Sequence[Job]) -> list[Exclusions]:
-    """Return what keeps fires of each job away. Raises UnavailableError."""
+    """Return what blocks the fires of each job. Raises UnavailableError."""
     if not jobs:
         return []
     now = context.clock.now()

@@ -1,1 +1,1 @@
-"""Notices: who wants to be told of a job is called by a job of its own."""
+"""Notices: Timeball notifies people about a job by a one-off job of its own."""

@@ -1,9 +1,9 @@
-"""Tell of how runs have ended: a success, a streak of failures, a recovery; and pause a job that fails again and again.
+"""Notify of how runs ended: a success, a streak of failures, a recovery. Pause a job that keeps failing.
 
-Whether a job is failing stands on its row, so each streak is told of once, in whatever order its runs end. A failure is
-told after that is written, from what the job's row says of it: the run's own row may have changed by then. A recovery
-is told before that is written. A process that repeats either finds the same notice. The process that writes it looks
-again: a run that ends meanwhile may have read the job before.
+A job's row says whether the job is failing, so each streak is notified once, in whatever order its runs end. The notice
+of a failure is posted after that is written, from the job's row: the run's own row may have changed by then. The notice
+of a recovery is posted before that is written. A process that repeats either finds the same notice. The process that
+writes the state then reads again: a run that ends meanwhile may have read the job before.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import UnavailableError
 
 _IN_VAIN = 5
-"""So many pages of a ledger are looked through in vain for a job's newest ends."""
+"""How many pages of a ledger without a counted end are read at most to find a job's newest ends."""
 
 
 def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Tell what is news about ended runs; jobs whose users want no news cost nothing. May be repeated.
+    """Post the notices of ended runs. Jobs whose users want no notices cost nothing. May be repeated.
 
     Raises UnavailableError.
     """
@@ -52,9 +52,9 @@ def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> No
 
 
 def tell_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Tell of failures that are noted, after their runs were changed: the process that noted one may have died.
+    """Post notices of recorded failures after their runs were changed: the process that recorded one may have died.
 
-    A failure that is noted only now is told at the latest by the run's next end. Raises UnavailableError.
+    A failure that is recorded only now is notified at the latest by the run's next end. Raises UnavailableError.
     """
     failed = [run for run, job in runs if job is not None and looked_back(job) and run.state is RunState.FAILED]
     jobs = context.store.jobs.read([run.id.job for run in failed]) if failed else []
@@ -63,7 +63,7 @@ def tell_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) 
 
 
 def _tell_of_streak(context: Context, run: Run) -> None:
-    """Note if a job is failing now that a run has ended, pause it if it is to be, and tell what of that is news."""
+    """Record whether a job is failing now that a run has ended, pause it if that is due, and post the notices of it."""
     is_news, told = run.state is RunState.FAILED, None
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([run.id.job], with_work=True)
@@ -88,9 +88,9 @@ def _tell_of_streak(context: Context, run: Run) -> None:
 
 
 def _tell_of_recovery(context: Context, job: Job, since: End, by: Run) -> None:
-    """Tell of a recovery; and of the failure before, unless that is so old that its run's row has expired.
+    """Post the notice of a recovery, and of the failure before it unless the failed run's row has expired.
 
-    The process that noted the failure may have died before it told it.
+    The process that recorded the failure may have died before it posted the notice.
     """
     failed = [run for run in context.store.runs.read([since.run]) if run is not None]
     recovery = by.depth, notice_of_end(job, News.RECOVERY, end_of(by), since)
@@ -98,19 +98,19 @@ def _tell_of_recovery(context: Context, job: Job, since: End, by: Run) -> None:
 
 
 def _is_noted(job: Job, runs: Sequence[Run]) -> bool:
-    """Say whether a job is failing since an end of one of these runs: the newest, or one before it."""
+    """Return whether a job is failing since the end of one of these runs."""
     return job.failing is not None and any(run.id == job.failing.run for run in runs)
 
 
 def _failure(job: Job, by: Run) -> tuple[int, JobSpec | None]:
-    """Return the notice of the end since which a job is failing, of the generation of the run that shows it."""
+    """Return the notice of the end since which a job is failing, with the generation of the run that shows it."""
     return by.depth, None if job.failing is None else notice_of_end(job, News.FAILURE, job.failing)
 
 
 def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
-    """Return as many of a job's newest ends as are looked back at, the newest first: at least the run that has ended.
+    """Return a job's newest ends, as many as its policy counts, the newest first: at least the run that has ended.
 
-    That lies further back than is looked if very many fires since were skipped, or live.
+    That run may be out of reach if very many fires since then were skipped, or are live.
     """
     most, found, in_vain = looked_back(job), list[Run](), 0
     query = LedgerQuery(job.key, most, states=DECIDED)
@@ -125,7 +125,7 @@ def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
 
 
 def _further_back(query: LedgerQuery, before: RunId) -> LedgerQuery:
-    """Return the query for the next page. Of an instant those that do not count come last, and may be a thousand."""
+    """Return the query for the next page. At one instant, uncounted rows come last, and may be a thousand."""
     if before.origin in UNCOUNTED:
         return evolve(query, before=None, to_at=before.fire_at - 1)
     return evolve(query, before=before)

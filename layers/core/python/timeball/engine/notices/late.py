@@ -1,6 +1,6 @@
-"""Tell of runs that are late: the notice is made beside the run, and called only if the run has not come so far.
+"""Notify of late runs: the notice is created beside the run, and called only if the run has not come far enough.
 
-So it is told also where nothing ever starts, as long as there are scans.
+So a notice is called even if nothing ever starts, as long as there are scans.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from timeball.ports.collections.rows import Swap
 
 
 def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]]) -> None:
-    """Post the notices of runs that are about to be sent, or were missed; not of those that a freeze has made late.
+    """Post the notices of runs that are about to be sent or were missed, except for runs that a freeze has made late.
 
     Raises UnavailableError.
     """
@@ -25,7 +25,7 @@ def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]])
 
 
 def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozenset[JobKey]]:
-    """Return the jobs without the notices whose time has not come; and which notices among them are needless.
+    """Return the jobs without the notices whose time has not come, and which of the notices among them are needless.
 
     A notice is needless if its run is in time. Raises UnavailableError.
     """
@@ -38,7 +38,7 @@ def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozense
     if not ahead:
         return list(jobs), frozenset()
     now = context.clock.now()
-    early = [job for job, _, _, by in ahead if now < by]  # it was paused and resumed, and is due as any job
+    early = [job for job, _, _, by in ahead if now < by]  # paused and resumed, so due like any job
     context.store.jobs.swap([Swap(job, due_when_passed(job, context.rules.lookahead_ms)) for job in early], now)
     left = {job.key for job in early}
     told = [one for one in ahead if one[0].key not in left]

@@ -1,4 +1,4 @@
-"""Post notices: each is inserted as a one-off job, and the scan finds it, so whoever posts it may die right after."""
+"""Post notices: each is inserted as a one-off job, which the scan finds even if the process dies right afterwards."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from timeball.engine.context import Context
 
 
 def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> None:
-    """Post the notices that there are, each of the generation of what it tells of. One that is posted already stays.
+    """Post the notices that are not None, each with its generation. A notice that is posted already stays.
 
     Raises UnavailableError.
     """
@@ -24,6 +24,6 @@ def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> Non
 
 
 def due_when_passed(notice: Job, lookahead_ms: int) -> Job:
-    """Return a notice that is made ahead as one to be looked at not before its time: a scan takes what is due soon."""
+    """Defer a notice that is made ahead until its time: a scan processes what is due soon."""
     is_ahead = notice.spec.notice is not None and notice.spec.notice.milestone is not None
     return evolve(notice, due_at=(notice.next_fire_at or 0) + lookahead_ms) if is_ahead else notice

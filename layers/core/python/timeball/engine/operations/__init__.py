@@ -1,1 +1,1 @@
-"""Bulk operations go through the jobs that match."""
+"""Bulk operations, which apply one action to all matching jobs."""

@@ -1,7 +1,6 @@
-"""Which jobs an operation has next: the listing names, and each row decides, once, whether it is meant.
+"""Find the next jobs of an operation: the listing names jobs, and each row decides, once, whether it matches.
 
-Jobs are named in the order of their creation, whatever their status: one that moves from one status to another keeps
-its place.
+Jobs are named in the order of their creation, whatever their status: a job that changes its status keeps its position.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +15,9 @@ _AT_ONCE = 100
 
 
 def look(context: Context, operation: Operation) -> Look:
-    """Look at the jobs behind a place once more, and at a page of those that come then. Raises UnavailableError.
+    """Read again the jobs after a position, and a page of the jobs that follow. Raises UnavailableError.
 
-    Those of a cycle were all named when it was asked for.
+    The jobs of a cycle were all named when the operation was asked for.
     """
     if operation.rerun is not None:
         return Look((), operation.through, is_last=True)
@@ -31,7 +30,7 @@ def look(context: Context, operation: Operation) -> Look:
 
 
 def _places(context: Context, operation: Operation) -> tuple[list[Place], bool]:
-    """Return what the listing names behind `behind`, once each, and whether that is all there is."""
+    """Return what the listing names after `behind`, once each, and whether that is the end of the listing."""
     asked, after, found = _asked(operation), operation.behind, dict[Place, None]()
     while True:
         position = after.at, JobKey(operation.key.tenant, after.job_id)
@@ -44,7 +43,7 @@ def _places(context: Context, operation: Operation) -> tuple[list[Place], bool]:
 
 
 def _meant(context: Context, operation: Operation, places: Sequence[Place]) -> Iterator[str]:
-    """Yield those jobs that match as they are now."""
+    """Yield the jobs that match as they are now."""
     asked = _asked(operation)
     keys = [JobKey(operation.key.tenant, place.job_id) for place in places]
     jobs = [job for job in context.store.jobs.read(keys) if job is not None]

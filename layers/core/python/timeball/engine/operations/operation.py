@@ -1,7 +1,7 @@
-"""Bulk operations: made, moved on by the scan, cancelled.
+"""Bulk operations: create them, advance them in the scan, cancel them.
 
-An operation stands in the due index while it runs. A step deals with the jobs whose turn it is, and then swaps the row:
-who died before that is repeated by the next, who finds done what is done. So it ends complete, whoever crashes.
+An operation is in the due index while it runs. A step handles the next jobs of the batch, and then swaps the row. If a
+process dies before the swap, the next one repeats the step and finds done what is done. So each operation completes.
 """
 
 import logging
@@ -30,13 +30,13 @@ from timeball.ports.errors import UnavailableError
 log = logging.getLogger(__name__)
 
 _AT_ONCE_MS = SECOND_MS
-"""How long who asks for an operation waits for it: a small one is through by then."""
+"""How long the request that creates an operation works on it: a small operation is finished by then."""
 
 
 def create_operation(context: Context, operation: Operation) -> Operation | None:
-    """Store an operation and begin it; return what stands under its name already, or None.
+    """Store an operation and begin it; return the operation that exists under its name already, or None.
 
-    Raises UnavailableError if it is unknown whether it was stored; it may then be repeated.
+    Raises UnavailableError if it is unknown whether it was stored; the caller may then repeat it.
     """
     (standing,) = context.store.operations.insert([operation], context.clock.now())
     if standing is None:
@@ -48,9 +48,9 @@ def create_operation(context: Context, operation: Operation) -> Operation | None
 
 
 def cancel_operation(context: Context, operation: Operation) -> Operation:
-    """Cancel an operation, as it was read; return it as it stands. One that is over stays so. Raises UnavailableError.
+    """Cancel an operation, as it was read; return it as it stands. Raises UnavailableError.
 
-    A step that is under way goes on to its end, and counts.
+    An ended operation stays so. A step that is under way runs to its end, and counts.
     """
     now = context.clock.now()
 
@@ -75,9 +75,9 @@ def list_operations(
 
 
 def move_on(context: Context, operations: Sequence[Operation], stop_at: int) -> int:
-    """Move each operation on, as it was read, until its next turn is later, or an instant has come; return the steps.
+    """Advance each operation, as it was read, until its next step is later, or until `stop_at`; return the steps.
 
-    Each makes one step at least, and a step ends soon after that instant. Raises UnavailableError.
+    Each makes one step at least, and a step ends soon after `stop_at`. Raises UnavailableError.
     """
     steps = 0
     for operation in operations:
@@ -90,9 +90,9 @@ def move_on(context: Context, operations: Sequence[Operation], stop_at: int) -> 
 
 
 def _step(context: Context, begun: Operation, stop_at: int) -> Operation:
-    """① deal with the jobs whose turn it is ② look for the next ones if these are all ③ swap the row, which it returns.
+    """Make one step: ① handle the next jobs of the batch ② at its end, find more ③ swap the row, which is returned.
 
-    One that was cancelled meanwhile, or that somebody else has moved on, is left as they have left it.
+    If the operation was cancelled meanwhile, or another process has advanced it, it stays as it stands.
     """
     now = context.clock.now()
     failures, count, is_stuck = _treat(context, begun, stop_at)
@@ -109,9 +109,9 @@ def _step(context: Context, begun: Operation, stop_at: int) -> Operation:
 
 
 def _treat(context: Context, operation: Operation, stop_at: int) -> tuple[Sequence[Failure], int, bool]:
-    """Deal with jobs, one after the other; return the failures, how many were dealt with, and whether one could not be.
+    """Handle jobs one by one; return the failures, how many were handled, and whether one must be tried again.
 
-    One that could not be too often is a failure.
+    A job that had to be tried again too often is a failure.
     """
     failures: list[Failure] = []
     for count, name in enumerate(operation.next_jobs):

@@ -1,7 +1,7 @@
-"""A cycle is run again: what failed, that and all behind it, or all of it. An operation goes through its jobs.
+"""Run a cycle again: the failed jobs, these and all their descendants, or all jobs. An operation goes through them.
 
-Parents come first: whoever is cleared looks at parents that are cleared, or have run again by then. A job that is
-through has a mark of the operation's instant, so a repeat clears it no second time. What is being run is left to end.
+Parents come first: a cleared job is evaluated against parents that are cleared, or have run again by then. A job that
+is finished has a mark of the operation's instant, so a repeat does not clear it again. Runs under way are left to end.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from timeball.ports.errors import ContendedError, UnavailableError
 
 
 class UnderWayError(UnavailableError):
-    """A run that is to be cleared is being run: it is waited for."""
+    """A run that must be cleared is under way: the operation waits for it."""
 
 
 def meant(cycle: Cycle, mode: RerunMode) -> list[Node]:
-    """Return the jobs of a cycle that are to be run again, parents first. Those that are cancelled stay so."""
+    """Return the jobs of a cycle that must run again, parents first. Cancelled jobs stay cancelled."""
     own = [node for node in cycle.nodes if not node.is_gate and node.job.status is not JobStatus.CANCELLED]
     if mode is RerunMode.ALL:
         return own
@@ -43,12 +43,12 @@ def meant(cycle: Cycle, mode: RerunMode) -> list[Node]:
 
 
 def being_run(nodes: Sequence[Node]) -> list[str]:
-    """Return the jobs whose runs are being run: they cannot be cleared yet."""
+    """Return the jobs whose runs are under way: they cannot be cleared yet."""
     return [node.job.key.job_id for node in nodes if is_under_way(node.job, node.run)]
 
 
 def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey) -> Fault | None:
-    """Run a job of a cycle again; return why not, or None: it is done. Raises UnavailableError; may be repeated."""
+    """Run a job of a cycle again; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:
@@ -62,7 +62,7 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
         if is_cleared(job, run, operation.created_at):
             return None
         is_to_be_told = run is not None and run.is_terminal and run.due_at is not None
-        if is_under_way(job, run) or is_to_be_told:  # what its end entails comes first
+        if is_under_way(job, run) or is_to_be_told:  # the effects of its end come first
             raise UnderWayError(f"{run_id} is being run")
         if stays(job, run):
             return None
@@ -72,7 +72,7 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
 
 
 def _keeps_its_items(operation: Operation, rerun: Rerun, job: Job, run: Run | None) -> bool:
-    """Say whether a run stands for items of which some are dead, and nobody above it runs again: then only these do."""
+    """Return whether only a run's dead items run again: it has items, and none of its parents runs again."""
     if rerun.mode is RerunMode.ALL or run is None or run.fan is None:
         return False
     return not any(parent.job_id in operation.batch for parent in job.spec.depends_on)
@@ -90,7 +90,7 @@ def _announce(context: Context, operation: Operation, run: Run) -> None:
 
 
 def _clear_run(context: Context, operation: Operation, job: Job, run: Run | None) -> bool:
-    """Clear the run of a recurring job; return whether nothing came in between."""
+    """Clear the run of a recurring job; return whether no other change came in between."""
     if run is None:
         return True
     now = max(context.clock.now(), operation.created_at)
@@ -103,7 +103,7 @@ def _clear_run(context: Context, operation: Operation, job: Job, run: Run | None
 
 
 def _clear_job(context: Context, operation: Operation, job: Job) -> bool:
-    """Clear a one-off; return whether nothing came in between. It is planned anew at the fire that it had."""
+    """Clear a one-off, which is planned anew at its former fire. Return whether no other change came in between."""
     now = context.clock.now()
     after = job_cleared(job, operation.created_at, now)
     if job.is_open:

@@ -1,7 +1,8 @@
-"""What an operation does to one job: what a user would do to it, in their name. It does so once, whoever repeats it.
+"""Apply an operation to one job, in its user's name, and only once however often the step is repeated.
 
 A change names its operation, and so do the revisions that are kept: an operation that finds itself among them leaves
-the job as others have made it since. A trigger is a request of the operation's name, and a retry one of its instant.
+the job as later changes have made it. A trigger is a request under the operation's name, and a retry one of its
+instant.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ _RAN = frozenset(RunState) - {RunState.SKIPPED}
 
 
 def treat(context: Context, operation: Operation, key: JobKey) -> Fault | None:
-    """Do to a job what is asked for; return why not, or None: it is done. Raises UnavailableError; may be repeated."""
+    """Apply the operation to a job; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     if operation.action is OperationAction.TRIGGER:
         return _triggered(context, operation, key)
     if operation.rerun is not None:
@@ -63,7 +64,7 @@ def _changed(context: Context, operation: Operation, key: JobKey) -> Fault | Non
 
 
 def _has_changed(context: Context, operation: Operation, job: Job) -> bool:
-    """Say whether an operation has changed a job, however others have changed it since."""
+    """Return whether an operation has changed a job, whatever later changes did."""
     since_at = operation.created_at - context.rules.margin_ms
     for change in _changes(context, job):
         if change.by.operation == operation.key.name:
@@ -93,9 +94,9 @@ def _triggered(context: Context, operation: Operation, key: JobKey) -> Fault | N
 
 
 def _retried(context: Context, operation: Operation, key: JobKey) -> Fault | None:
-    """Try again the newest run of a job that had ended when the operation was asked for, if that is a dead letter.
+    """Retry the newest run that had ended when the operation was asked for, if it is a dead letter.
 
-    Runs that end later are passed over: a repeat names the same run again, and finds it tried again.
+    Runs that end later are ignored: a repeat names the same run again, and finds it retried.
     """
     (job,) = context.store.jobs.read([key])
     if job is None or job.status is JobStatus.CANCELLED:

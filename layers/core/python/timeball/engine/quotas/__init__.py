@@ -1,1 +1,1 @@
-"""What bounds a tenant: how much it may create, and the keys by which it bounds its own runs."""
+"""What bounds a tenant: how much it may create, and the limits that it sets on its own runs."""

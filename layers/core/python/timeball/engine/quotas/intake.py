@@ -1,7 +1,7 @@
-"""A tenant's jobs are counted before they are created, where its quotas bound them: one write, and no read.
+"""Count a tenant's jobs before they are created, if its quotas bound them: one write, and no read.
 
-① take ② if that is refused as there is too little left: count its jobs, keep what is left, take again. A process that
-dies between taking and creating leaves too few left, until the next count.
+① Reserve. ② If too little is left, count the tenant's open jobs, store what is left, and reserve again. If a process
+dies between the reservation and the creation, too little is left until the next count.
 """
 
 from dataclasses import replace
@@ -14,14 +14,14 @@ _TRIES = 3
 
 
 class Refused(StrEnum):
-    """Which quota is used up, by the name of its field."""
+    """The quota that is used up, by the name of its field."""
 
     SUBMITS = "submits_per_second"
     ACTIVE = "active_jobs"
 
 
 def take_in(context: Context, taking: Taking) -> Refused | None:
-    """Count jobs that are about to be created, all or none; return the quota that does not let them in, if any.
+    """Reserve jobs that are about to be created, all or none. Return the quota that refuses them, if any.
 
     Raises UnavailableError.
     """
@@ -42,6 +42,6 @@ def take_in(context: Context, taking: Taking) -> Refused | None:
 
 
 def give_back(context: Context, taking: Taking, amount: int) -> None:
-    """Take back so many of what was taken in: they stood already."""
+    """Release `amount` reserved jobs, because they existed already."""
     if amount and (taking.per_second or taking.active):
         context.store.intakes.give_back(replace(taking, amount=amount))

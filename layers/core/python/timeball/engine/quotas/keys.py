@@ -1,6 +1,6 @@
-"""The keys that jobs name: made by the first job that names one, read, and bounded by a person.
+"""The limits that jobs name: created by the first job that names one, read, and bounded by a person.
 
-What a person has set holds, whatever jobs say, until a person takes it back.
+A bound that a person has set holds, whatever jobs say, until a person removes it.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
 MOST_SHOWN = 100
-"""How many of those who wait are shown."""
+"""How many waiting runs are shown."""
 
 
 @dataclass(frozen=True)
 class KeyView:
-    """A key, who has a place under it, and the first of those who wait in each line."""
+    """A limiter, the runs that have its slots, and the first runs of each waiting line."""
 
     limiter: Limiter
     holders: tuple[Run, ...]
@@ -36,7 +36,7 @@ class KeyView:
 
 
 class KeyOutcome(StrEnum):
-    """What became of a change of a key: done; the key made; refused, for its version, or as it is not there, or is."""
+    """The outcome of a change: done, limit created, stale version, no such limit, or limit exists already."""
 
     DONE = "done"
     CREATED = "created"
@@ -46,7 +46,7 @@ class KeyOutcome(StrEnum):
 
 
 def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
-    """Let each key that jobs name be there: before a run asks for it, it can be read."""
+    """Create the limiters that jobs name, so that a run finds each one when it asks for it."""
     asks = {ask.key: ask for spec in specs for ask in asks_of(spec, NO_QUOTAS)}
     standing = context.store.limiters.read(list(asks), strong=False) if asks else []
     absent = [ask for ask, row in zip(asks.values(), standing, strict=True) if row is None]
@@ -55,11 +55,13 @@ def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
 
 
 def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
-    """Let hold at once what a changed job says of its keys; its runs that wait for one that it had go on.
+    """Apply at once what a changed job says of its limits, and wake its runs that wait for a limit it no longer names.
 
-    Those that have slots of one that it had give them back, also those under way: they do not count there any more.
+    Runs that have slots of a limit that the job no longer names give them back, even while under way: they no longer
+    count there.
 
-    Raises UnavailableError: then it holds from the job's next run on, and those who wait are called in their turn.
+    Raises UnavailableError: then the change applies from the job's next run on, and the limiters admit waiting runs in
+    turn.
     """
     now = context.clock.now()
     note_keys(context, [after], now)
@@ -79,19 +81,19 @@ def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None
 
 
 def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Part]]:
-    """Return the lines in which runs of a job may wait for its keys."""
+    """Return the lines in which runs of a job may wait for its limits."""
     named = [(spec.flow.concurrency, Part.PLACE), (spec.flow.rate, Part.TURN)]
     return {(LimiterKey(spec.key.tenant, one.key), part) for one, part in named if one is not None}
 
 
 def read_key(context: Context, key: LimiterKey) -> KeyView | None:
-    """Return a key as it stands; None: no job has named it lately, and nobody has set it. Raises UnavailableError."""
+    """Return a limit as it stands; None if no recent job names it and no person set it. Raises UnavailableError."""
     (limiter,) = context.store.limiters.read([key])
     return None if limiter is None else view_of(context, limiter)
 
 
 def view_of(context: Context, limiter: Limiter) -> KeyView:
-    """Return a limiter with who has its places, and who waits."""
+    """Return a limiter with the runs that have its slots, and the runs that wait."""
     store, now = context.store.runs, context.clock.now()
     rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
     pairs = zip(limiter.begun, rows, strict=True)
@@ -107,10 +109,10 @@ def view_of(context: Context, limiter: Limiter) -> KeyView:
 def fix_key(
     context: Context, key: LimiterKey, bounds: Bounds, version: int | None, now: int, *, is_to_stand: bool | None = None
 ) -> tuple[KeyOutcome, Limiter]:
-    """Let bounds hold from now on, of a key in a version (None: any); call those who may begin by that.
+    """Set the bounds of a limit of a version (None: any), and admit the waiting runs that may begin under them.
 
-    A key that is not there is made. It `is_to_stand` already, or (False) not to: else nothing is done.
-    Raises UnavailableError, and ContendedError if the key kept changing.
+    A limit that does not exist is created. `is_to_stand` True requires that it exists, False that it does not; if that
+    is not so, nothing changes. Raises UnavailableError, and ContendedError if the limit kept changing.
     """
     for _ in range(TRIES):
         (standing,) = context.store.limiters.read([key])

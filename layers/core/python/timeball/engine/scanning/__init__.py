@@ -1,1 +1,1 @@
-"""What is due is found and moved on."""
+"""Find what is due, and advance it."""

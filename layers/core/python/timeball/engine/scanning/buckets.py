@@ -1,15 +1,15 @@
-"""Which buckets of the due index a scan asks. Nothing that was ever written there is out of its reach.
+"""Decide which buckets of the due index a scan queries. Every entry that was ever written is within its reach.
 
-An entry stands in the bucket of the UTC day of its due time, or of its writing if that is later. The open days are
-asked in each scan: today, and around midnight its neighbour. The older ones are asked once a minute, in passes from a
-shard's oldest day on, a few in each scan. A day is drained when it is found empty an hour after its end; the oldest day
-moves over drained days alone. By then nobody lives who could still write there, and an index that lags has caught up.
+An entry is in the bucket of the UTC day of its due time, or of its write if that is later. Each scan queries the open
+days: today, and around midnight its neighbour. Older days are queried once a minute, in passes from a shard's oldest
+day on, a few in each scan. A day is drained when it is found empty an hour after its end; the oldest day moves over
+drained days alone. By then no process is left that could still write there, and a lagging index has caught up.
 
-While nothing was found for a minute, the open days are asked in every third scan alone, and so much further ahead:
-what stands there is found no later for that, and only what is written meanwhile waits up to two seconds more.
+If nothing was found for a minute, only every third scan queries the open days, and looks that much further ahead.
+Entries that exist are found no later because of that; only new entries wait up to two seconds more.
 
-What cannot be worked on stands at the head of its bucket, and hides nothing: a pass goes on behind it, and a bucket
-that has more than a page is read on (shares.py).
+Entries that cannot be processed are at the head of their bucket and hide nothing: a pass continues after them, and a
+bucket with more than a page is read further (shares.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,27 +20,27 @@ from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
 from timeball.ports.registers.partitions import Owner
 
 PAGE = 250
-"""Entries of one bucket that one scan takes, beside those that failed before."""
+"""How many entries of one bucket one scan takes, beside those that failed before."""
 
 _STILL_OPEN_MS = 2 * MINUTE_MS
 _DRAINED_AFTER_MS = HOUR_MS
-"""Longer than an invocation lives, which takes the day from its clock, and the index lags."""
+"""Longer than an invocation, which takes the day from its clock, and longer than the index lags."""
 _MAX_DAYS = 4
-"""Of one shard, in one scan."""
+"""How many days of one shard one scan queries."""
 _IDLE_AFTER_MS = MINUTE_MS
 _REST_MS = 2_500
-"""So that of scans that come each second, some ms early or late, each third one asks."""
+"""Of scans that come each second, some ms early or late, every third one then queries."""
 _FURTHER_MS = 2_000
-"""How much further such a scan looks: for so long the next ones do not."""
+"""How much further such a scan looks ahead, because the next scans do not query."""
 _UNKNOWN_DAYS = 31
-"""How far back a shard is asked of which no oldest day is stored: none of its days was ever found drained."""
+"""How many days back a shard without a stored oldest day is queried: none of its days was ever found drained."""
 
 
 @dataclass
 class Older:
-    """A pass over a shard's older days, which are drained before `oldest_at`; it goes on at `next_at` (ms).
+    """A pass over a shard's older days. The days before `oldest_at` are drained; the pass continues at `next_at` (ms).
 
-    It began at `begun_at`. `is_busy`: it found what may be worked on, so the next one follows at once.
+    It began at `begun_at`. `is_busy`: it found entries that can be processed, so the next pass follows at once.
     """
 
     oldest_at: int
@@ -51,13 +51,13 @@ class Older:
 
 @dataclass
 class Sweeps:
-    """What this process remembers of its scans. A new one remembers nothing, and asks.
+    """What this process remembers of its scans. A new process remembers nothing, and queries.
 
-    `older`: its passes, by shard. `failed`: what could not be worked on when its bucket was last asked, by shard and
-    day. `places`: where it stopped reading buckets on. `turns`: the last tenant that had a turn in a bucket of more
-    tenants than a page has room for. `owned`: the owner for whom it last took a partition, and when (ms). `found_at`:
-    when it last found anything, or began; `looked_at`: when it last asked the open days. `shards`: the greatest number
-    of shards that was ever used, read at `shards_read_at` (ms).
+    `older`: its passes, by shard. `failed`: the entries that could not be processed when their bucket was last queried,
+    by shard and day. `places`: where it stopped reading a full bucket. `turns`: the last tenant that was served in a
+    bucket with more tenants than fit in a page. `owned`: the owner for which it last took a partition, and when (ms).
+    `found_at`: when it last found anything, or began; `looked_at`: when it last queried the open days. `shards`: the
+    greatest number of shards that was ever used, read at `shards_read_at` (ms).
     """
 
     older: dict[int, Older] = field(default_factory=dict)
@@ -77,13 +77,13 @@ def day_of(at: int) -> int:
 
 
 def begin(sweeps: Sweeps, shard: int, oldest_day_at: int | None, now: int) -> None:
-    """Begin a process's first pass over a shard's older days, from the oldest that is stored."""
+    """Begin a process's first pass over a shard's older days, at the stored oldest day."""
     oldest_at = day_of(now) - _UNKNOWN_DAYS * DAY_MS if oldest_day_at is None else oldest_day_at
     sweeps.older[shard] = Older(oldest_at, oldest_at, now)
 
 
 def open_through(sweeps: Sweeps, now: int, horizon_at: int) -> int | None:
-    """Return through when (ms) a scan asks the open days; None: it leaves them out, for it found nothing of late."""
+    """Return through when (ms) a scan queries the open days; None to omit them, because it found nothing lately."""
     if sweeps.found_at is None:
         sweeps.found_at = now
     is_idle = now >= sweeps.found_at + _IDLE_AFTER_MS
@@ -94,7 +94,7 @@ def open_through(sweeps: Sweeps, now: int, horizon_at: int) -> int | None:
 
 
 def to_ask(sweeps: Sweeps, shard: int, now: int, horizon_at: int, through_at: int | None) -> list[DueQuery]:
-    """Return what to ask of a shard now: its open days, through an instant or not at all, and the next older ones."""
+    """Return the queries for a shard now: its open days through `through_at`, if any, and the next older days."""
     first_open = day_of(now - _STILL_OPEN_MS)
     older = sweeps.older[shard]
     if older.next_at >= first_open and (older.is_busy or now >= older.begun_at + MINUTE_MS):
@@ -106,7 +106,7 @@ def to_ask(sweeps: Sweeps, shard: int, now: int, horizon_at: int, through_at: in
 
 
 def note_pages(sweeps: Sweeps, asked: Iterable[tuple[DueQuery, DuePage]], now: int) -> dict[int, int]:
-    """Note how far the passes have come; return the oldest day of each shard of which days are drained."""
+    """Note how far the passes have come; return the new oldest day of each shard with drained days."""
     moved: dict[int, int] = {}
     for query, page in asked:
         if page.candidates:
@@ -123,7 +123,7 @@ def note_pages(sweeps: Sweeps, asked: Iterable[tuple[DueQuery, DuePage]], now: i
 
 
 def note_failed(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], failed: frozenset[Owned]) -> None:
-    """Note which candidates of the buckets that were asked could not be worked on."""
+    """Note which candidates of the queried buckets could not be processed."""
     for query, _ in asked:
         sweeps.failed.pop(query.bucket, None)
     for query, page in asked:
@@ -133,5 +133,5 @@ def note_failed(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], faile
 
 
 def shards_of(partition: int, partitions: int, shards: int) -> range:
-    """Return the shards of one of so many partitions, which share all of them."""
+    """Return the shards of a partition, if `partitions` partitions share all shards."""
     return range(partition, shards, partitions)

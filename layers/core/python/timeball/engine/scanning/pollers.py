@@ -1,7 +1,8 @@
 """Look ahead once a minute, and raise the pollers of all priorities before a spike; lower them after it.
 
-One scan does it, in one query of one shard; the due index does not say of which priority something is. It is advice: a
-change that fails is tried again a minute later, two who change the same are of one mind, and no promise depends on it.
+One scan does it, with one query of one shard; the due index does not know the priority of an entry. It is advice: a
+change that fails is tried again a minute later, two processes that change the pollers decide the same, and no promise
+depends on it.
 """
 
 import logging
@@ -17,21 +18,21 @@ log = logging.getLogger(__name__)
 
 _SHARD = 0
 _MOST_ENTRIES = 20_000
-"""Of the shard, that are looked at: where so many are due in five minutes, pollers have long been raised."""
+"""How many entries of the shard are read. If so many are due in five minutes, pollers have long been raised."""
 
 
 @dataclass
 class Outlook:
-    """What a process remembers: when it looked ahead (ms), and how many pollers stand ready, by priority."""
+    """What a process remembers: when it last looked ahead (ms), and how many pollers are ready, by priority."""
 
     looked_at: int | None = None
     ready: dict[str, Ready] = field(default_factory=dict)
 
 
 def look_ahead(context: Context, outlook: Outlook, pollers: Pollers, bounds: Mapping[str, Bounds]) -> None:
-    """Let as many pollers stand ready as the next minutes want, if nobody has looked for a minute. Never raises.
+    """Make as many pollers ready as the next minutes need, if this process has not done so for a minute. Never raises.
 
-    A process that is new keeps what stands ready, as if that had been wanted just now.
+    A new process keeps the pollers that are ready, as if they had been wanted just now.
     """
     now = context.clock.now()
     if outlook.looked_at is not None and now < outlook.looked_at + MINUTE_MS:
@@ -42,7 +43,7 @@ def look_ahead(context: Context, outlook: Outlook, pollers: Pollers, bounds: Map
             outlook.ready = {priority: Ready(count, now + KEPT_MS) for priority, count in pollers.ready().items()}
         wants = wanted(context.store.due.ahead(_SHARD, now, now + AHEAD_MS, _MOST_ENTRIES), context.rules.shards)
     except Exception:
-        log.exception("nobody knows how many pollers are wanted")
+        log.exception("the number of pollers needed is unknown")
         return
     for priority, ready in outlook.ready.items():
         after = decide(ready, wants, bounds[priority], now)

@@ -1,11 +1,11 @@
-"""Scan a partition: everything due by now plus the look-ahead is read, decided about, and moved on.
+"""Scan a partition: read everything that is due by now plus the look-ahead, decide about it, and advance it.
 
-The due index only nominates; rows decide. A scan that is repeated, doubled or cut off anywhere does no harm, so nothing
-elects a leader: the owner of a partition only keeps two tickers from doing the same work for long. Of how many
-partitions one is says the tick alone: the newest loop owns all that it counts, so every shard has a scan.
+The due index only nominates; rows decide. A scan that is repeated, doubled or cut off anywhere does no harm, so there
+is no leader election: the owner of a partition only keeps two tickers from doing the same work for long. Only the tick
+knows how many partitions there are. The newest loop owns all partitions that it counts, so every shard is scanned.
 
-Due runs, lines of limiters and jobs go first, then backfills, then bulk operations, then jobs whose runs are to be
-reconciled, and last what failed before. Within each, the tenants take turns, by their weights.
+Due runs, lines of limiters and jobs come first, then backfills, then bulk operations, then jobs whose runs must be
+reconciled, and last the entries that failed before. Within each, the tenants take turns, by their weights.
 """
 
 import logging
@@ -61,38 +61,38 @@ _Item = TypeVar("_Item", JobKey, RunId, BackfillKey, OperationKey, LimiterKey, J
 _Done = TypeVar("_Done")
 
 _ROUNDS = 10
-"""Rows that a scan writes of one job: as many fires as it may have within twice the look-ahead, or catches up."""
+"""How many rows of one job a scan writes: as many fires as fit within twice the look-ahead, or as it catches up."""
 CHUNK = 500
-"""Jobs that are planned, sent and advanced together, or runs: what a cut-off scan has moved on stays so.
+"""How many jobs are planned, sent and advanced together, or how many runs: a cut-off scan keeps its finished chunks.
 
-So many are written in one round trip, by twenty requests side by side. Of three chunks of jobs that are in flight one
-computes while others wait. They have no job in common, and each keeps its order.
+A chunk's rows are written in one round trip, by twenty requests side by side. Of three chunks of jobs in flight, one
+computes while the others wait. They have no job in common, and each keeps its order of writes.
 """
 _TOLD = 10
-"""Jobs whose children are told together: each may have a thousand."""
+"""How many jobs' children are notified together: each job may have a thousand."""
 _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
 _BISECT_MS = 5_000
-"""How long a scan bisects what fails together."""
+"""How long a scan bisects a failing chunk."""
 _RECONCILE_MS = 3_000
-"""How long a scan begins to reconcile: with the last call no longer than the look-ahead, so that nothing gets late."""
+"""How long a scan begins to reconcile: with the last call no longer than the look-ahead, so that nothing is late."""
 _LINES_MS = 1_500
-"""How long a scan begins to move lines of limiters on, so that it comes to the jobs in time, however many they are."""
+"""How long a scan begins to advance lines of limiters, so that it reaches the jobs in time, however many lines wait."""
 _BACKFILL_MS = 1_500
-"""How long a scan begins to move backfills on, for the same reason."""
+"""How long a scan begins to advance backfills, for the same reason."""
 _CANCELLED_MS = 500
-"""How long a scan begins to take cancelled backfills out of the index before that."""
+"""Of that time, how long a scan begins to remove cancelled backfills from the index first."""
 _OPERATION_MS = 1_000
-"""How long a scan begins to move bulk operations on, of the time for reconciling: they share it out among them."""
+"""How long a scan begins to advance bulk operations, within the time for reconciling: they share it."""
 _PUT_OFF_MS = 10_000
-"""After how long a job is reconciled that just now could not be."""
+"""After how long a job is reconciled again if it could not be reconciled now."""
 _MAX_NOMINATED = 6_000
 """How many rows a scan reads, beside those that failed the last time; the rest is backlog."""
 
 
 @dataclass
 class Scan:
-    """What a scan did. `backlog`: more is due and this scan got somewhere, so the next may follow at once."""
+    """The result of a scan. `backlog`: more is due and this scan made progress, so the next may follow at once."""
 
     superseded: bool = False
     backlog: bool = False
@@ -106,16 +106,17 @@ class Scan:
 
     @property
     def progressed(self) -> bool:
-        """Whether anything was moved on."""
+        """Whether the scan advanced anything."""
         return self.sent + self.skipped + self.resent + self.reconciled + self.backfilled + self.operated > 0
 
 
 def scan(
     context: Context, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1, chunk: int = CHUNK
 ) -> Scan:
-    """Scan the shards of one of so many partitions once, on behalf of `owner`; do nothing if a newer one owns it.
+    """Scan the shards of one partition once, on behalf of `owner`; do nothing if a newer owner has the partition.
 
-    `chunk` is how many jobs one dispatch plans, sends and advances.
+    `partitions` is how many partitions share the shards. `chunk` is how many jobs one dispatch plans, sends and
+    advances.
     """
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms
@@ -150,10 +151,10 @@ def _ask(context: Context, queries: Sequence[DueQuery]) -> list[tuple[DueQuery, 
 
 @dataclass
 class _Work:
-    """The work of a scan that began at `now`: what it did; what it failed for, which stops nothing else; and why.
+    """The work of a scan that began at `now`: its result, the items that failed, and one of their failures.
 
-    `beat` notes from time to time that the scan is alive; a newer owner does not stop it. `is_throttled`: jobs were
-    left that could not move on, so what was left before gets no more of the index's units than what is new.
+    `beat` notes from time to time that the scan is alive; a newer owner does not stop it. `is_throttled`: some jobs
+    could not advance, so entries that failed before get no more of the index's write units than new ones.
     """
 
     context: Context
@@ -167,7 +168,7 @@ class _Work:
     is_throttled: bool = False
 
     def on(self, nominated: Sequence[Owned], failed_before: frozenset[Owned]) -> None:
-        """Work on what was nominated: what failed the last time after all else, and only if there is time."""
+        """Process the nominated entries. Entries that failed the last time come last, and only if there is time."""
         self.done.candidates = len(nominated)
         fresh = [key for key in nominated if key not in failed_before]
         again = [key for key in nominated if key in failed_before]
@@ -179,7 +180,7 @@ class _Work:
         self._each(self._reconcile, changed, reconcile_until, size=1)
 
     def _move_on(self, nominated: Sequence[Owned], stop_at: int) -> list[Job]:
-        """Read what was nominated and move it on; return the jobs that are to be reconciled."""
+        """Read the nominated entries and advance them; return the jobs that must be reconciled."""
         context, store, bisect_until = self.context, self.context.store, self._in(_BISECT_MS, stop_at)
         jobs = self._due(JobKey, store.jobs.read, nominated, bisect_until)
         runs = self._due(RunId, store.runs.read, nominated, bisect_until)
@@ -203,7 +204,7 @@ class _Work:
         return [job for job in jobs if job.intent is not None]
 
     def _operate(self, nominated: Sequence[Owned], stop_at: int) -> None:
-        """Move the operations on whose turn it is, each for its share of the time; the next tick is soon enough."""
+        """Advance the operations that are due, each for its share of the time. The rest waits for the next tick."""
         operations = self._due(OperationKey, self.context.store.operations.read, nominated, stop_at)
         until = self._in(_OPERATION_MS, stop_at)
         going = [one for one in operations if one.is_next(self.context.clock.now())]
@@ -220,7 +221,7 @@ class _Work:
         nominated: Sequence[Owned],
         stop_at: int,
     ) -> list[_Row]:
-        """Read rows of a kind, at `now` or later; return those that are due: earliest first, the tenants in turns."""
+        """Read rows of a kind, at `now` or later; return the due ones: the earliest first, the tenants in turn."""
         horizon_at = self.now + self.context.rules.lookahead_ms
         keys = [key for key in nominated if isinstance(key, kind)]
         pages = self._each(read, keys, stop_at, size=_MAX_NOMINATED)
@@ -229,9 +230,9 @@ class _Work:
         return in_turns([row for _, row in due], tenant_of_row, self.weights)
 
     def _dispatch(self, jobs: Sequence[Job], stop_at: int) -> None:
-        """Dispatch, and what has more to come in further rounds; it is backlog if jobs are left over.
+        """Dispatch jobs, and in further rounds those with more due fires. Jobs that are left over are backlog.
 
-        A job that comes back from a dispatch is as it was written there: it was read when that dispatch began.
+        A job that a dispatch returns is as that dispatch wrote it, so it counts as read when the dispatch began.
         """
         read_at = self.now
         for _ in range(_ROUNDS):
@@ -247,7 +248,7 @@ class _Work:
         self.done.backlog |= bool(jobs)
 
     def _reconcile(self, jobs: Sequence[Job]) -> None:
-        """Reconcile a job; one that cannot be reconciled is put off."""
+        """Reconcile a job; defer it if it cannot be reconciled."""
         (job,) = jobs
         try:
             reconcile(self.context, [job])
@@ -271,9 +272,9 @@ class _Work:
         size: int = CHUNK,
         at_once: int = 1,
     ) -> list[_Done]:
-        """Work on chunks of items, so many at once, and on each half of one that fails; note what it failed for.
+        """Process items in chunks, `at_once` at a time, and bisect a chunk that fails. Note the items that failed.
 
-        No chunk is begun from `stop_at` (ms) on: what is left is backlog.
+        No chunk begins from `stop_at` (ms) on: the rest is backlog.
         """
         chunks = deque(enumerate(items[start : start + size] for start in range(0, len(items), size)))
         done: dict[int, list[_Done]] = {}
@@ -296,5 +297,5 @@ class _Work:
         return [one for _, ones in sorted(done.items()) for one in ones]
 
     def _in(self, ms: int, stop_at: int = LATEST) -> int:
-        """Return the instant in so many ms, or when to stop if that comes first."""
+        """Return the instant in `ms` milliseconds, or `stop_at` if that comes first."""
         return min(self.context.clock.now() + ms, stop_at)

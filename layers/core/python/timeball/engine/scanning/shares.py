@@ -1,10 +1,11 @@
 """What each tenant gets of a bucket that holds more than a scan takes: shares by weight, however the bucket is filled.
 
-A page that was full is read on, and whoever has a share by now is left out: its entries are examined where they stand
-and not sent, which is cheap. So a scan finds the one entry of a tenant among all that another has due.
+After a full page, the bucket is read further without the tenants that have their share: their entries are examined in
+the index and not returned, which is cheap. So a scan finds the one entry of a tenant among all the due entries of
+another tenant.
 
-Invariant: while reading comes to the bucket's end, a tenant is given all that it has due there, or its share. Of more
-tenants than a page has room for, each is given something in one of the next scans.
+Invariant: as long as reading reaches the bucket's end, a tenant gets all its due entries there, or its share. If there
+are more tenants than fit in a page, each one gets something in one of the next scans.
 """
 
 from collections import Counter
@@ -25,16 +26,16 @@ from timeball.ports.registers.due_index import MAX_LEFT_OUT, DuePage, DueQuery, 
 Asked = list[tuple[DueQuery, DuePage]]
 
 _READING_MS = 1_500
-"""How long a scan begins to read on; the next scan goes on from there."""
+"""How long a scan begins to read further; the next scan continues from there."""
 _FURTHER = 8
-"""How many times as much is examined next, if a page brought little; an answer holds a megabyte at most."""
+"""How many times as many entries the next query examines if a page brought few. An answer holds at most a megabyte."""
 _MOST = 100_000
-"""Entries that are examined at once: more than a megabyte holds."""
+"""How many entries are examined at once at the most: more than fit in a megabyte."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a scan works on: its candidates, what it was told of the buckets, and whether there is more than that."""
+    """What a scan works on: its candidates, the pages that it read, the tenants' weights, and whether there is more."""
 
     candidates: list[Owned]
     asked: Asked
@@ -49,9 +50,9 @@ def shared(
     clock: Clock,
     weights_of: Callable[[Sequence[str]], Mapping[str, int]],
 ) -> Given:
-    """Read on in the buckets whose first page was full, side by side; return what is given of each bucket, in turns.
+    """Read further in the buckets whose first page was full, side by side; return what is taken of each, in turns.
 
-    What failed before is given beyond the shares, so that it stands in the way of nothing.
+    Entries that failed before come on top of the shares, so that they displace nothing.
     """
     until = clock.now() + _READING_MS
     weights: dict[str, int] = {}
@@ -80,7 +81,7 @@ def shared(
 def _further(
     sweeps: Sweeps, query: DueQuery, page: DuePage, taken: Sequence[Owned], weights: Mapping[str, int]
 ) -> DueQuery:
-    """Return what to ask behind a page: nothing of who has a share by now; of the largest, if those are too many."""
+    """Return the query after a page. It leaves out tenants that have their share, or the largest of them."""
     failed = sweeps.failed.get(query.bucket, frozenset())
     counted = Counter(tenant_of(one) for one in taken if one not in failed)
     shares = share_of(buckets.PAGE, {tenant: weights[tenant] for tenant in counted})
@@ -95,9 +96,9 @@ def _further(
 
 
 def _cut(sweeps: Sweeps, bucket: tuple[int, int], taken: Sequence[Owned], weights: Mapping[str, int]) -> list[Owned]:
-    """Cut what was taken of a bucket to a page, in turns; what failed before comes on top.
+    """Cut the entries taken from a bucket to a page, in turns; entries that failed before come on top.
 
-    Of more tenants than a page has room for, those behind the last one that had a turn come first.
+    If there are more tenants than fit in a page, the tenants after the last one served come first.
     """
     failed = sweeps.failed.get(bucket, frozenset())
     fresh = list(dict.fromkeys(one for one in taken if one not in failed))
@@ -112,12 +113,12 @@ def _cut(sweeps: Sweeps, bucket: tuple[int, int], taken: Sequence[Owned], weight
 
 
 def owner_of(item: Owned | Job | Run | Backfill | Operation | Limiter) -> Owned:
-    """Return the key of a row that is due, or the key itself."""
+    """Return the key of a due row, or the key itself."""
     if isinstance(item, Job | Backfill | Operation | Limiter):
         return item.key
     return item.id if isinstance(item, Run) else item
 
 
 def tenant_of_row(row: Job | Run | Backfill | Operation | Limiter) -> str:
-    """Return the tenant of a row that is due."""
+    """Return the tenant of a due row."""
     return tenant_of(owner_of(row))

@@ -1,8 +1,8 @@
-"""Dispatch jobs that are due: plan, insert, send, advance; in that order, so that a repeat changes nothing.
+"""Dispatch due jobs: plan, insert, send, advance. This order makes a repeat harmless.
 
-Each plan writes one row, at its job's next fire; the row that stands there decides. Nothing here is exclusive: any
-number of scans may dispatch the same job at once, and whoever repeats a dispatch, at whatever later time, ends in the
-same rows and in at least one message for each queued run.
+Each plan writes one row, at its job's next fire. If a row stands there already, that row decides. Nothing here is
+exclusive: any number of scans may dispatch the same job at once. A repeat at any later time ends in the same rows and
+in at least one message for each queued run.
 """
 
 import logging
@@ -39,11 +39,12 @@ _MAX_PUSH_BACK_SECONDS = 3600
 
 @dataclass
 class Dispatched:
-    """A job, and what comes of its dispatch: runs sent, fires skipped by this plan, and if more of it is due now.
+    """A job, and the result of its dispatch: runs sent, fires skipped by this plan, and whether more of it is due now.
 
-    `row` is that of its next fire: as planned, then as it stands; None if there is nothing to go on behind, or if that
-    is not ours to do. `is_older`: a row of an older schedule stood there. `is_held`: a freeze keeps the next fire away.
-    `is_left`: it is unknown whether the job moved on; if not, it is still due, and the next scan moves it.
+    `row` is the row of its next fire: first as planned, then as it stands. It is None if there is no row after which
+    the job can advance, or if another process must do that. `is_older`: a row of an older schedule stood there.
+    `is_held`: a freeze defers the next fire. `is_left`: it is unknown whether the job advanced; if it did not, it is
+    still due, and the next scan advances it.
     """
 
     job: Job
@@ -57,13 +58,13 @@ class Dispatched:
 
 
 def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
-    """Write the row of each job's next fire, and send it if it is a run. The jobs are pending, and have no intent.
+    """Write the row of each job's next fire, and send it if it is a run. The jobs are pending and have no intent.
 
-    First it is looked at the parents of those that wait: only who is let go is planned.
+    The parents of waiting jobs are evaluated first. Only jobs whose parents allow it are planned.
 
-    They were read at `read_at` or later: a plan reaches no further than the look-ahead from then, for so far a change
-    of the job refuses the inserts of older plans. Raises UnavailableError where the store's answer is unknown, but for
-    that of the last step; all that was begun may be begun again.
+    The jobs were read at `read_at` or later. A plan reaches no further than the look-ahead from `read_at`, because a
+    change of the job refuses the inserts of older plans only that far ahead. Raises UnavailableError if the store's
+    answer is unknown, except for the last step. A dispatch that failed can be repeated.
     """
     wanted, needless = sort_out(context, jobs)
     free = look(context, wanted)
@@ -90,7 +91,7 @@ def _with_work_of(job: Job, after: Job | None) -> Job:
 
 
 def push_back(context: Context, job: Job) -> None:
-    """Let a job that cannot be worked on be looked at again later, ever more seldom, so that it stops no other."""
+    """Defer a job that cannot be planned. The delay doubles with each failure, so that the job stops no other."""
     now = context.clock.now()
     delay = min(2**job.plan_failures, _MAX_PUSH_BACK_SECONDS) * SECOND_MS
     context.store.jobs.swap([Swap(job, pushed_back(job, now + delay))], now)
@@ -106,13 +107,13 @@ def _planned(context: Context, job: Job, now: int, excluded: Exclusions) -> Plan
 
 
 def _nothing_to_tell(notice: Job) -> Plan:
-    """Return the plan of a notice that is needless. If it stands in the queue already, it is sent all the same."""
+    """Return the plan of a needless notice: skip it. A notice that is in the queue already is sent all the same."""
     at = notice.next_fire_at or 0
     return SkippedRange(at, at, Reason.IN_TIME)
 
 
 def _hold_back(context: Context, held: Sequence[tuple[Dispatched, int]], now: int) -> None:
-    """Let jobs wait that a freeze keeps from their next fire. A scan takes what is due within the look-ahead."""
+    """Defer jobs whose next fire a freeze blocks. A scan reads jobs that are due within the look-ahead, so add that."""
     for one, _ in held:
         one.is_held = True
     lookahead_ms = context.rules.lookahead_ms
@@ -120,9 +121,9 @@ def _hold_back(context: Context, held: Sequence[tuple[Dispatched, int]], now: in
 
 
 def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now: int) -> None:
-    """End jobs whose ledger is written to its end, if their final run is over.
+    """Conclude jobs whose ledger is complete, if their final run is over.
 
-    The others stay due: at their next fire, or, at their ledger's end, for another look.
+    The other jobs stay due: at their next fire or, if their ledger is complete, for another check.
     """
     finals = {
         RunId(job.key, job.final_fire_at, Origin.SCHEDULE): job
@@ -146,7 +147,7 @@ def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now
 
 
 def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | SkippedRange]], now: int) -> None:
-    """Insert the row of each plan; where one stands already, that one decides, and the plan about it where it may."""
+    """Insert the row of each plan. If a row stands already, that row decides, and the plan changes it where it may."""
     jobs = resolved(context, [one.job for one, _ in planned])
     rows = [_row(context, job, plan, now) for job, (_, plan) in zip(jobs, planned, strict=True)]
     inserted = context.store.runs.insert(rows, now)
@@ -172,13 +173,13 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
 
 
 def _tell_skipped(context: Context, one: Dispatched) -> None:
-    """Tell of the fires that a plan has skipped, with the write that skips them: one process alone does that write."""
+    """Record the fires that a plan has skipped. Only the process whose write skips them does so."""
     if one.row is not None and one.skipped:
         skipped(context, one.row, one.skipped)
 
 
 def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) -> Run:
-    """Return the row of a plan: a range ends before the next row that stands, whichever schedule wrote that."""
+    """Return the row of a plan. A range ends before the next row that stands, whichever schedule wrote that row."""
     if isinstance(planned, SkippedRange) and planned.last_at > planned.fire_at:
         ahead = context.store.runs.between(job.key, planned.fire_at + 1, planned.last_at)
         if ahead:
@@ -187,7 +188,7 @@ def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) ->
 
 
 def _send(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
-    """Send the run of each row that waits without a due key, also one that stood there already: the claim decides."""
+    """Send each queued run without a due key, also one whose row stood there already: the claim decides."""
     sending = [
         (one, row)
         for one in dispatched
@@ -201,7 +202,7 @@ def _send(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
 
 
 def _behind(one: Dispatched, row: Run, now: int) -> Job:
-    """Return a job behind the row of its next fire. A one-off whose only fire is skipped ends so: no executor comes."""
+    """Return a job advanced past the row of its next fire. A one-off whose only fire is skipped ends here."""
     after = advanced(one.job, row, now, is_older=one.is_older)
     is_skipped = row.last_fire_at is not None and after.spec.schedule.is_one_off
     status = final_status(row, after) if is_skipped else None
@@ -209,14 +210,14 @@ def _behind(one: Dispatched, row: Run, now: int) -> Job:
 
 
 def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> None:
-    """Move each job on behind the row of its next fire; one whose final run is over has ended."""
+    """Advance each job past the row of its next fire. Conclude jobs whose final run is over."""
     horizon_at = now + context.rules.lookahead_ms
     moving = [(one, row) for one in dispatched if (row := one.row) is not None]
     swaps = [Swap(one.job, _behind(one, row, now)) for one, row in moving]
     try:
         swapped = context.store.jobs.swap(swaps, now)
     except UnavailableError as unavailable:
-        # Their runs are sent. A repeat would send again all of them, for the sake of one that is throttled.
+        # The runs are sent. A repeat would send all of them again, because of one throttled write.
         log.warning("%d jobs, of which some have not moved on: %s", len(moving), unavailable)
         for one, _ in moving:
             one.is_left = True

@@ -1,9 +1,9 @@
 """A tenant's jobs, listed by status and by filters, each with the status that the API shows.
 
-The listing only names jobs, by when they were created: their rows say which are meant. Where a job stands in it does
-not change with a pause, a resume or a block; in the listing of all it never changes. So a job that exists and is meant
-throughout a listing is in it, once. Whether a one-off is `running` its run alone tells: that is read for those that
-may be.
+The listing only names jobs, by their creation time; their rows decide which ones match. A job's position in the listing
+does not change with a pause, a resume or a block, and in the listing of all jobs it never changes. So a job that exists
+and matches throughout a listing appears in it once. Only the run of a one-off says whether the one-off is `running`, so
+that run is read if it may be live.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ from timeball.engine.listed import Page, read_page
 from timeball.ports.collections.listing import ListQuery
 
 RUNNING = "running"
-"""What is shown of a one-off whose run is under way."""
+"""The status shown for a one-off whose run is under way."""
 
 _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
-"""What the row of a one-off says whose run may be live: a failed one is tried again if its run is retried manually."""
+"""The statuses of a one-off whose run may be live. A failed one-off is tried again if its run is retried manually."""
 
 
 @dataclass(frozen=True)
 class JobFilter:
-    """Which jobs: of a tenant, in one of these statuses (none: any), created from `from_at` to `to_at` (both included).
+    """Which jobs: a tenant's, in one of these statuses (empty: any), created from `from_at` to `to_at` (both included).
 
-    `tags` are those that they have, each a key and a value, and `bounds` are others; `task_id` the task that they name.
-    `rows` says which statuses of rows may be meant where no status is asked for.
+    `tags` are tags that the jobs must have, each a key and a value; `bounds` are more of them. `task_id` is the task
+    that the jobs name. `rows` lists the row statuses that may match if no status is asked for.
     """
 
     tenant: str
@@ -46,10 +46,10 @@ class JobFilter:
 
     @property
     def parts(self) -> list[Among]:
-        """The parts of all jobs that hold those that are meant; none: they are looked for among all.
+        """The parts of the listing that contain all jobs that match. Empty: search the listing of all jobs.
 
-        A job that is meant before and after it moves from one part to another may for a while stand in neither, so
-        several parts are read only where no job is meant in both.
+        A job that matches before and after it moves from one part to another may for a while be in neither part. So
+        several parts are read only if no job matches in two of them.
         """
         statuses = self.statuses or self.rows
         parts = {Among.OPEN if status == RUNNING else among(JobStatus(status)) for status in statuses}
@@ -60,13 +60,13 @@ class JobFilter:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether every job is meant that was created within the time."""
+        """Whether every job that was created within the time range matches."""
         return not (self.statuses or self.tags or self.bounds or self.task_id)
 
     def matches(self, job: Job, shown: str) -> bool:
-        """Say whether a job is meant. A failed one is, whatever is shown of it while its run is tried again.
+        """Return whether a job matches. A failed job matches `failed` even while its run is tried again.
 
-        One that is blocked is pending too.
+        A blocked job matches `pending` too.
         """
         is_failed = job.status is JobStatus.FAILED and JobStatus.FAILED in self.statuses
         has_tags = all(job.spec.tags.get(key) == value for key, value in self.tags)
@@ -80,7 +80,7 @@ class JobFilter:
 
 @dataclass(frozen=True)
 class ListedJob:
-    """A job without its work, and the status that is shown of it."""
+    """A job without its work, and the status to show for it."""
 
     job: Job
     status: str
@@ -107,21 +107,21 @@ def list_jobs(
 
 
 def name_jobs(context: Context, asked: JobFilter, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-    """Return a page of what the listing names as jobs that may be meant. Raises UnavailableError."""
+    """Return a page of the jobs that the listing names, as candidates. Raises UnavailableError."""
     if asked.task_id is None:
         return context.store.jobs.listed(asked.parts, query)
     return context.store.jobs.of_task(TaskKey(asked.tenant, asked.task_id), query)
 
 
 def shown_statuses(context: Context, jobs: Sequence[Job]) -> dict[JobKey, str]:
-    """Return the status that is shown of each job."""
+    """Return the status to show for each job."""
     own = {job.key: run for job in jobs if (run := own_run_of(job)) is not None}
     runs = dict(zip(own, context.store.runs.read(list(own.values())), strict=True)) if own else {}
     return {job.key: shown_status(job, runs.get(job.key)) for job in jobs}
 
 
 def starts_of(context: Context, jobs: Sequence[Job]) -> dict[JobKey, int]:
-    """Return when the runs start (ms) of jobs that collect submits: only these know it. Others cost nothing."""
+    """Return when the runs of jobs that collect submits start (ms); only the runs know. Other jobs cost no read."""
     own = {job.key: run for job in jobs if collects_submits(job.spec) and job.is_open and (run := own_run(job))}
     rows = context.store.runs.read(list(own.values()), strong=False) if own else []
     found = dict(zip(own, rows, strict=True))
@@ -129,7 +129,7 @@ def starts_of(context: Context, jobs: Sequence[Job]) -> dict[JobKey, int]:
 
 
 def own_run_of(job: Job) -> RunId | None:
-    """Return the run of a one-off that may be live: it is sent, or its job has failed and it may be retried."""
+    """Return the run of a one-off that may be live: the run is sent, or the job failed and its run may be retried."""
     timing = job.spec.schedule.timing
     if not isinstance(timing, At) or job.status not in _MAY_RUN or job.next_fire_at is not None:
         return None
@@ -137,9 +137,9 @@ def own_run_of(job: Job) -> RunId | None:
 
 
 def shown_status(job: Job, own: Run | None) -> str:
-    """Return what is shown of a job whose own run is as it was read: while that is live, what that does.
+    """Return the status to show: the status of the job's own run while that run is live, otherwise the job's.
 
-    It is `pending` until an attempt has begun: none has yet, or none since somebody wanted it tried again.
+    A live run shows `pending` until an attempt has begun: its first, or the first since a manual retry.
     """
     if own is None or own.is_terminal:
         return job.listed_status

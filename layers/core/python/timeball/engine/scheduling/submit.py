@@ -1,4 +1,4 @@
-"""Submit jobs: stored before the answer, and what is due within the look-ahead dispatched at once."""
+"""Submit jobs: store them before the answer, and dispatch at once those that are due within the look-ahead."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _NO_ANCESTORS: Mapping[JobKey, int] = MappingProxyType({})
 
 
 class Submission(StrEnum):
-    """What became of a submitted job: stored now; stored earlier by the same request; its id is another job's."""
+    """The outcome of a submit: stored now, stored earlier by the same request, or the id belongs to another job."""
 
     CREATED = "created"
     REPEATED = "repeated"
@@ -46,11 +46,11 @@ def submit(
     depth: int = 0,
     ancestors: Mapping[JobKey, int] = _NO_ANCESTORS,
 ) -> list[Submitted]:
-    """Store each job as submitted at `now`, of a generation, and dispatch those that are due within the look-ahead.
+    """Store each job as submitted at `now`, with its generation, and dispatch jobs that are due within the look-ahead.
 
-    `ancestors` says at least how many jobs each depends on.
-    The scan finds whatever the dispatch leaves undone, so its failure is no failure of the submission.
-    Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
+    `ancestors` holds a lower bound of the number of jobs that each job depends on. The scan finds what the dispatch
+    leaves undone, so a failed dispatch does not fail the submit. Raises InvalidSchedule before anything is stored,
+    UnavailableError if it is unknown what was stored.
     """
     new = [new_job(spec, now, context.shards, by, depth) for spec in specs]
     jobs = bind(context, [evolve(job, ancestors=ancestors.get(job.key, 0)) for job in new], now)

@@ -1,9 +1,9 @@
-"""Which job a unique key stands for: one write names the job before it is stored, and any request may store it.
+"""Find the job of a unique key. The key's row names the job before it is stored, and any request may store that job.
 
-① The key's row is inserted: it names the request's job. Where a row stands, that decides: while it stands for its job,
-that job is meant; else it is swapped, and names the request's job ② submit, under the id that is named. A process that
-dies after ① leaves a key that names no job: the next request stores its own under that id, with its own window. The row
-is swapped before that if it might expire too soon for it.
+① Insert the key's row: it names the request's job. If a row exists and still stands for its job, that job is the
+answer; otherwise swap the row, so that it names the request's job. ② Submit under the named id. If a process dies after
+①, the key names a job that does not exist: the next request stores its own job under that id, with its own window. If
+the row might expire too soon for that, it is swapped first.
 """
 
 from collections.abc import Sequence
@@ -24,16 +24,16 @@ from timeball.ports.errors import ContendedError
 
 @dataclass(frozen=True)
 class Meant:
-    """What a spec with a unique key comes to: to be submitted as it is now, or the job that stands for the key."""
+    """The result for a spec with a unique key: the spec to submit, or the job that already stands for the key."""
 
     spec: JobSpec
     job: Job | None = None
 
 
 def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant]:
-    """Say of each spec, no two with the same unique key, which job is meant; those without a key cost nothing.
+    """Return the job for each spec; no two specs have the same unique key. Specs without a key cost no request.
 
-    Raises UnavailableError, and ContendedError where a key keeps changing.
+    Raises UnavailableError, and ContendedError if a key keeps changing.
     """
     meant = {spec.key: Meant(spec) for spec in specs}
     asking = {spec.key: named for spec in specs if (named := _named(spec, now)) is not None}
@@ -70,7 +70,7 @@ def _named(spec: JobSpec, now: int) -> Named | None:
 
 
 def _jobs(context: Context, standing: dict[JobKey, Named]) -> dict[JobKey, tuple[Job | None, Run | None]]:
-    """Return the job that each row names, with its work, and the run of one that collects, if that is planned."""
+    """Return the job that each row names, with its work, and its planned run if the job collects submits."""
     keys = [JobKey(key.tenant, row.job_id) for key, row in standing.items()]
     jobs = context.store.jobs.read(keys, with_work=True) if keys else []
     names = [own_run(job) if job is not None and collects_submits(job.spec) else None for job in jobs]

@@ -1,1 +1,1 @@
-"""What is told of a tenant's jobs and runs as a whole, and how that is counted."""
+"""Figures of a tenant's jobs and runs as a whole, and how they are counted."""

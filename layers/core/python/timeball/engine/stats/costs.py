@@ -1,6 +1,6 @@
-"""What a tenant and a job have cost lately. A tenant's costs were counted by the hour; a job's stand in its ledger.
+"""Recent costs of a tenant and of a job. A tenant's costs are counted by the hour; a job's are in its ledger.
 
-Neither costs a run a write. A job that has more rows than are read here is reckoned from the newest ones.
+Neither costs a run a write. If a job has more rows than are read here, its costs are estimated from the newest rows.
 """
 
 from collections import Counter
@@ -18,12 +18,12 @@ from timeball.ports.collections.runs import LedgerQuery
 
 COST_WINDOWS: Final = ("day", "month")
 MOST_ROWS: Final = 1_000
-"""Of a ledger that one question reads: some 200 read units at the most."""
+"""How many rows of a ledger one request reads: at most about 200 read units."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What was counted (bill.py) within a window that ends now, and began at `from_at` (ms); or what that is likely."""
+    """The counts (bill.py) of a window that ends now and began at `from_at` (ms); an estimate unless `is_exact`."""
 
     window: str
     from_at: int
@@ -32,7 +32,7 @@ class Costs:
 
 
 def tenant_costs(context: Context, tenant: str, now: int) -> list[Costs]:
-    """Return what a tenant's runs and requests have cost, but for lost counts. Raises UnavailableError."""
+    """Return the costs of a tenant's runs and requests, without counts that were lost. Raises UnavailableError."""
     begins = {name: window_from(name, now) for name in COST_WINDOWS}
     hours = context.store.usage.between(tenant, min(begins.values()), now)
     found = []
@@ -43,14 +43,14 @@ def tenant_costs(context: Context, tenant: str, now: int) -> list[Costs]:
 
 
 def job_costs(context: Context, job: Job, now: int) -> list[Costs]:
-    """Return what the fires of a job within each window have cost. Raises UnavailableError."""
+    """Return the costs of a job's fires within each window. Raises UnavailableError."""
     begins = {name: window_from(name, now) for name in COST_WINDOWS}
     page = context.store.runs.ledger(LedgerQuery(job.key, MOST_ROWS, min(begins.values()), now))
     return [_costs(job, name, page.runs, has_more=page.next_before is not None, now=now) for name in begins]
 
 
 def _costs(job: Job, window: str, newest: Sequence[Run], *, has_more: bool, now: int) -> Costs:
-    """Add up the rows of a window; if they go on beyond those that were read, at the pace of these."""
+    """Add up the rows of a window. If it has more rows than were read, extrapolate from the rows that were."""
     from_at = window_from(window, now)
     counts: Counter[str] = Counter()
     for row in newest:

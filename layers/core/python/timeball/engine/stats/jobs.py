@@ -1,7 +1,7 @@
-"""How many jobs a tenant has in each status that the API shows: told from samples, never by a look at each of them.
+"""How many jobs a tenant has in each status that the API shows: estimated from samples, without reading every job.
 
-The listing says how many are open, and how many ended in which way. How the open ones stand is told from SAMPLED of
-them, or from all if they are no more.
+The listing estimates how many jobs are open, and how many ended in which way. The statuses of open jobs are estimated
+from a sample of SAMPLED jobs, or counted if there are no more than that.
 """
 
 from collections import Counter

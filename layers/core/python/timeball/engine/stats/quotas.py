@@ -1,4 +1,4 @@
-"""How much of its quotas a tenant uses now, from the rows that keep them. Nothing is counted for this alone."""
+"""How much of its quotas a tenant uses now, from the rows that enforce them. Nothing is counted for this alone."""
 
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.evolve import evolve
@@ -15,7 +15,7 @@ from timeball.engine.context import Context
 def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
     """Return how much of each quota is used, by the name of its field. Raises UnavailableError.
 
-    Of runs only where they have that quota: else nobody notes what begins.
+    The quotas of runs appear only if the tenant has them: otherwise no row records which runs begin.
     """
     active = context.store.jobs.count(tenant).parts[Among.OPEN]
     slots = context.store.slots.read([tenant])[0]

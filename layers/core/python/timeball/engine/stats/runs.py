@@ -1,4 +1,4 @@
-"""What became of a tenant's runs, from what was counted by the hour; no run is read for it."""
+"""The results of a tenant's runs, from hourly counts. No run is read for it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from timeball.engine.metrics import Metric
 
 @dataclass(frozen=True)
 class Window:
-    """A window's name, when it begins (ms), and its figures: of all runs, and of those of each priority."""
+    """A window's name, its beginning (ms), and its figures: of all runs, and of the runs of each priority."""
 
     name: str
     from_at: int
@@ -22,14 +22,14 @@ class Window:
 
 
 def read_windows(context: Context, tenant: str, now: int) -> list[Window]:
-    """Return what a tenant's runs came to within each window that ends now. Raises UnavailableError."""
+    """Return the figures of a tenant's runs within each window that ends now. Raises UnavailableError."""
     first_at = min(window_from(name, now) for name in WINDOWS)
     hours = context.store.usage.between(tenant, first_at, now)
     return [_window(name, window_from(name, now), hours) for name in WINDOWS]
 
 
 def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple[int, dict[str, int]]:
-    """Return since when (ms), and how many requests came with a key of tenants' that opens nothing, by the reason."""
+    """Return the beginning of the window (ms), and how many requests came with invalid keys of tenants, by reason."""
     from_at = window_from("day", now)
     hours = [one for tenant in tenants for one in context.store.usage.between(tenant, from_at, now)]
     counts = added(counts for key, counts in hours if key.subject == CALLERS)

@@ -1,9 +1,9 @@
-"""Counts by tenant and hour: kept in memory by each process, and added to what is kept once in a while.
+"""Counts by tenant and hour: each process keeps them in memory, and adds them to the stored ones from time to time.
 
-An update for each run would cost as much as the run's own writes. So a process adds what it has counted at the end of
-an invocation, at once the first time and then at most once in FLUSH_MS: one write for each tenant and priority that it
-has met since. Invariant: nothing is counted twice. What a process has not added when it ends is lost, and so is what
-was being added when no answer came.
+An update for each run would cost as much as the run's own writes. So a process adds its counts at the end of an
+invocation: at once the first time, then at most once in FLUSH_MS, with one write for each tenant and priority that it
+has seen since. Invariant: nothing is counted twice. Counts are lost if the process ends before it adds them, or if the
+write that adds them gets no answer.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ FLUSH_MS: Final = 30 * SECOND_MS
 
 
 class Tally:
-    """Telemetry that passes events on and adds them up, until it is flushed."""
+    """Telemetry that passes events on and adds them up until it is flushed."""
 
     def __init__(self, clock: Clock, beside: Telemetry) -> None:
         self._clock, self._beside = clock, beside
@@ -36,7 +36,7 @@ class Tally:
         self._flush_at = 0
 
     def note(self, events: Sequence[Event]) -> None:
-        """Pass on the events that people watch, and count all."""
+        """Pass on the events that people watch, and count all events."""
         self._beside.note([event for event in events if event.watched])
         hour = hour_of(self._clock.now())
         with self._lock:
@@ -45,7 +45,7 @@ class Tally:
                 counts[_counted_as(event)] += 1 if event.is_timing else event.value
 
     def flush(self, usage: Usage) -> None:
-        """Add what was counted to what is kept, unless that was done just now. Never raises."""
+        """Add the counts to the stored ones, unless that was done just now. Never raises."""
         now = self._clock.now()
         with self._lock:
             if now < self._flush_at or not self._hours:
@@ -61,7 +61,7 @@ class Tally:
 
 
 async def flush_on(clock: Clock, flush: Callable[[], object], offload: Offload = asyncio.to_thread) -> None:
-    """Flush again and again until this is cancelled, in an invocation that may last for many minutes."""
+    """Flush repeatedly until cancelled, in an invocation that may last for many minutes."""
     while True:
         await clock.sleep_until(clock.now() + FLUSH_MS)
         await offload(flush)

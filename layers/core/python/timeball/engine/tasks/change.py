@@ -1,8 +1,8 @@
-"""Tasks are created, replaced and deleted, each by one write of their row; a version that goes is kept before that.
+"""Create, replace and delete tasks, each with one write of the task's row. A replaced version is kept before that.
 
-A task that open jobs name is not deleted. The index that names those jobs may lag by a moment, so they are looked for
-before the row is written, and the newest again after it; a job that slips through both goes on with the task as it was:
-the row of a deleted task stays, and only the API no longer shows it.
+A task that open jobs name cannot be deleted. The index that names those jobs may lag by a moment, so it is searched
+before the row is written, and its newest entries again after it. A job that slips through both goes on with the task as
+it was: the row of a deleted task stays, and only the API no longer shows it.
 """
 
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
 _COUNTED = 100
-"""So many jobs are counted that use a task; of more it is said that there are so many at least."""
+"""How many jobs that use a task are counted. If there are more, the count is a lower bound."""
 
 MOST_PAGES = 20
-"""How many pages of jobs a deletion reads, of MAX_EXAMINED each: jobs that ended stand among them until they expire."""
+"""How many pages of jobs a delete reads, of MAX_EXAMINED each. Ended jobs are among them until they expire."""
 
 _TRIES = 10
 
 
 class TaskOutcome(StrEnum):
-    """What became of a change.
+    """The outcome of a change.
 
-    Done, or true already; created; an earlier request has created it; its id is another task's; no such task; it has
-    changed since it was read; open jobs name it.
+    Done, or true already; created; created by an earlier request; the id belongs to another task; not found; changed
+    since it was read; named by open jobs.
     """
 
     DONE = "done"
@@ -48,7 +48,7 @@ class TaskOutcome(StrEnum):
 class Users:
     """Open jobs that name a task: how many, whether there may be more, and one of them.
 
-    None is known if the first `ended` of its jobs have ended, and the others were not read.
+    `one` is None if the first `ended` jobs of the task have ended and the others were not read.
     """
 
     count: int
@@ -59,7 +59,7 @@ class Users:
 
 @dataclass(frozen=True)
 class TaskChanged:
-    """The outcome, the task as it stands, and who uses it."""
+    """The outcome, the task as it stands, and the open jobs that use it."""
 
     outcome: TaskOutcome
     task: Task | None
@@ -67,7 +67,7 @@ class TaskChanged:
 
 
 def create_task(context: Context, spec: TaskSpec) -> TaskChanged:
-    """Store a task as its first version, or as the next one of a task that was deleted. Raises UnavailableError."""
+    """Store a task as its first version, or as the next version of a deleted task. Raises UnavailableError."""
     now = context.clock.now()
     task = new_task(spec, now)
     (standing,) = context.store.tasks.insert([task], now)
@@ -81,9 +81,9 @@ def create_task(context: Context, spec: TaskSpec) -> TaskChanged:
 
 
 def revise_task(context: Context, task: Task, spec: TaskSpec) -> TaskChanged:
-    """Make a task, as it was read, what a request says; STALE if it has changed since. Raises UnavailableError.
+    """Replace a task, as it was read, by the spec; STALE if it has changed since. Raises UnavailableError.
 
-    ① The version that goes is kept ② the row is swapped. So a run that has fixed a version finds it, whenever it reads.
+    ① Keep the replaced version. ② Swap the row. So a run that has fixed a version finds it whenever it reads.
     """
     now = context.clock.now()
     after = revised_task(task, spec, now)
@@ -133,7 +133,7 @@ def list_tasks(
 
 
 def _keep(context: Context, task: Task, now: int) -> None:
-    """Keep a version for the runs that use it; one that a change has kept before, and then failed, is kept longer."""
+    """Keep a version for the runs that use it. If a change that failed has kept it already, keep it longer."""
     kept = replaced_task(task, now)
     (standing,) = context.store.task_versions.insert([kept], now)
     if standing is not None:
@@ -141,7 +141,7 @@ def _keep(context: Context, task: Task, now: int) -> None:
 
 
 def _users(context: Context, key: TaskKey, pages: int) -> Users | None:
-    """Return the open jobs of a task, by their rows, which the index only names; of so many pages at the most."""
+    """Return the open jobs of a task from at most `pages` pages. Their rows decide; the index only names them."""
 
     def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
         return context.store.jobs.of_task(key, ListQuery(key.tenant, at_once, after=behind))
@@ -151,7 +151,7 @@ def _users(context: Context, key: TaskKey, pages: int) -> Users | None:
         return [job.key if job is not None and job.is_open and job.task_id == key.task_id else None for job in jobs]
 
     page = read_page(name, read, _COUNTED, None)
-    for _ in range(pages - 1):  # jobs that have ended stand among them
+    for _ in range(pages - 1):  # ended jobs are among them
         if page.items or page.next_after is None:
             break
         page = read_page(name, read, _COUNTED, page.next_after)

@@ -1,7 +1,7 @@
 """Jobs as their runs see them: read, and merged with the versions of their tasks that the runs use.
 
-A run names its task, so that this is read in the same request as its job. What is not found so (the job names another
-task since, or the version was replaced in that moment) is read again by itself. Jobs without a task cost nothing.
+A run names its task, so the task is read in the same request as the job. If that misses it (the job names another task
+by now, or the version was replaced at that moment), the task is read again by itself. Jobs without a task cost no read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,28 +16,28 @@ from timeball.engine.context import Context
 
 
 def resolved(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs as runs of now see them, with their tasks' current versions. Raises UnavailableError."""
+    """Return jobs as new runs see them, with the current versions of their tasks. Raises UnavailableError."""
     tasks = read_tasks(context, [TaskKey(job.key.tenant, job.task_id) for job in jobs if job.task_id is not None])
     return [resolve(_of(tasks, job), job) for job in jobs]
 
 
 def read_tasks(context: Context, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:
-    """Return the tasks of those keys that there are, deleted ones too. Raises UnavailableError."""
+    """Return the tasks that exist under those keys, including deleted ones. Raises UnavailableError."""
     distinct = list(dict.fromkeys(keys))
     rows = context.store.tasks.read(distinct) if distinct else []
     return {row.key: row for row in rows if row is not None}
 
 
 def task_of(context: Context, run: Run) -> Task | None:
-    """Return the version of its task that a run uses, or would use now; None if it names none."""
+    """Return the version of its task that a run uses, or would use now; None if it names no task."""
     ref = _ref_of(run)
     return None if ref is None else _read_again(context, [ref]).get(ref)
 
 
 def read_jobs_of(context: Context, runs: Sequence[Run | None], *, with_work: bool = False) -> list[Job | None]:
-    """Return the job of each run as that sees it: with the version of its task that it has fixed, or the current one.
+    """Return the job of each run as the run sees it: with the task version that the run has fixed, or the current one.
 
-    With its work, it has the payload that the run was given, if any. Raises UnavailableError.
+    If the work is read too, it has the payload that the run was given, if any. Raises UnavailableError.
     """
     there = [run for run in runs if run is not None]
     keys = list(dict.fromkeys(run.id.job for run in there))
@@ -54,20 +54,20 @@ def read_jobs_of(context: Context, runs: Sequence[Run | None], *, with_work: boo
     def seen(run: Run) -> Job | None:
         job, ref, trigger = by_key[run.id.job], wanted.get(run.id), works.get(run.id)
         if job is not None and trigger is None and run.id in works:
-            return with_spec(job, work=None)  # the payload that it was given is gone
+            return with_spec(job, work=None)  # the payload that the run was given is gone
         return None if job is None else resolve(None if ref is None else found.get(ref), job, trigger)
 
     return [None if run is None else seen(run) for run in runs]
 
 
 def _works_of(context: Context, runs: Sequence[Run]) -> dict[RunId, Work | None]:
-    """Return the work of those runs that were given some."""
+    """Return the work of the runs that were given some."""
     own = {run.id: (run.id.job, run.work_digest) for run in runs if run.work_digest is not None}
     return dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
 
 
 def _read_again(context: Context, refs: Sequence[TaskRef]) -> dict[TaskRef, Task]:
-    """Return those versions that there are; for one that is kept no more, the current one."""
+    """Return the versions that exist; for a version that is no longer kept, the current one."""
     current = [TaskRef(ref.key) for ref in refs]
     _, tasks = context.store.jobs.read_with_tasks([], [*refs, *current])
     either = zip(refs, tasks[: len(refs)], tasks[len(refs) :], strict=True)
