@@ -1,7 +1,7 @@
-"""Work through a batch of messages: wait, claim, hold to the millisecond, call, finish; a message is removed last.
+"""Process a batch of messages: wait, claim, hold to the millisecond, call, finish; a message is removed last.
 
-All its runs are worked on at once, and each is claimed shortly before its instant. Leases are renewed for all of them
-in one write, finishes that come together are written together, and one bad message, row or target holds up no other.
+All its runs are processed at once, and each is claimed shortly before its instant. Leases are renewed for all of them
+in one write, finishes that come together are written together, and one bad message, row or target delays no other.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Batch:
-    """The messages of one batch, and the runs of theirs that are live.
+    """The messages of one batch, and their live runs.
 
-    `owner` names it and no other; its invocation, of which it is in the `hands`, is ended at `deadline_at` (ms; None:
-    never). With `removes` it ends with its messages removed. Its runs get `slots` of the invocation when they are
-    claimed, by the `rank` of its priority; with `has_slots` they have some from the beginning. `waiting` are those that
-    are not claimed yet, `claiming` have a slot for that.
+    `owner` names this batch and no other. Its invocation, which shares its time in `hands`, ends at `deadline_at` (ms;
+    None: never). With `removes` the batch removes its messages at its end. Its runs get `slots` of the invocation when
+    they are claimed, by the `rank` of its priority; with `has_slots` they have them from the beginning. `waiting` are
+    deliveries that are not claimed yet; `claiming` have a slot for that.
     """
 
     context: Context
@@ -68,14 +68,14 @@ class Batch:
         self.finishes = Finishes(self.context, self.offload, last_write_at(self.deadline_at), self._is_calling)
 
     async def work(self) -> list[Delivery]:
-        """Work through the deliveries; return those whose messages are not done, for the queue to deliver again.
+        """Process the deliveries; return those whose messages are not done, for the queue to deliver again.
 
         Never raises for a message, a target or an unavailable store.
         """
         try:
             await self._work()
         except Exception:
-            log.exception("what is not acknowledged is given back", extra={"owner": self.owner})
+            log.exception("deliveries that are not acknowledged are given back", extra={"owner": self.owner})
         if self.removes:
             await self.remove()
         self.waiting.clear()
@@ -89,10 +89,10 @@ class Batch:
         try:
             await self.messages.remove_acknowledged()
         except Exception:
-            log.exception("messages of runs that are over come again", extra={"owner": self.owner})
+            log.exception("messages of ended runs come again", extra={"owner": self.owner})
 
     def held(self) -> Counter[str]:
-        """Return how many places each tenant's runs have here: live ones, and those that are being claimed."""
+        """Return how many slots each tenant's runs have here: live runs, and runs that are being claimed."""
         live = [flight.run.id for flight in self.live if not flight.is_over]
         return Counter(run.job.tenant for run in (*live, *(delivery.run for delivery in self.claiming)))
 
@@ -101,24 +101,25 @@ class Batch:
         return Counter(delivery.run.job.tenant for delivery in self.waiting)
 
     def due_by(self, at: int) -> list[Delivery]:
-        """Return what waits here to be claimed by an instant (ms)."""
+        """Return the deliveries that wait here to be claimed by an instant (ms)."""
         return [one for one in self.deliveries if one in self.waiting and _claim_at(one) <= at]
 
     def claims_by(self, at: int) -> bool:
-        """Say whether runs wait here that are to be claimed by an instant (ms)."""
+        """Return whether runs wait here that must be claimed by an instant (ms)."""
         return any(_claim_at(one) <= at for one in self.waiting)
 
     def has_called_by(self, at: int) -> bool:
-        """Say whether a call lasts that began at an instant (ms) or before it."""
+        """Return whether a call that began by an instant (ms) still lasts."""
         return any(one.called_at is not None and one.called_at <= at for one in self.live if not one.is_over)
 
     def _is_calling(self) -> bool:
         return any(flight.is_calling for flight in self.live)
 
     async def _work(self) -> None:
-        """Hide the messages, then claim and call wave by wave, renewing and finishing meanwhile, until no run is live.
+        """Hide the messages, claim and call wave by wave, and renew and finish meanwhile, until no run is live.
 
-        They stay hidden until the last wave's claims may be taken over: nobody else claims what waits here.
+        The messages stay hidden until the last wave's claims may be taken over: no other executor claims what waits
+        here.
         """
         now = self.context.clock.now()
         waves, too_early = waves_of(self.deliveries, now, self.context.rules)
@@ -139,10 +140,10 @@ class Batch:
             await asyncio.gather(keeping, return_exceptions=True)
 
     async def _claim_and_call(self, wave: Wave) -> None:
-        """Claim what a wave names, when it is time; call what is claimed; put off what others have.
+        """Claim the runs of a wave at its time, call the claimed ones, and put off the ones that other executors hold.
 
-        What cannot be claimed keeps its message, and so does a second message of a run that is claimed. What is to be
-        put off by less than a second is claimed again here: a queue counts in seconds.
+        A run that cannot be claimed keeps its message, and so does a second message of a claimed run. A run that is put
+        off by less than a second is claimed again here: a queue counts in seconds.
         """
         await self.context.clock.sleep_until(wave.claim_at)
         wave = replace(wave, deliveries=await self._with_slots(wave.deliveries))
@@ -181,7 +182,7 @@ class Batch:
         await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
 
     async def _with_slots(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
-        """Return those that have a slot; the others are kept elsewhere, and leave."""
+        """Return the deliveries that get a slot; the others are kept elsewhere, and leave."""
         asking = [delivery for delivery in deliveries if delivery in self.waiting]
         admitted = await self.slots.admit(self, asking) if asking else []
         self.waiting.difference_update(asking)
@@ -192,7 +193,7 @@ class Batch:
         return tuple(delivery for delivery in deliveries if delivery in self.claiming)
 
     def claim_runs(self, runs: Sequence[RunId]) -> dict[RunId, Claim]:
-        """Claim each run; one that cannot be claimed stops no other, and is asked for once more: it may be claimed."""
+        """Claim each run. A failed claim stops no other, and is repeated once: the run may be claimed already."""
         stop_at = self.context.clock.now() + self.context.rules.margin_ms
 
         def work(part: Sequence[RunId]) -> dict[RunId, Claim]:
@@ -218,9 +219,9 @@ class Batch:
             self.slots.changed.set()
 
     async def _hold_and_call(self, flight: InFlight) -> Answer | None:
-        """Hold the run until its instant, then call it; one that may not be called any more is not called.
+        """Hold the run until its instant, then call it, unless the call is no longer allowed.
 
-        What the call needs of others is fetched first, so that nothing is waited for at the instant.
+        What the call needs is fetched first, so that nothing delays it at the instant.
         """
         call = call_of(flight.run, flight.job)
         await self.caller.prepare(call)
@@ -234,7 +235,7 @@ class Batch:
         return await self.caller.call(call)
 
     async def _cut_in_time(self, flight: InFlight) -> None:
-        """Cut the call at the end of its lease, which renewals move on, or of this invocation's own time."""
+        """Cut the call at the end of its lease, which renewals extend, or at the end of this invocation's time."""
         while self.context.clock.now() < self._stop_at(flight):
             await self.context.clock.sleep_until(self._stop_at(flight))
         flight.cut(self._instead(flight))
@@ -247,7 +248,7 @@ class Batch:
         return min(flight.stop_at(self.context.rules), self.last_call_at)
 
     def _instead(self, flight: InFlight) -> Answer | None:
-        """Return what stands for a call whose time is up: nothing if its lease is, for it may be another's by then."""
+        """Return the answer for a call whose time is up; None if its lease expired: another may have the run."""
         now = self.context.clock.now()
         if now >= flight.stop_at(self.context.rules):
             log.warning(
@@ -260,7 +261,7 @@ class Batch:
         return flight.given_up(now, error, timed_out=True)
 
     async def _keep(self) -> None:
-        """Renew leases at each heartbeat, also of runs that have been answered, until that is written; keep messages.
+        """Renew leases at each heartbeat, until the answers are written, and keep the messages hidden.
 
         No renewal waits for a queue.
         """
@@ -275,7 +276,7 @@ class Batch:
                 keepers.create_task(self._keep_messages(renewed))
 
     async def _keep_messages(self, renewed: Sequence[InFlight]) -> None:
-        """Hide messages anew, and remove acknowledged ones: a fast run waits for no slow one."""
+        """Hide messages anew, and remove acknowledged ones: a fast run does not wait for a slow one."""
         try:
             await self.messages.hide([flight.delivery for flight in renewed if not flight.is_over])
             await self.messages.remove_acknowledged()
@@ -288,7 +289,7 @@ def _claim_at(delivery: Delivery) -> int:
 
 
 async def _all(*pieces: Awaitable[object]) -> None:
-    """Do all pieces of work at once; one that fails stops no other."""
+    """Do all pieces of work at once; a piece that fails stops no other."""
     for outcome in await asyncio.gather(*pieces, return_exceptions=True):
         if isinstance(outcome, BaseException):
             log.error("a run was given back", exc_info=outcome)

@@ -1,7 +1,7 @@
-"""Ask before a call whether its host's circuits let it through, and note afterwards how the host answered.
+"""Ask the circuits of a host before a call, and record afterwards how the host answered.
 
 All of it is advice: a row that cannot be read or written never keeps a run from its call, nor an answer from the store.
-A host that does not fail has no row, and costs one read for each batch: the segments of its paths are in the same row.
+A host that does not fail has no row, and costs one read for each batch. The segments of its paths are in the same row.
 """
 
 import logging
@@ -20,9 +20,9 @@ log = logging.getLogger(__name__)
 
 
 def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admission]:
-    """Say of each run whose host has failed lately whether that lets it call; those that need tokens take them.
+    """Return for each run whose host has failed lately whether it may call; runs that need tokens take them.
 
-    Nothing else keeps the runs from their calls.
+    Runs without an answer may call.
     """
     by_host: dict[HostKey, list[tuple[Run, str | None]]] = {}
     for run, job in starting:
@@ -39,7 +39,7 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
 
 
 def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
-    """Note what answers tell of their hosts; `True` where the host was watched already, so that a success counts."""
+    """Record what answers say of their hosts; `True` for a host that has a row already, so that a success counts."""
     by_host: dict[HostKey, list[Observation]] = {}
     for job, answer, is_watched in answered:
         key = _key(job)
@@ -62,16 +62,16 @@ def _segment(job: Job) -> str | None:
 
 
 def _observed(job: Job, answer: Answer) -> Observation:
-    """Say what an answer tells of its host: a call that never left made no connection, whatever its path."""
+    """Return what an answer says of its host: a call that made no connection concerns the host, whatever its path."""
     is_of_host = answer.is_down and answer.called_at is None
     return Observation(bool(answer.is_down), None if is_of_host else _segment(job))
 
 
 def _admit(context: Context, host: Host, runs: Sequence[tuple[Run, str | None]], now: int) -> list[Admission]:
-    """Admit the runs of one host in their order: one write for all of them, if any.
+    """Decide about the runs of one host in their order: one write for all of them, if any.
 
-    Of a row that cannot be written, or that others change again and again, what was read last holds, unwritten: a call
-    or two more than there should be are better than one that never comes.
+    If the row cannot be written, or keeps changing, the decision stands unwritten: a call or two too many are better
+    than one that never comes.
     """
     admissions: list[Admission] = []
 

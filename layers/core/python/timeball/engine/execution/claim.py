@@ -1,7 +1,7 @@
-"""Claim runs: read strongly, decide purely, write on condition. The attempt number that a claim gets is its fence.
+"""Claim runs: read strongly, decide purely, write on condition. The attempt number of a claim is its fence.
 
-A run of a job with an overlap policy takes the job's overlap lock first. A claim whose answer was lost is asked again:
-the runs whose rows name this owner are its own, and go on with their jobs as they were read for that claim.
+A run of a job with an overlap policy takes the job's overlap lock first. A claim whose answer was lost is repeated: the
+runs whose rows name this owner are its own, and continue with their jobs as they were read for that claim.
 """
 
 import logging
@@ -43,7 +43,8 @@ log = logging.getLogger(__name__)
 
 
 _LATE_MS = SETTLES_MS // 2
-"""Who gets into a line so long after it has asked may not have been seen there: its limiter may look no more."""
+"""A run that enters a line this long after its limiter was asked may have been missed: the limiter may not check
+again."""
 
 _DONE = frozenset(
     {Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.LINE_UP, Action.HOLD, Action.MOVE, Action.STAY}
@@ -53,9 +54,9 @@ _WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP, Acti
 
 @dataclass
 class Claim:
-    """The run that a message names, and its job, as they were read, then as they stand; and what is decided.
+    """The run that a message names, and its job, as they were read, then as they stand; and the decision.
 
-    `is_watched`: the run's host has failed lately, so its success is to be noted.
+    `is_watched`: the run's host has failed lately, so its success is recorded.
     """
 
     run: Run | None
@@ -66,12 +67,12 @@ class Claim:
 
     @property
     def is_mine(self) -> bool:
-        """Whether the run is claimed, and to be worked on."""
+        """Whether this executor has claimed the run, and must process it."""
         return self.decision.action in (Action.CLAIM, Action.KEEP)
 
     @property
     def is_done(self) -> bool:
-        """Whether the message has done its work; one that has not, of a run that is not ours, comes again."""
+        """Whether the message is done; a message that is not done, of a run that is not ours, comes again."""
         return self.decision.action in _DONE
 
 
@@ -85,11 +86,11 @@ def claim(
     last_call_at: int = LATEST,
     tried: dict[RunId, Claim] | None = None,
 ) -> list[Claim]:
-    """Claim each run, none named twice, for `owner`: an invocation that has no other claims of these runs in its hands.
+    """Claim each run, none named twice, for `owner`: an invocation that has no other claims of these runs.
 
-    A claim that loses a race waits: the message comes again and is decided about anew. A run whose call might not be
-    over by `last_call_at` (ms) is returned: nothing of it is touched. `tried` remembers what this owner is about to
-    write, for the time that it does not learn whether that was done. Raises UnavailableError.
+    A claim that loses a race waits: the message comes again and is decided anew. A run whose call might not end by
+    `last_call_at` (ms) is returned untouched. `tried` remembers what this owner is about to write, in case it does not
+    learn whether that was done. Raises UnavailableError.
     """
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
@@ -109,7 +110,7 @@ def claim(
 
 
 def _is_named(run: Run) -> bool:
-    """Whether a row names it that a cancel of its job reads: that of its backfill, which outlives no manual retry."""
+    """Return whether its backfill's row names the run for a cancel of the job. A retry may outlive that row."""
     return run.id.origin is Origin.BACKFILL and run.budget_at is None
 
 
@@ -120,7 +121,7 @@ def _starting(claims: Sequence[Claim]) -> _Starting:
 def _read_and_decide(
     context: Context, ids: Sequence[RunId], owner: str, now: int, tried: Mapping[RunId, Claim]
 ) -> list[Claim]:
-    """Read runs strongly, and the job of each as that sees it: with its task, and a payload of the run's own."""
+    """Read runs strongly, and the job of each as the run sees it: with its task, and a payload of the run's own."""
     rows = context.store.runs.read(ids)
     jobs = read_jobs_of(context, rows, with_work=True)
     there = {job.key: job for job in jobs if job is not None}
@@ -133,9 +134,9 @@ def _read_and_decide(
 
 
 def _kept(run: Run | None, owner: str, tried: Mapping[RunId, Claim]) -> Claim | None:
-    """Return this owner's claim of a run that is done, and could not tell; None: there is none.
+    """Return this owner's earlier claim of a run if it was written but its answer was lost; None if there is none.
 
-    Its job is not that which stands by now: the run's row names the version of the task that it had.
+    Its job is the one of that claim and not the current one: the run's row names the version of the task that it had.
     """
     if run is None or not run.is_held_by(owner) or run.id not in tried:
         return None
@@ -143,7 +144,7 @@ def _kept(run: Run | None, owner: str, tried: Mapping[RunId, Claim]) -> Claim | 
 
 
 def _decide(context: Context, run: Run | None, job: Job | None, now: int, excluded: Exclusions) -> Decision:
-    """Decide about one run; one that cannot be decided about waits, and stops no other of its batch."""
+    """Decide about one run. If that fails, the run waits, and stops no other of its batch."""
     try:
         return decide_claim(run, job, now, context.rules.claim, excluded)
     except Exception:
@@ -159,7 +160,7 @@ def _give_back_what_does_not_fit(starting: _Starting, now: int, last_call_at: in
 
 
 def _pass_newer(context: Context, starting: _Starting) -> None:
-    """Skip each run whose place a newer one of its job takes."""
+    """Skip each run that a newer run of its job replaces."""
     over = replaced(context, [(run, job) for _, run, job in starting])
     for one, run, _ in starting:
         if run.id in over:
@@ -167,7 +168,7 @@ def _pass_newer(context: Context, starting: _Starting) -> None:
 
 
 def _pass_parents(context: Context, starting: _Starting) -> None:
-    """Give each run the payload that it is handed; it fails for good if its parents answered too much."""
+    """Give each run the payload that includes its parents' answers; it fails for good if these are too large."""
     passed = pass_parents(context, [(run, job) for _, run, job in starting])
     for (one, _, _), job in zip(starting, passed, strict=True):
         if job is None:
@@ -177,7 +178,7 @@ def _pass_parents(context: Context, starting: _Starting) -> None:
 
 
 def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
-    """Take the lock for each run that needs it; a lock that cannot be asked for lets its run wait."""
+    """Take the lock for each run that needs it. If a lock cannot be read, its run waits."""
     wanting = [(one, run, job) for one, run, job in starting if needs_lock(run, job)]
     if not wanting:
         return
@@ -198,13 +199,13 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
                 one.decision = Decision(Action.STAY)  # the end of the run before it sends it again
             case _:
                 wait_until = run.not_before if run.not_before > now else now + context.rules.margin_ms
-                # In another state it would never be next in line for the lock: a scan queues it again.
+                # In another state it would never be next in line for the lock, so a scan queues it again.
                 is_queued = run.state is RunState.QUEUED or (run.state is RunState.RETRYING and run.waiting is None)
                 one.decision = Decision(Action.WAIT if is_queued else Action.DEFER, wait_until=wait_until)
 
 
 def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
-    """Defer each run whose host does not let it call yet; it keeps the lock that it has."""
+    """Defer each run whose host does not allow its call yet. The run keeps the lock that it has."""
     admissions = pass_hosts(context, [(run, job) for _, run, job in starting], now)
     for one, run, job in starting:
         admission = admissions.get(run.id)
@@ -214,7 +215,7 @@ def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
 
 
 def _pass_limiters(context: Context, starting: _Starting, now: int) -> None:
-    """Let each run wait that its keys, or its tenant's quotas, hold back; nothing is lost by waiting, however long."""
+    """Let each run wait that its limits, or its tenant's quotas, refuse. A wait of any length loses nothing."""
     admissions = pass_limiters(context, [(run, job) for _, run, job in starting], now)
     for one, run, _ in starting:
         admitted = admissions.get(run.id)
@@ -234,7 +235,7 @@ def _admitted(admitted: Admitted) -> Decision:
 
 
 def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:
-    """Return a run as it was decided, with what has held it so far."""
+    """Return a run as it was decided, with the gates that have held it so far."""
     after = decided(run, one.job, one.decision, owner, now, rules)
     if one.job is None or one.decision.action not in (Action.CLAIM, Action.LINE_UP, Action.DEFER):
         return after
@@ -244,7 +245,7 @@ def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run
 
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
-    """Write what was decided. Raises UnavailableError where the outcome is unknown: who asks again finds it."""
+    """Write the decisions. Raises UnavailableError if the outcome is unknown: a repeated claim finds it."""
     writing = [
         (one, Swap(one.run, _after(one, one.run, owner, now, context.rules.claim)))
         for one in claims
@@ -265,13 +266,13 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
             continue
         one.decision = Decision(Action.WAIT, wait_until=now)
         if outcome.row is not None and holds_nothing(outcome.row):
-            one.decision = Decision(Action.DROP)  # it may just have taken a lock that nobody else releases
+            one.decision = Decision(Action.DROP)  # it may just have taken a lock that no other process releases
 
 
 def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunId, set[str]], now: int) -> None:
-    """Do what ends entail, of whoever's doing; what cannot be done now is done when the messages come again.
+    """Carry out the effects of ends, whichever process caused them. If that fails, the messages come again.
 
-    Slots that runs `had`, and that they have no more, are given to others.
+    Slots that runs `had`, and no longer have, are passed on.
     """
     over = [(one, one.run) for one in claims if one.run is not None and holds_nothing(one.run)]
     try:

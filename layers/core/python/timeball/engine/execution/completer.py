@@ -1,9 +1,10 @@
-"""Write the finishes of one batch: those that come within moments in one go, and each alone if that goes wrong.
+"""Write the finishes of one batch: those that come close together in one request, and each alone if that fails.
 
-While calls of the batch last, what is answered waits a moment for them: runs that were called at one instant are mostly
-answered soon after each other, and a write of ten is one request, as that of one. Who is called alone waits for nobody.
+While calls of the batch last, an answer waits a moment for others: runs that were called at one instant mostly get
+their answers soon after each other, and a write of ten is one request, like a write of one. A run that is called alone
+waits for no other.
 
-Invariant: an answer is given up only when its run's lease ends, for that call would be made again. Until then its
+Invariant: an answer is given up only when its run's lease ends, because that call is then made again. Until then its
 write is tried again and its lease renewed.
 """
 
@@ -22,14 +23,14 @@ from timeball.ports.target import Answer
 log = logging.getLogger(__name__)
 
 TOGETHER_MS = 50
-"""How long an answer waits for others, at the most: fifty that come within half a second are written in eight goes."""
+"""How long an answer waits for others, at the most: fifty that come within half a second take eight writes."""
 
 _FIRST_PAUSE_MS = 200
 _LONGEST_PAUSE_MS = 2_000
 
 
 class Finishes:
-    """The answers of one batch on their way into the store. `last_write_at` (ms) is when that must be done.
+    """The answers of one batch on their way into the store, which must be written by `last_write_at` (ms).
 
     `more_may_come` says whether calls last.
     """
@@ -45,7 +46,7 @@ class Finishes:
         self._moment: asyncio.Task[None] | None = None
 
     async def finish(self, flight: InFlight, answer: Answer) -> bool:
-        """Finish an attempt, with those that wait as well by then; return whether its message may go."""
+        """Finish an attempt, together with those that wait by then; return whether its message may go."""
         self._waiting.append((flight, answer))
         if self._moment is not None and not self._more_may_come():
             self._moment.cancel()
@@ -64,7 +65,7 @@ class Finishes:
             await asyncio.wait({self._moment})
 
     async def _finish_together(self) -> None:
-        """Write the finishes that wait. If that goes wrong each is written alone: it is unknown which of them it is."""
+        """Write the waiting finishes. If that fails, each is written alone, because it is unknown which one failed."""
         together, self._waiting = self._waiting, []
         try:
             results = [_result(flight, answer) for flight, answer in together]
@@ -76,7 +77,7 @@ class Finishes:
             self._may_go |= {flight.delivery: gone for (flight, _), gone in zip(together, may_go, strict=True)}
 
     async def _finish_alone(self, flight: InFlight, answer: Answer) -> bool:
-        """Write one finish, again and again until the lease's end; an earlier try that got through is found written."""
+        """Write one finish, repeatedly until the lease's end. An earlier try that succeeded is found written."""
         clock, pause_ms = self._context.clock, _FIRST_PAUSE_MS
         while (left_ms := self._stop_at(flight) - clock.now()) > 0:
             await clock.sleep_until(clock.now() + min(pause_ms, left_ms))

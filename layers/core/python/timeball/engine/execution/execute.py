@@ -1,13 +1,15 @@
-"""Execute a batch of messages, and what else waits in its queue while calls last: a call that hangs holds a place.
+"""Execute a batch of messages, and more messages of the queue while calls last: a call that hangs occupies only a slot.
 
-Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would hold
-a whole executor, and as many as there are executors all of them. Instead an executor has a hundred places, which its
-tenants and priorities share (`sharing/places.py`). It takes more from its queue itself while a call lasts, and from the
-queues of higher priorities, to which it lends idle places. A message that gets no place is kept for a moment
-(`slots.py`). It takes more, too, while its runs wait for their instants, if executors seem too few for what is due.
-When it is too old for that, its successor does (`sharing/succession.py`).
+Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would
+block a whole executor, and as many such targets as there are executors would block all of them. Instead an executor has
+a hundred slots, which its tenants and priorities share (`sharing/places.py`). While a call lasts, the executor takes
+more messages itself: from its queue, and from the queues of higher priorities, to which it lends idle slots. A message
+that gets no slot is kept for a moment (`slots.py`). The executor also takes more while its runs wait for their
+instants, if executors seem too few for what is due. When it is too old for that, its successor does so
+(`sharing/succession.py`).
 
-Invariant: each batch has an owner of its own, as if it had an invocation of its own: no claim is taken for another's.
+Invariant: each batch has an owner of its own, as if it had an invocation of its own, so no batch mistakes another's
+claim for its own.
 """
 
 import asyncio
@@ -34,18 +36,18 @@ async def execute(
     offload: Offload = asyncio.to_thread,
     term: Term = UNENDING,
 ) -> list[Delivery]:
-    """Work through the deliveries, and what is taken meanwhile; return those of the deliveries not acknowledged.
+    """Process the deliveries, and messages taken meanwhile; return the deliveries that are not acknowledged.
 
-    The caller removes the messages of the others, as Lambda does when this returns; before that they are removed here
-    only where other batches last longer. `owner` names this invocation and no other, which has its `term`. Never raises
-    for a message, a target or an unavailable store.
+    The caller removes the messages of the other deliveries, as Lambda does when this returns. They are removed here
+    only if other batches last longer. `owner` names this invocation and no other; the invocation has its `term`. Never
+    raises for a message, a target or an unavailable store.
     """
     executor = _Executor(context, caller, deliveries, owner, offload, term, (*term.above, inbox))
     return await executor.work()
 
 
 class _Executor:
-    """An invocation: its batches at work, the places that they share, and what it takes itself."""
+    """An invocation: its running batches, the slots that they share, and the messages that it takes itself."""
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ class _Executor:
         self._look_at = context.clock.now() + (0 if term.stays_until else LOOK_EVERY_MS)
 
     async def work(self) -> list[Delivery]:
-        """Work until nothing is left here; return those deliveries of the first batch that are not acknowledged."""
+        """Work until nothing is left; return the deliveries of the first batch that are not acknowledged."""
         while taken := await self._taking.take_above([self._first, *self._at_work.values()]):
             self._begin(taken)
         given = asyncio.create_task(self._first.work())
@@ -83,8 +85,8 @@ class _Executor:
                 self._begin(await self._taking.refill(), has_slots=True)
                 if is_time:
                     await self._take()
-                await self._taking.give_back()  # and takes nothing before its next look: others may have room for it
-                if self._context.clock.now() >= self._look_at:  # and not anew with each batch that ends: many may
+                await self._taking.give_back()  # and take nothing before the next check: others may have room for it
+                if self._context.clock.now() >= self._look_at:  # not after each batch that ends: there may be many
                     self._look_at = self._context.clock.now() + LOOK_EVERY_MS
                 self._end()
                 if self._at_work and given.done() and are_left:  # Lambda removes them only when all of this returns
@@ -95,7 +97,7 @@ class _Executor:
         return [one for one in given.result() if one.receipt not in self._done | self._taking.gone]
 
     async def _wait(self) -> bool:
-        """Wait until it is time to look, a batch has ended, or a place is free for what is kept; say if it is time."""
+        """Wait for the next check, the end of a batch, or a free slot for kept messages; return if a check is due."""
         look = asyncio.create_task(self._context.clock.sleep_until(self._look_at))
         freed = asyncio.create_task(self._slots.changed.wait()) if self._slots.kept else look
         await asyncio.wait({look, freed, *self._at_work}, return_when=asyncio.FIRST_COMPLETED)
@@ -114,7 +116,7 @@ class _Executor:
                 return
 
     def _begin(self, taken: Mapping[int, Sequence[Delivery]], *, has_slots: bool = False) -> None:
-        """Begin a batch of what was taken of each priority, by its rank."""
+        """Begin a batch of the messages that were taken of each priority, by its rank."""
         for rank, deliveries in taken.items():
             self._begun += 1
             one = self._batch(deliveries, rank, f"{self._owner}+{self._begun}", has_slots=has_slots)

@@ -1,7 +1,7 @@
-"""Finish attempts: write the run on condition that the attempt is still the row's, and carry out what its end entails.
+"""Finish attempts: write the run on condition that the attempt is still current, then carry out the effects of its end.
 
-Only then may the message go. A run that turned out to be somebody else's is left to them, unless it is over: then the
-effects of its end are carried out again, for whoever ended it may have died before them.
+Only then may the message go. A run that belongs to another executor by now is left alone, unless it has ended: then the
+effects of its end are carried out again, because the process that ended it may have died before them.
 """
 
 import logging
@@ -32,14 +32,14 @@ from timeball.ports.target import Answer
 log = logging.getLogger(__name__)
 
 _FAULT = 500
-"""From this status on nobody knows what the target did."""
+"""From this status on it is unknown what the target did."""
 
 
 @dataclass(frozen=True)
 class Result:
     """A run as its executor holds it, its job, and the answer of the target, whose host may be watched.
 
-    `took` is the run's part of its executor's invocation.
+    `took` is the run's share of its executor's invocation.
     """
 
     run: Run
@@ -87,7 +87,7 @@ def _write(context: Context, results: Sequence[Result], attempts: Sequence[Attem
 
 
 def _may_go(row: Run | None, run: Run) -> bool:
-    """Whether the message has done its work: the run is over, or has a due key to wait with, or its row is gone."""
+    """Return whether the message is done: the run has ended, waits with a due key, or its row is gone."""
     if row is None or row.is_terminal:
         return True
     waits = row.state is RunState.RETRYING or row.callback is not None
@@ -129,7 +129,7 @@ def _attempt(result: Result) -> Attempt:
 
 
 def _unheard_from(run: Run, answer: Answer) -> int | None:
-    """Return the first attempt that may have started something unheard of; a refusal tells nothing of those before."""
+    """Return the first attempt that may have started something unknown; a refusal says nothing of earlier attempts."""
     first = starts_as(run)
     is_refused = answer.called_at is None or (answer.status is not None and answer.status < _FAULT)
     is_known = not isinstance(answer.verdict, Failed) or (is_refused and first == run.attempt)

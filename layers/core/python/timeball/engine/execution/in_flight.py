@@ -1,7 +1,7 @@
 """A run in flight: it waits in its executor for its instant, is called, answered, finished, and then over.
 
-Invariant: from `stop_at` on, no call of it leaves and none is in flight, whoever hangs: its lease runs out, and another
-executor may soon call.
+Invariant: from `stop_at` on, the run makes no call and none is in flight, whatever hangs: its lease expires, and
+another executor may soon call.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from timeball.ports.target import Answer, Call
 class InFlight:
     """A run with its message, its row as last written, and its call.
 
-    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_answered` that
-    this is over, `is_over` that nothing is left to do for this executor; `took` is its part of the invocation, once it
-    is answered.
+    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_answered` says that
+    the call has ended, `is_over` that this executor has nothing left to do for it; `took` is its share of the
+    invocation, once it is answered.
     """
 
     delivery: Delivery
@@ -46,16 +46,16 @@ class InFlight:
         return self.called_at is not None and not self.is_answered
 
     def stop_at(self, rules: Rules) -> int:
-        """Return when (ms) this executor must let go: a margin before the lease's end. A renewal moves it on."""
+        """Return when (ms) this executor must let go: a margin before the lease's end. A renewal extends it."""
         return (self.run.lease_until or 0) - rules.margin_ms
 
     def given_up(self, now: int, error: str, *, timed_out: bool = False) -> Answer:
-        """Return what stands for an answer where this executor ends the call: it tells nothing of the target."""
+        """Return the answer for a call that this executor ends. It says nothing of the target."""
         failed = Failed(self.job.spec.retry.retries(Cause.TIMEOUT))
         return Answer(failed, self.called_at, now, error=error, timed_out=timed_out)
 
     async def answered(self, call: asyncio.Task[Answer | None]) -> Answer | None:
-        """Wait for the call's answer, or for what it was cut with. None: the attempt is no longer ours to finish."""
+        """Wait for the call's answer, or for the one it was cut with. None: the attempt is no longer ours to finish."""
         self._call = call
         try:
             return await call
@@ -67,7 +67,7 @@ class InFlight:
             self.is_answered = True
 
     def cut(self, instead: Answer | None) -> bool:
-        """End the call, and let an answer (None: none) stand for its own; False: it is over already, or not begun."""
+        """End the call, with `instead` as its answer (None: no answer). False: it has ended, or has not begun."""
         if self._call is None or self._is_cut or not self._call.cancel():
             return False
         self._is_cut, self._instead = True, instead

@@ -1,8 +1,8 @@
-"""How long one invocation of an executor may need: it waits, claims, holds, calls, and writes down what came of it.
+"""How long one invocation of an executor may need: it waits, claims, holds, calls, and writes the results.
 
-Its function must be given that long (`longest_seconds`). Where it was not, runs that may not fit are given back, and
-calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), for nothing is known of
-what a killed function had done.
+Its function must have that much time (`longest_seconds`). If it has less, runs that may not fit are given back, and
+calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), because nothing is known
+of what a killed function had done.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ _LAST_REMOVAL_SECONDS = 8
 
 @dataclass(frozen=True)
 class Term:
-    """The time of one invocation, which is ended at `deadline_at` (ms; None: never), and where it may take more.
+    """The time of one invocation, which ends at `deadline_at` (ms; None: never), and where it may take more messages.
 
-    It starts its `successor` in time (None: it is to have none). It is one itself if it `stays_until` an instant (ms),
-    whether it holds something or not. `above` are the queues of higher priorities, the highest first.
+    It starts its `successor` in time (None: it has none). If it is a successor itself, it `stays_until` an instant
+    (ms), whether it holds messages or not. `above` are the queues of higher priorities, the highest first.
     """
 
     deadline_at: int | None = None
@@ -36,7 +36,7 @@ class Term:
 
     @property
     def ends_at(self) -> int:
-        """Return when it is ended (ms)."""
+        """Return when it ends (ms)."""
         return LATEST if self.deadline_at is None else self.deadline_at
 
 
@@ -44,7 +44,7 @@ UNENDING = Term()
 
 
 def call_seconds(timeout_seconds: int) -> int:
-    """Return how long a call may take. An attempt whose target reports later may take longer, its call may not."""
+    """Return how long a call may take. An attempt whose target reports later may take longer; its call may not."""
     return min(timeout_seconds, LONGEST_CALL_SECONDS)
 
 
@@ -56,7 +56,7 @@ def longest_seconds(rules: Rules) -> int:
 
 
 def last_call_at(deadline_at: int | None) -> int:
-    """Return when calls must be over, in an invocation that is ended at `deadline_at` (ms; None: never)."""
+    """Return when calls must have ended, in an invocation that ends at `deadline_at` (ms; None: never)."""
     return LATEST if deadline_at is None else deadline_at - _LAST_WRITES_SECONDS * SECOND_MS
 
 

@@ -1,7 +1,7 @@
-"""Note on a job, beforehand, that one of its runs starts days after it was due: a change of the job looks so far back.
+"""Note on a job, beforehand, that a run starts days after it was due: changes of the job search that far back.
 
-The executors were out for long, or somebody tries the run again. Until its claim nobody has to find it: that reads the
-job, and once more here. So a cancel either was before, and is heeded, or finds the note.
+The executors were down for long, or a person retries the run. Before its claim the run need not be found, because the
+claim reads the job, and reads it once more here. So a cancel either came before, and is obeyed, or finds the note.
 """
 
 from collections.abc import Sequence

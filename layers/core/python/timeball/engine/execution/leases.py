@@ -1,7 +1,7 @@
 """Keep the leases of an executor's runs, from the claim until the finish is written.
 
-A renewal only ever moves a run's end on: what cuts a call at that end waits for no renewal. One row that cannot be
-written costs no other run its lease.
+A renewal only ever moves the end of a lease later: the cut of a call at that end waits for no renewal. A row that
+cannot be written costs no other run its lease.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ log = logging.getLogger(__name__)
 
 
 async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offload) -> list[InFlight]:
-    """Renew the leases of all runs in one write, or each alone if the fate of any is unknown; return the renewed ones.
+    """Renew the leases of all runs in one write, or each alone if one is unknown; return the runs that were renewed.
 
-    Calls that the rows ask to stop, or that are no longer ours, are cut.
+    Calls that are asked to stop, or that are no longer ours, are cut.
     """
     try:
         rows = await offload(renew, context, [flight.run for flight in runs])
@@ -49,7 +49,7 @@ def _heed(context: Context, flight: InFlight, row: Run | None) -> bool:
 
 
 def renew(context: Context, runs: Sequence[Run]) -> list[Run | None]:
-    """Extend the lease of each run that its holder still owns; None for one that is somebody else's, or over.
+    """Extend the lease of each run that its holder still owns; None for a run that another owns, or that has ended.
 
     A run that was asked to stop is renewed as well, and says so in `cancel_requested`. Raises UnavailableError.
     """
@@ -66,5 +66,5 @@ def renew(context: Context, runs: Sequence[Run]) -> list[Run | None]:
 
 
 def owns(row: Run, run: Run) -> bool:
-    """Say whether the stored row is still this holder's attempt, and was not handed over to its target."""
+    """Return whether the stored row is still this holder's attempt, and was not handed over to its target."""
     return row.attempt == run.attempt and run.owner is not None and row.is_held_by(run.owner)

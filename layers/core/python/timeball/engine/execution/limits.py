@@ -1,11 +1,11 @@
-"""Decides before a claim whether a run may begin, by the keys of its job and by the quotas of its tenant.
+"""Decide before a claim whether a run may begin, by the limits of its job and by the quotas of its tenant.
 
-A run that nothing bounds costs no request here.
+A run without limits costs no request here.
 
-① Read the limiters. ② Of a limiter that is full, read the runs that have its places. ③ Swap the limiters: a run that
-may begin is named there before its claim is written, and any other is expected in the line. If the process dies after
-③, the run keeps its place until a look finds that its row needs it no more. A run that one limiter refuses keeps the
-places that others gave while it waits in that limiter's line; a turn is lost.
+① Read the limiters. ② If a limiter is full, read the runs that have its slots. ③ Swap the limiters: each names the runs
+that may begin before their claims are written, and expects any other run in its line. If the process dies after ③, the
+run keeps its slot until a check finds that its row no longer needs it. A run that one limiter refuses keeps the slots
+that others gave while it waits in that limiter's line; a rate token is lost.
 """
 
 import logging
@@ -28,14 +28,14 @@ from timeball.ports.errors import UnavailableError
 log = logging.getLogger(__name__)
 
 _CONTENDED_MS = 800
-"""How long, at most, who was never the first to write waits before it asks again."""
+"""How long, at most, a run waits before it asks again if other processes always wrote the limiter first."""
 
 
 @dataclass(frozen=True)
 class Admitted:
-    """What a run is told: it may begin at `turn_at` (ms); waits in a line; or is skipped. `places` are those it has.
+    """The answer to a run: it may begin at `turn_at` (ms), waits in a line, or is skipped. `places` are its slots.
 
-    With `again_at` nobody can tell yet.
+    With `again_at` the answer is not known yet.
     """
 
     turn_at: int = 0
@@ -46,14 +46,14 @@ class Admitted:
 
     @property
     def may_begin(self) -> bool:
-        """Whether it may."""
+        """Whether the run may begin."""
         return self.waiting is None and not self.is_skipped and self.again_at is None
 
 
 def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admitted]:
-    """Say of each run that anything bounds whether it may begin; it then has its places and its turn.
+    """Return for each run that has limits whether it may begin; it then has its slots and its rate token.
 
-    One for which nobody can tell asks again. Raises UnavailableError only if the quotas cannot be read.
+    A run whose answer is unknown asks again. Raises UnavailableError only if the quotas cannot be read.
     """
     quotas = read_quotas(context, list(dict.fromkeys(run.id.job.tenant for run, _ in starting)))
     asks = {run.id: asks_of(job.spec, quotas[run.id.job.tenant]) for run, job in starting}
@@ -76,7 +76,7 @@ def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: in
 def _ask(
     context: Context, asking: Sequence[tuple[Run, Ask]], before: Mapping[RunId, Admitted], now: int
 ) -> dict[RunId, Admitted]:
-    """Ask one limiter for each run; return what the runs are told by now."""
+    """Ask one limiter for each run; return the answers so far."""
     by_key: dict[LimiterKey, list[tuple[Run, Ask]]] = {}
     for run, ask in sorted(asking, key=lambda one: before[one[0].id].turn_at):
         by_key.setdefault(ask.key, []).append((run, ask))
@@ -111,7 +111,7 @@ def _after(earlier: Admitted, passed: Passed, ask: Ask) -> Admitted:
 
 
 def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:
-    """Read the limiter of each key; one that nobody has asked for yet gets its first row."""
+    """Read the limiter of each key; a limiter that no run has asked for yet gets its first row."""
     stored = context.store.limiters.read(list(keys)) if keys else []
     new = [new_limiter(key, context.shards) for key, row in zip(keys, stored, strict=True) if row is None]
     inserted = context.store.limiters.insert(new, now) if new else []

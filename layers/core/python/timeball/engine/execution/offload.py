@@ -1,4 +1,4 @@
-"""How blocking calls leave the event loop: a thread in production, nothing at all under a virtual clock."""
+"""How blocking calls leave the event loop: in a thread in production, directly under a virtual clock."""
 
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
@@ -8,7 +8,7 @@ _T = TypeVar("_T")
 
 
 class Offload(Protocol):
-    """What `asyncio.to_thread` is."""
+    """The signature of `asyncio.to_thread`."""
 
     async def __call__(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Run the work and return what it returns."""
+        """Run the work and return its result."""

@@ -1,6 +1,6 @@
-"""Hand runs that are about to be called what came of the jobs that theirs depends on, as it stands now.
+"""Pass runs that are about to be called the results of their jobs' parents, as they stand now.
 
-A run whose job does not ask for that pays nothing.
+A run whose job does not ask for that costs nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from timeball.engine.runs.attempts import answer_of
 
 
 def pass_parents(context: Context, runs: Sequence[tuple[Run, Job]]) -> list[Job | None]:
-    """Return the job of each run with the payload that its call is handed; None if its parents answered too much.
+    """Return the job of each run with the payload for its call; None if its parents' answers are too large.
 
     Raises UnavailableError.
     """
@@ -32,7 +32,7 @@ def pass_parents(context: Context, runs: Sequence[tuple[Run, Job]]) -> list[Job 
 
 
 def _run_of(parent: Job | None, key: JobKey, run: Run) -> RunId:
-    """Return the parent's run in the cycle: that of a one-off is the same in all."""
+    """Return the parent's run in the cycle; a one-off has the same run in all cycles."""
     is_one_off = parent is not None and parent.spec.schedule.is_one_off
     fire_at = parent.final_fire_at or 0 if parent is not None and is_one_off else run.id.fire_at
     return RunId(key, fire_at, Origin.SCHEDULE)
@@ -49,7 +49,7 @@ def _handed(
         passed.append(_passed(context, parent.name or parent.job_id, standing, row, kept))
     work = job.spec.work
     if work is None:
-        return job  # the payload that it was given is gone: that is told where it is called
+        return job  # the payload that the run was given is gone: its call reports that
     payload = handed(work.payload, passed)
     return None if payload is None else with_spec(job, work=evolve(work, payload=payload))
 

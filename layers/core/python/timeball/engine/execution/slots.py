@@ -1,8 +1,8 @@
-"""The places of one executor, and the messages that wait here for one: the order is decided where both are known.
+"""The slots of one executor, and the messages that wait for one. Both are known here, so the order is decided here.
 
-A message that gets no place is kept for a moment: its runs begin as soon as a place falls free, and meanwhile it does
-not stand before others in its queue. Then it is sent back, for another executor may have room. Each time it is kept
-twice as long, up to 8 s: a message whose tenant has its share everywhere costs few requests.
+A message that gets no slot is kept for a moment: its runs begin as soon as a slot is free, and meanwhile it does not
+delay others in its queue. Then it is sent back, because another executor may have room. Each time it is kept twice as
+long, up to 8 s: a message whose tenant has its share everywhere costs few requests.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from timeball.engine.execution.offload import Offload
 from timeball.ports.queue import Delivery, by_message
 
 MOST_KEPT = 200
-"""How many messages an executor keeps that have no place: a queue has 120,000 in flight at the most."""
+"""How many messages without a slot an executor keeps: a queue has 120,000 in flight at the most."""
 
 LATE_MS = 8 * SECOND_MS
-"""How long runs of a higher priority are taken to wait after more than could come was found, or late ones, or some
-were kept: for so long another executor may keep the others."""
+"""How long runs of a higher priority are assumed to wait, after a full answer of their queue, a late run in it, or a
+message that had to be kept: for so long another executor may keep the others."""
 
 
 class Holding(Protocol):
@@ -32,15 +32,15 @@ class Holding(Protocol):
     rank: int
 
     def held(self) -> Counter[str]:
-        """Return how many places each tenant's runs have in it."""
+        """Return how many slots each tenant's runs have in it."""
 
     def due_by(self, at: int) -> list[Delivery]:
-        """Return what waits in it to be claimed by an instant (ms)."""
+        """Return the deliveries that wait in it to be claimed by an instant (ms)."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The deliveries of one message that waits for places, and until when (ms) it is kept."""
+    """The deliveries of one message that waits for slots, and until when (ms) it is kept."""
 
     deliveries: tuple[Delivery, ...]
     rank: int
@@ -53,7 +53,7 @@ class Kept:
 
 
 class Slots:
-    """The places of an executor: `batches` hold them, `kept` messages wait for them. `changed`: one may be free.
+    """The slots of an executor: `batches` hold them, `kept` messages wait for them. `changed`: one may be free.
 
     `has_more`: more messages wait in its queue than have come.
     """
@@ -69,9 +69,9 @@ class Slots:
         self._late_until: dict[int, int] = {}
 
     async def admit(self, batch: Holding, deliveries: Sequence[Delivery]) -> list[Delivery]:
-        """Return those deliveries whose runs get places now, and keep the messages of the others.
+        """Return the deliveries whose runs get slots now, and keep the messages of the others.
 
-        Messages that are kept, and runs of other batches that will be claimed at the same time, ask too.
+        Messages that are kept, and runs of other batches that will be claimed at the same time, compete for the slots.
         """
         now = self._context.clock.now()
         asks = [self._kept(ones, batch.rank, number) for number, ones in enumerate(by_message(deliveries))]
@@ -90,7 +90,7 @@ class Slots:
         return [delivery for delivery in deliveries if delivery.receipt in chosen]
 
     async def refill(self) -> list[Kept]:
-        """Take out of what is kept what gets a place now."""
+        """Remove and return the kept messages that get slots now."""
         await self._weigh([*self.kept.values()])
         chosen = self._placed([*self.kept.values()])
         for one in chosen:
@@ -98,7 +98,7 @@ class Slots:
         return chosen
 
     def let_go(self, *, everything: bool) -> list[Kept]:
-        """Take out of what is kept what has waited for long enough, and the latest that are too many."""
+        """Remove and return the kept messages that have waited long enough, and the latest ones beyond MOST_KEPT."""
         now = self._context.clock.now()
         most = 0 if everything else MOST_KEPT
         gone = [one for number, one in enumerate(self.kept.values()) if number >= most or one.until <= now]
@@ -107,23 +107,23 @@ class Slots:
         return gone
 
     def find(self, rank: int, deliveries: Sequence[Delivery], *, is_all: bool) -> None:
-        """Learn of a priority what was found in its queue: some of it may be late, or more may wait there."""
+        """Note what was found in the queue of a priority: some of it may be late, or more may wait there."""
         now = self._context.clock.now()
         if not is_all or any((one.not_before or now) < now for one in deliveries):
             self._late_until[rank] = now + LATE_MS
 
     def stay_late(self, ranks: Iterable[int], until: int) -> None:
-        """Take the priorities that are late to be so until an instant (ms): without room here, none was asked for."""
+        """Treat late priorities as late until an instant (ms): without room here, their queues were not asked."""
         for rank in ranks:
             if self.is_late([rank]):
                 self._late_until[rank] = max(self._late_until[rank], until)
 
     def is_late(self, ranks: Iterable[int]) -> bool:
-        """Say whether runs of one of these priorities are known to wait for too long."""
+        """Return whether runs of one of these priorities are known to wait for too long."""
         return any(self._late_until.get(rank, 0) > self._context.clock.now() for rank in ranks)
 
     def keeps(self, rank: int) -> int:
-        """Count the messages of a priority that wait here."""
+        """Return how many messages of a priority wait here."""
         return sum(one.rank == rank for one in self.kept.values())
 
     def _held(self) -> Counter[Holder]:
@@ -140,7 +140,7 @@ class Slots:
         return [one for one, has_place in zip(asks, answers, strict=True) if has_place]
 
     async def _weigh(self, asks: Sequence[Kept]) -> None:
-        """Read the weights, if tenants contend: if one has to wait beside another, here or in the queue."""
+        """Read the weights if tenants compete: there are several, and a message must wait, here or in the queue."""
         tenants = {tenant for tenant, _ in self._held()} | {one.asking.tenant for one in asks}
         if len(tenants) > 1 and (self.has_more or len(self._placed(asks)) < len(asks)):
             await self.read_weights(tenants)

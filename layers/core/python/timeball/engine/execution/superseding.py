@@ -1,7 +1,7 @@
-"""Before a claim: is there a newer run of the job, that takes this one's place? Only jobs that say so are asked for it.
+"""Before a claim, find a newer run of the job that replaces this one. Only jobs that ask for it cost a read.
 
-A run that waits is not looked for when a newer one comes: it finds that itself, before it would start. But one in a
-line is, when a newer one gets into that, too: else each would be called, one after the other, to find that.
+A waiting run is not searched for when a newer one comes: it finds that itself before it would start. But a run in a
+line is, when a newer one joins that line: otherwise each would be admitted, one after the other, only to find that.
 """
 
 import logging
@@ -25,27 +25,28 @@ from timeball.ports.errors import UnavailableError
 log = logging.getLogger(__name__)
 
 _MOST: Final = 20
-"""So many of the newest runs are read. With more of a backfill, which replace nobody, a run starts that need not."""
+"""How many of the newest runs are read. If more runs of a backfill, which replace none, are among them, a run starts
+that need not."""
 
 _RUNS: Final = frozenset(RunState) - {RunState.SKIPPED, RunState.CANCELLED}
 
 
 def replaced(context: Context, starting: Sequence[tuple[Run, Job]]) -> set[RunId]:
-    """Return which of these runs, about to start, newer ones of their jobs replace. Raises UnavailableError."""
+    """Return which of these runs, about to start, newer runs of their jobs replace. Raises UnavailableError."""
     return {run.id for run, job in starting if is_replaceable(run, job.spec) and _is_replaced(context, run)}
 
 
 def replace_older(context: Context, claims: Sequence[tuple[Run, Job]]) -> None:
-    """Skip the runs in lines whose places newer ones take that have just got into a line. Others cost nothing.
+    """Skip runs in lines that are replaced by runs which have just joined a line. Other runs cost nothing.
 
-    What is not done now they find themselves, when they are called.
+    If this fails, the replaced runs find it out when they are admitted.
     """
     try:
         for run, job in claims:
             if run.stands_in_line and is_replaceable(run, job.spec):
                 _replace_older(context, run, job)
     except UnavailableError as unavailable:
-        log.warning("replaced when they are called: %s", unavailable)
+        log.warning("replaced runs are left until they are admitted: %s", unavailable)
 
 
 def _replace_older(context: Context, run: Run, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""An executor takes messages from queues itself, beyond those that it was handed, and sends some back."""
+"""Messages that an executor takes from queues itself, beyond its own batch, and messages that it sends back."""
 
 import asyncio
 import logging
@@ -21,30 +21,31 @@ from timeball.ports.successor import Successor
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_MS = 500
-"""How long a call lasts before its executor takes more, and how often it then looks: most calls cost no request."""
+"""How long a call lasts before its executor takes more, and how often it checks then: most calls cost no request."""
 
 AT_ONCE = 10
 
 WORTHWHILE = 3
-"""Messages for which an executor has room, if it asks ahead: what comes is hidden, read and claimed by itself."""
+"""For how many messages an executor must have room to ask ahead: each batch is hidden, read and claimed by itself."""
 
 ABOVE_AHEAD_MS = 1_500
-"""How long before it claims an executor looks what waits above."""
+"""How long before its claims an executor asks the higher queues."""
 
 ABOVE_EVERY_MS = 2 * SECOND_MS
-"""How long an executor asks nothing above after it found nothing there, and none is known to be late."""
+"""How long an executor asks no higher queue after it found nothing there and no run is known to be late."""
 
 ROUNDS = 3
-"""How often in one look an executor asks its queue for what it can only keep: others may have room for it."""
+"""How often in one check an executor asks its queue for messages that it can only keep: others may have room for
+them."""
 
 
 @dataclass
 class Taking:
-    """What an executor takes itself. `asked` is for how many messages it asked the last time, of one queue at the most.
+    """The messages that an executor takes itself. `asked`: for how many it asked one queue at most, the last time.
 
-    `inboxes` are those of the priorities, the highest first and its own last. `successor` is the one that is not
-    started yet. `began_full`: the batch that it was handed was as large as one can be; `came_full`: what came last was
-    as much as could come. `gone` are the messages that were sent anew.
+    `inboxes` are those of the priorities, the highest first and its own last. `successor` is not started yet.
+    `began_full`: the batch that it was handed had the maximal size; `came_full`: the last request returned as many
+    messages as it asked for. `gone` are the messages that were sent anew.
     """
 
     context: Context
@@ -62,18 +63,18 @@ class Taking:
     _starting: asyncio.Task[None] | None = None
 
     def stays(self) -> bool:
-        """Say whether this is a successor whose predecessor may still be there."""
+        """Return whether this is a successor whose predecessor may still be there."""
         return self.context.clock.now() < self.term.stays_until and self._part() is not Part.RESTS
 
     async def take(self, batches: Iterable[Batch], rounds: int = 0) -> dict[int, list[Delivery]]:
-        """Take what waits, if that is needed, by the rank of its priority. An executor that is too old keeps none.
+        """Take waiting messages, if needed, by the rank of their priority. An executor that is too old keeps none.
 
-        All queues are asked at once, for its own is asked for a second if it is empty.
+        All queues are asked at once, because a request to an empty queue takes a second.
         """
         return await self._take(await self._asks([*batches], rounds))
 
     async def take_above(self, batches: Iterable[Batch]) -> dict[int, list[Delivery]]:
-        """Take what waits above, before runs are claimed that are due by now."""
+        """Take messages of higher priorities before the runs that are due by now are claimed."""
         return await self._take({rank: many for rank, many in self._above([*batches], lasts=False).items() if many})
 
     async def _take(self, asks: Mapping[int, int]) -> dict[int, list[Delivery]]:
@@ -98,19 +99,19 @@ class Taking:
         return {rank: taken for rank, taken in found.items() if taken and takes}
 
     async def refill(self) -> dict[int, list[Delivery]]:
-        """Return what was kept and has places now, by rank."""
+        """Return the kept messages that have slots now, by rank."""
         takes = self._part() is Part.TAKES
         return _by_rank(await self.slots.refill()) if takes and self.slots.kept else {}
 
     async def give_back(self) -> None:
-        """Send back what was kept for long enough."""
+        """Send back messages that were kept long enough."""
         gone = _by_rank(self.slots.let_go(everything=self._part() is not Part.TAKES))
         await asyncio.gather(
             *(self._send_back(rank, [replace(one, unfit=one.unfit + 1) for one in ones]) for rank, ones in gone.items())
         )
 
     def learn(self, batches: Iterable[Batch]) -> None:
-        """Ask for one, and once, after one went back: it would come again at once, except beside quiet tenants'."""
+        """Ask for one message, once, after one was sent back: it comes again at once if no quiet tenant's waits."""
         for batch in batches:
             if batch.messages.has_sent_back():
                 self._at_once = 1
@@ -120,7 +121,7 @@ class Taking:
             hidden_seconds = self.context.rules.lease_seconds + MARGIN_SECONDS
             return await self.offload(self.inboxes[rank].receive, limit, hidden_seconds)
         except Exception:
-            log.exception("nothing was taken")
+            log.exception("no messages were taken")
             return []
 
     async def _asks(self, batches: Sequence[Batch], rounds: int) -> dict[int, int]:
@@ -143,11 +144,11 @@ class Taking:
         return {rank: limit for rank, limit in (asks | self._above(batches, lasts=lasts)).items() if limit}
 
     def _above(self, batches: Sequence[Batch], *, lasts: bool) -> dict[int, int]:
-        """Return for how many to ask the queues above: while a call lasts, or before `low` exceeds its minimum.
+        """Return for how many messages to ask higher queues, while a call lasts or before `low` exceeds its minimum.
 
-        It asks only for what gets a place here, whatever tenant owns it: other executors may be idle. Runs that wait
-        here beyond the minimum of their priority have no place yet. `normal` does not ask ahead: that would be a
-        request for each batch of every burst.
+        It asks only for messages that get a slot here, whichever tenant owns them: other executors may be idle. Runs
+        that wait here beyond the minimum of their priority have no slot yet. `normal` does not ask ahead: that would be
+        a request for each batch of every burst.
         """
         own, now = len(self.inboxes) - 1, self.context.clock.now()
         if now < self._asks_above_at or self._part() is not Part.TAKES:
@@ -164,19 +165,19 @@ class Taking:
         return {rank: min(self._at_once, room) for rank in range(own) if not self.slots.keeps(rank)}
 
     def _wanted(self, held: Mapping[str, int], rounds: int) -> int:
-        """Return for how many to ask the own queue: for those that get places; or, where some are kept, for all.
+        """Return for how many messages to ask the own queue: for those that get slots, or for all if some are kept.
 
-        So what stands behind these is found.
+        So messages behind the kept ones are found.
         """
         if not self.slots.keeps(len(self.inboxes) - 1):
             return min(self._at_once, max(1, room_for_others(held) // self.context.rules.runs_per_message))
         return (self._at_once if len(self.slots.kept) < MOST_KEPT else 1) if rounds < ROUNDS else 0
 
     def _are_too_few(self, batches: Iterable[Batch], soon: int) -> bool:
-        """Say whether executors may be too few for what is due, while runs wait here for their instants.
+        """Return whether executors may be too few for what is due, while runs wait here for their instants.
 
-        They may be while as much comes as was asked for. An executor that was handed a full batch looks once more just
-        before it claims: no other executor has taken what is still in the queue then.
+        They may be as long as each request returns as many messages as it asked for. An executor that was handed a full
+        batch asks once more just before it claims: no other executor has taken what is still in the queue then.
         """
         return any(
             (self.came_full and batch.waiting) or (self.began_full and batch.claims_by(soon)) for batch in batches
@@ -188,11 +189,11 @@ class Taking:
             await messages.send_back(deliveries)
             await messages.remove_acknowledged()
         except Exception:
-            log.exception("what has no place here comes again")
+            log.exception("messages without a slot here come again")
         self.gone |= {one.receipt for one in messages.done()}
 
     async def _start(self, successor: Successor) -> None:
-        """Start the successor; if that fails, it is tried again when something is found again."""
+        """Start the successor. If that fails, try again when more messages are found."""
         try:
             await self.offload(successor.start, self.term.ends_at)
         except Exception:
@@ -207,7 +208,7 @@ class Taking:
 
 
 def _part(waiting: Counter[str], runs: int) -> Counter[str]:
-    """Return so many of what waits."""
+    """Return `runs` of the waiting runs."""
     return Counter([*waiting.elements()][:runs])
 
 

@@ -1,7 +1,7 @@
-"""When an executor claims what its messages name: shortly before the instant that each hints at, and many at a time.
+"""When an executor claims the runs of its messages: shortly before the instant that each hints at, and many at a time.
 
-Messages come seconds ahead, so that an executor that starts cold is in time. A claim must not: a run that is claimed is
-past being cancelled or paused by a write alone, and takes its job's overlap lock from the runs before it.
+Messages come seconds ahead, so that an executor that starts cold is in time. A claim must not: a claimed run can no
+longer be cancelled or paused by a write alone, and takes its job's overlap lock from the runs before it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from timeball.engine.context import Rules
 from timeball.ports.queue import Delivery
 
 TOGETHER_MS = 500
-"""How much earlier it may be, to be claimed with others: one claim of ten costs little more than one of one."""
+"""How much earlier a run may be claimed, together with others: a claim of ten costs little more than a claim of one."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Wave:
 
 
 def waves_of(deliveries: Sequence[Delivery], now: int, rules: Rules) -> tuple[list[Wave], list[tuple[Delivery, int]]]:
-    """Return the waves, earliest first, and those that come too early to be waited for, with when they are to come.
+    """Return the waves, the earliest first, and the deliveries that came too early, with when they must come again.
 
-    All deliveries of a run are in one wave. One that hints at nothing is claimed at once.
+    All deliveries of a run are in one wave. A delivery without a hint is claimed at once.
     """
     hints: dict[RunId, int] = {}
     for delivery in deliveries:

@@ -1,1 +1,1 @@
-"""What is done about single runs: sending, ending, trying again."""
+"""Operations on single runs: send, end, retry."""

@@ -1,8 +1,8 @@
-"""What is kept of attempts: the newest in the run's own row, cut short, and what has more to tell in a row of its own.
+"""What is kept of attempts: the newest one, shortened, in the run's row, and longer records in rows of their own.
 
 Invariant: the run's row says how an attempt ended. An executor stores what it saw before it writes the run, so that no
-answer is lost; if the run's row then says otherwise (the attempt was lost by then, or its target's own report came
-first), that replaces what was stored, before a newer attempt takes its place.
+answer is lost. If the run's row then says otherwise (the attempt was lost by then, or the target's own report came
+first), the record is replaced accordingly before a newer attempt takes its place on the run's row.
 """
 
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.engine.context import Context
 
 INLINE_BYTES = 200
-"""Of an answer's body and of an error, this much stands in the run's own row: each write of it is billed by the KB."""
+"""How much of an answer's body and of an error the run's row keeps: each write of that row is billed by the KB."""
 
 
 _CUT_BYTES = INLINE_BYTES - 4
-"""An answer that is no longer than this stands whole in its run's row."""
+"""An answer that is no longer than this is complete in its run's row."""
 
 
 def inline(attempt: Attempt) -> Attempt:
-    """Return what the run's own row keeps of an attempt."""
+    """Return what the run's row keeps of an attempt."""
     return evolve(attempt, body=_cut(attempt.body), error=_cut(attempt.error))
 
 
 def needs_a_row(attempt: Attempt) -> bool:
-    """Whether the attempt has more to tell than the run's row keeps: a later attempt replaces what stands there."""
+    """Return whether an attempt has more than the run's row keeps, which a later attempt replaces."""
     return attempt.outcome is not Outcome.SUCCEEDED or inline(attempt) != attempt
 
 
 def keep_attempts(context: Context, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
-    """Keep attempts that ended so by what their runs' rows say, whatever was stored of them. May be repeated."""
+    """Store attempts as their runs' rows say they ended, whatever was stored before. May be repeated."""
     stored = context.store.attempts.insert(attempts, now)
     wrong = [
         (run, attempt)
@@ -44,18 +44,18 @@ def keep_attempts(context: Context, attempts: Sequence[tuple[RunId, Attempt]], n
 
 
 def keep_last_attempts(context: Context, runs: Sequence[tuple[Run, Job | None]], now: int) -> None:
-    """Give an attempt that stands as a run's last one a row of its own, if it may have none. May be repeated.
+    """Store a run's last attempt in a row of its own, if it may have none. May be repeated.
 
-    Those are the lost ones, once a take-over has replaced them (one whose lease is out may still finish), those of
-    callback runs, and those of which an event told (their rows are written after the run's, and a crash may have come
-    between), and the successes of runs that are run again.
+    This covers: lost attempts that a take-over has replaced (an attempt whose lease has expired may still finish);
+    attempts of callback runs, and attempts whose end an event reported (their rows are written after the run's row, and
+    a crash may have come between); and the successes of runs that run again.
     """
     kept = [(run.id, last) for run, job in runs if (last := run.last) is not None and _may_have_no_row(run, last, job)]
     keep_attempts(context, kept, now)
 
 
 def answer_of(context: Context, run: Run) -> str | None:
-    """Return all that is kept of what the target of a run answered that has succeeded. Raises UnavailableError."""
+    """Return all that is kept of the answer of a successful run's target. Raises UnavailableError."""
     last = run.last
     if run.state is not RunState.SUCCEEDED or last is None or last.outcome is not Outcome.SUCCEEDED:
         return None

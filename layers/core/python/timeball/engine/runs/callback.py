@@ -1,7 +1,7 @@
-"""Complete, fail, heartbeat: what the target of a callback run says of the attempt that it was called with.
+"""Complete, fail, heartbeat: what the target of a callback run reports of its attempt.
 
 The attempt number is the fence: a report about an older attempt is refused. The run's end is written with a due key,
-for no message is left that would bring its effects about: only the scan drops the key, after it has seen to them.
+because no message is left that would carry out the effects: the scan carries them out, and then drops the key.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from timeball.engine.runs.refusal import Answered, Refusal
 
 @dataclass(frozen=True)
 class Report:
-    """What a target says of an attempt: that it succeeded, or (`error`) that it failed, and whether to try again.
+    """A target's report of an attempt: it succeeded, or (`error`) it failed, and whether to retry.
 
-    `body` is the result, as text. `execution`: of which that is told, if not by the target itself.
+    `body` is the result, as text. `execution` names the reported execution, if the report is not the target's own.
     """
 
     run: RunId
@@ -38,20 +38,20 @@ class Report:
 
     @property
     def outcome(self) -> Outcome:
-        """How the attempt ended."""
+        """Return how the attempt ended."""
         return Outcome.SUCCEEDED if self.error is None else Outcome.FAILED
 
 
 def report(context: Context, reports: Sequence[Report]) -> list[Answered]:
-    """Finish each attempt as its target says. A report that was taken before is taken again, and changes nothing.
+    """Finish each attempt as its target reports. A repeated report is accepted again, and changes nothing.
 
-    Raises UnavailableError if it is unknown whether it was taken; it may then be repeated.
+    Raises UnavailableError if it is unknown whether it was accepted; the caller may then repeat it.
     """
     return [_report(context, one) for one in reports]
 
 
 def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answered]:
-    """Extend the lease of each attempt, if it still holds. The run that comes back says if it is asked to stop.
+    """Extend the lease of each attempt, if it still holds. The returned run says whether it is asked to stop.
 
     Raises UnavailableError.
     """
@@ -61,7 +61,7 @@ def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answ
 def _report(context: Context, report: Report) -> Answered:
     def after(run: Run, job: Job | None, now: int) -> Run | Refusal:
         if _was_taken(context, run, report):
-            return run  # its first answer was lost
+            return run  # the answer to the first report was lost
         if report.execution is not None and not follows(run, report.execution):
             return Refusal.NOT_EXPECTED
         waiting = _waiting(run, job, report.attempt)
@@ -75,7 +75,7 @@ def _report(context: Context, report: Report) -> Answered:
     refusal, run = change_run(context, report.run, after)
     if refusal is None and run is not None and run.last is not None:
         told = _as_reported(run.last, report)
-        if needs_a_row(told) and inline(told) == run.last:  # what the row does not keep only the target can repeat
+        if needs_a_row(told) and inline(told) == run.last:  # only the target can repeat what the row does not keep
             keep_attempts(context, [(run.id, told)], context.clock.now())
     return refusal, run
 
@@ -89,14 +89,14 @@ def _heartbeat(context: Context, run_id: RunId, attempt: int) -> Answered:
 
 
 def _waiting(run: Run, job: Job | None, attempt: int) -> Job | Refusal:
-    """Return the job of a run whose attempt is under way and may be reported on; or why it may not."""
+    """Return the job of a run whose attempt is under way and may be reported, or why it may not be."""
     if job is not None and not takes_report(run, job):
         return Refusal.NOT_EXPECTED
     return job if job is not None and awaits_report(run, attempt) else Refusal.STALE
 
 
 def _was_taken(context: Context, run: Run, report: Report) -> bool:
-    """Say whether the run stands as this report left it. An answer of the target, which has a status, is no report."""
+    """Return whether the run is as this report left it. An answer of the target, which has a status, is no report."""
     last = run.last
     if last is None or not run.attempt == last.number == report.attempt:
         return False
@@ -108,7 +108,7 @@ def _was_taken(context: Context, run: Run, report: Report) -> bool:
 
 
 def _as_reported(last: Attempt, report: Report) -> Attempt:
-    """Return the attempt that a run's row keeps, with all that a report tells of it."""
+    """Return the attempt that a run's row keeps, with everything that a report says of it."""
     is_out = last.outcome is Outcome.TIMED_OUT and report.error is not None
     outcome = last.outcome if is_out else report.outcome
     return evolve(last, outcome=outcome, status=None, error=report.error, body=report.body)

@@ -1,10 +1,10 @@
-"""Triggers that come one after the other are collected in one run, which starts when no more come, or at the latest.
+"""Collect successive triggers in one run, which starts when no more come, or at a latest time.
 
-① The job names the run, unless it names one that has not begun ② the run is inserted, due; or the one that stands is
-swapped: one trigger more, its payload, a later start. The claim writes the same row: whoever of the two comes second is
-refused, and a trigger that finds that the run has begun makes another. A process that dies after ① leaves the name of
-no run, which the next trigger makes. The row tells of the newest requests with a name; a swap that drops one from the
-row notes before that the request is in the run.
+① The job names the run, unless it names one that has not begun. ② Insert the run, due; or swap the one that exists: one
+trigger more, its payload, a later start. The claim writes the same row: the second of the two writes is refused, and a
+trigger that finds that the run has begun makes another. If a process dies after ①, the job names a run that does not
+exist, and the next trigger makes it. The row lists the newest requests with a name. Before a swap drops a request from
+the row, a note records that the request is in the run.
 """
 
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
 _ROUNDS: Final = 10
-"""Many may add to one run at once, and one of them is the first to write each time."""
+"""Many triggers may join one run at once, and each time one of them is the first to write."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The run that an arrival is in. `told`: it was in it before, and what the run tells of its request."""
+    """The run that an arrival is in. `told`: it was in the run before; the digest that the run has for its request."""
 
     run: Run
     told: str | None = None
@@ -51,9 +51,9 @@ class Joined:
 def collect_trigger(
     context: Context, job: Job, debounce: Debounce, request: str | None, arrival: Arrival, by: Actor
 ) -> Joined:
-    """Let the run of a job that collects take a trigger in; `request` names it, if its client may repeat it.
+    """Add a trigger to the run of a job that collects. `request` names the trigger, if its client may repeat it.
 
-    Such a one is noted as of that run, until it is found that this began without it. Raises UnavailableError.
+    Such a request is noted for that run, until the run turns out to have begun without it. Raises UnavailableError.
     """
     now = context.clock.now()
     for turn in range(TRIES):
@@ -75,9 +75,9 @@ def collect_trigger(
 
 
 def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, depth: int, by: Actor) -> Run | None:
-    """Let the run of a one-off that collects submits take one in, as its spec is; None: it has begun, or is over.
+    """Add a submit to the run of a one-off that collects submits, by the spec; None if it has begun or has ended.
 
-    The job was read with its work. A run that is not planned yet is inserted ahead of its plan, which goes on behind
+    The job was read with its work. A run that is not planned yet is inserted before its plan, which then advances past
     it. Raises UnavailableError.
     """
     debounce, run_id = job.spec.flow.debounce, own_run(job)
@@ -97,13 +97,13 @@ def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, 
 
 
 def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
-    """Return the job, and the instant of its run that collects; where that has begun, it names another first."""
+    """Return the job and the instant of its collecting run. If that run has begun, the job first names another."""
     for _ in range(TRIES):
         at = now
         if job.collecting is not None:
             at = max(now, job.collecting + 1)
             run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
-            may_come = run is None and now < job.collecting + MINUTE_MS  # whoever has named it may be about to
+            may_come = run is None and now < job.collecting + MINUTE_MS  # the trigger that named it may be about to
             if may_come or (run is not None and run.collected is not None and may_collect(run)):
                 return job, job.collecting
         (swapped,) = context.store.jobs.swap([Swap(job, evolve(job, collecting=at))], now)
@@ -122,7 +122,7 @@ def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: 
 
 
 def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> Joined | None:
-    """Add an arrival to a run that stands, unless it is in it already; None: that has begun without it."""
+    """Add an arrival to an existing run, unless it is in it already; None if the run has begun without it."""
     if (told := _told(context, standing, arrival)) is not None:
         return Joined(standing, told)
     if standing.collected is None or not may_collect(standing):
@@ -152,7 +152,7 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
 
 
 def _told(context: Context, run: Run, arrival: Arrival) -> str | None:
-    """Return what is told of an arrival that is in a run: by its row, or by the note of a request that this dropped."""
+    """Return what the run has for an arrival: in its row, or in the note of a request that the row dropped."""
     if arrival.request is None:
         return None
     told = told_of(run, arrival.request)

@@ -1,7 +1,7 @@
-"""Dead letters: runs that failed for good. Listed, replayed at a pace, or discarded; by name or by filter.
+"""Dead letters: runs that failed for good. List them, replay them at a pace, or discard them; by name or by filter.
 
-The index names them; each row decides whether it is one still. A replay writes each run with the due key of its turn
-and leaves the sending to the scan, so that a thousand runs start as slowly as was asked for, whoever crashes.
+The index names them, and each row decides whether it still is a dead letter. A replay writes each run with the due key
+of its start and leaves the sending to the scan, so that a thousand runs start at the requested pace despite crashes.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from timeball.ports.collections.rows import Swap
 
 @dataclass(frozen=True)
 class DeadFilter:
-    """Which dead letters: of a tenant, that died from `from_at` to `to_at` (ms, both included); None means any.
+    """Which dead letters: of a tenant, that failed from `from_at` to `to_at` (ms, both included); None means any.
 
-    `error` is part of what the last attempt's error says, in any case of letters.
+    `error` is part of the last attempt's error, in upper or lower case.
     """
 
     tenant: str
@@ -37,7 +37,7 @@ class DeadFilter:
     to_at: int = LATEST
 
     def matches(self, run: Run) -> bool:
-        """Say whether a row is a dead letter that was asked for."""
+        """Return whether a row is a dead letter that matches."""
         error = (run.last.error or "") if run.last is not None else ""
         return (
             run.is_dead_letter
@@ -50,14 +50,14 @@ class DeadFilter:
 
 
 Position = tuple[int, RunId]
-"""Where a page ended: when that run died, and which it was."""
+"""Where a page ended: when its last run failed, and its id."""
 
 
 @dataclass(frozen=True)
 class DeadPage:
-    """Dead letters, and where a filter goes on, or None at the end; `named` are the runs that were asked for by name.
+    """Dead letters, and where a filter continues, or None at the end; `named` are the runs that were asked for by name.
 
-    `positions` are those of the runs, in a page of a filter. A page may be short where its filter passes over many.
+    `positions` are the positions of the runs, in a page of a filter. A page may be short if its filter drops many.
     """
 
     runs: tuple[Run, ...]
@@ -68,9 +68,9 @@ class DeadPage:
 
 @dataclass(frozen=True)
 class Dealt:
-    """What became of dead letters: those that were replayed or discarded, and those that were none (any more).
+    """The result for dead letters: the runs that were replayed or discarded, and the runs that are no dead letters.
 
-    `next_start_at` is when the next one of a replay would start.
+    `next_start_at` is when the next run of a replay would start.
     """
 
     done: tuple[Run, ...]
@@ -81,7 +81,7 @@ class Dealt:
 def list_dead(
     context: Context, asked: DeadFilter, limit: int, after: Position | None = None, *, oldest_first: bool = False
 ) -> DeadPage:
-    """Return a page of the dead letters that match, the newest first unless said otherwise. Raises UnavailableError."""
+    """Return a page of the dead letters that match, by default the newest first. Raises UnavailableError."""
 
     def name(at_once: int, behind: Position | None) -> Sequence[Position]:
         query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind, oldest_first)
@@ -95,14 +95,14 @@ def list_dead(
 
 
 def read_dead(context: Context, ids: Sequence[RunId]) -> DeadPage:
-    """Return those of some runs that are dead letters. Raises UnavailableError."""
+    """Return the runs among these that are dead letters. Raises UnavailableError."""
     named = tuple(dict.fromkeys(ids))
     rows = context.store.runs.read(named)
     return DeadPage(tuple(row for row in rows if row is not None and row.is_dead_letter), named=named)
 
 
 def replay(context: Context, page: DeadPage, per_second: int, start_at: int | None = None) -> Dealt:
-    """Try dead letters again, so many a second, each with a fresh budget of retries. Raises UnavailableError.
+    """Retry dead letters, `per_second` of them a second, each with a fresh retry budget. Raises UnavailableError.
 
     The first starts at `start_at`, or now if that is past.
     """
@@ -118,13 +118,13 @@ def replay(context: Context, page: DeadPage, per_second: int, start_at: int | No
 
 
 def discard(context: Context, page: DeadPage) -> Dealt:
-    """Take dead letters off the list; their runs stay failed in the ledger. Raises UnavailableError."""
+    """Remove dead letters from the list; their runs stay failed in the ledger. Raises UnavailableError."""
     now = context.clock.now()
     return _write(context, page, [Swap(run, discarded(run, now)) for run in page.runs])
 
 
 def _write(context: Context, page: DeadPage, swaps: Sequence[Swap[Run]]) -> Dealt:
-    """Write each change; one whose run has moved on meanwhile is refused: it is no dead letter any more."""
+    """Write each change. A run that has changed meanwhile is refused: it is no dead letter any more."""
     swapped = context.store.runs.swap(swaps, context.clock.now())
     done = tuple(outcome.row for outcome in swapped if outcome.done and outcome.row is not None)
     names = {run.id for run in done}

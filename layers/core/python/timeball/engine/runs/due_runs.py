@@ -1,6 +1,6 @@
-"""What the scan does with runs that stand in the due index: whatever waits for a time is moved on at that time.
+"""What the scan does with runs in the due index: each run that waits for a time advances at that time.
 
-A message is always sent before the row says that it was; the due key is dropped last.
+A message is always sent before the row says so; the due key is dropped last.
 """
 
 import logging
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def resend_if_possible(context: Context, run: Run) -> None:
-    """Send a run that is due at once; the scan does it later if that fails, or if it waits for a later turn."""
+    """Send a due run at once. If that fails, or the run starts later, the scan does it."""
     try:
         resend(context, [run])
     except UnavailableError as unavailable:
@@ -32,14 +32,16 @@ def resend_if_possible(context: Context, run: Run) -> None:
 
 
 def resend(context: Context, runs: Sequence[Run]) -> int:
-    """Move on those runs that are due within the look-ahead, as they were just read; return how many were.
+    """Advance the runs that are due within the look-ahead, as they were just read; return the number that advanced.
 
-    queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
-    its lease's end; one whose target answered 202 is ended there, and one that follows an execution looks at that.
-    withdrawn: out of the index, as it waits for no time.
-    terminal: what its end entails is carried out, children that wait for it look, then out. One that waits for others
-    is looked at, and sent if these let it;
-    one that has items takes its next step with them.
+    * queued, or running with an expired lease: sent, then removed from the index.
+    * retrying: sent, then queued.
+    * running: due again at its lease's end. There, a run whose target answered 202 is ended, and a run that follows an
+      execution polls it.
+    * withdrawn: removed from the index, because it waits for no time.
+    * terminal: its effects are carried out, and waiting children evaluated; then it is removed.
+    * waiting for other runs: its parents are evaluated, and it is sent if they allow it.
+    * with items: it takes its next step with them.
     """
     now = context.clock.now()
     margin_ms = context.rules.margin_ms

@@ -1,8 +1,8 @@
-"""Look how followed executions stand: the scan does, when the due key at the end of a run's lease says so.
+"""Poll followed executions: the scan does so when the due key at the end of a run's lease says so.
 
-A look that finds the execution under way renews the lease, so no executor's time goes by meanwhile. Written on
-condition that the run is still as it was read, and by the attempt that started the execution: the first to tell of its
-end wins. An execution whose run is to stop, or is out of time, is stopped, and its run goes on until it is over.
+A poll that finds the execution under way renews the lease, so it uses no executor's time. The row is written on the
+condition that the run is still as it was read, in the attempt that started the execution: the first report of its end
+wins. If the run must stop, or is out of time, the execution is stopped, and the run goes on until the execution ends.
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from timeball.ports.executions import UNKNOWN, Standing
 
 _GIVEN_UP_AFTER_MS = 10 * MINUTE_MS
 _KNOWN_AFTER_MS = 5 * MINUTE_MS
-"""So long AWS may take, as it says of ECS, until whoever asks is told of what was started."""
+"""How long AWS (by the documentation of ECS) may not yet know of an execution that was started."""
 
 
 def follow(context: Context, runs: Sequence[Run], now: int) -> int:
-    """Bring each run, whose lease is out, in line with its execution; return how many moved.
+    """Reconcile each run, whose lease has expired, with its execution; return the number of runs that changed.
 
     Raises UnavailableError.
     """
@@ -39,7 +39,7 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
     standings = _standings(context, runs, now)
     told = [_told(run, standing, now) for run, standing in zip(runs, standings, strict=True)]
     telling = [(run.id, one) for run, one in zip(runs, told, strict=True) if one is not None and needs_a_row(one)]
-    keep_attempts(context, telling, now)  # before the rows: nobody looks at an execution whose run is over
+    keep_attempts(context, telling, now)  # before the rows: an execution whose run has ended is polled no more
     swaps = [
         Swap(run, seen_under_way(run, now, context.rules.margin_ms) if one is None else _over(run, job, one, now))
         for run, job, one in zip(runs, jobs, told, strict=True)
@@ -49,9 +49,10 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
 
 
 def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
-    """Return how executions stand, after those were stopped whose runs are to stop or are out of time.
+    """Return how executions stand, after stopping those whose runs must stop or are out of time.
 
-    What a stop came to the next look says: it may have ended by itself just before, and a task takes its time.
+    The next poll shows the effect of a stop: the execution may have ended by itself just before, and a task takes its
+    time.
     """
     looked = dict(zip([run.id for run in runs], _look(context, runs, now), strict=True))
     unwanted = [run for run in runs if _is_unwanted(run, now) and not _is_over(looked[run.id])]
@@ -62,7 +63,7 @@ def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing
 
 
 def _look(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
-    """Return how executions stand; None: nobody knows, as of one that AWS does not know yet."""
+    """Return how executions stand; None if it is unknown, such as when AWS does not know the execution yet."""
     standings = context.executions.look([run.followed or "" for run in runs])
     return [
         None if standing == UNKNOWN and now < _callback(run).called_at + _KNOWN_AFTER_MS else standing
@@ -79,9 +80,9 @@ def _is_unwanted(run: Run, now: int) -> bool:
 
 
 def _told(run: Run, standing: Standing | None, now: int) -> Attempt | None:
-    """Return the attempt's record, if it is over: its execution is, or its time. None: it goes on.
+    """Return the attempt's record if its execution has ended, or its time is up; None if it goes on.
 
-    One that is out of time and cannot be stopped is given up after a while: that AWS may never allow.
+    An execution that is out of time and cannot be stopped is given up after a while: AWS may never allow the stop.
     """
     if standing is not None and standing.is_over:
         return reported_attempt(run, now, standing.error, standing.body)

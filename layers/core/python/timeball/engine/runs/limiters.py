@@ -1,9 +1,9 @@
-"""Call those who wait in the lines of limiters, as many as there is room for: by priority, then fire time.
+"""Admit runs that wait in the lines of limiters, as many as there is room for: by priority, then fire time.
 
-① read the rows of who has a place ② ask the index who waits, and read these rows ③ swap the limiter: it names who is
-called, and when it is due again ④ send their messages ⑤ swap their rows: called. Anybody may do it at any time: who
-ends a run that has a place, and the scan, as long as a limiter is due. Who dies behind ③ keeps places from others for
-two leases at most, and who dies behind ④ has somebody called twice.
+① Read the rows of the runs that have slots. ② Ask the index which runs wait, and read their rows. ③ Swap the limiter:
+it names the admitted runs, and when it is due again. ④ Send their messages. ⑤ Swap their rows: admitted. Any process
+may do so at any time. The process that ends a run with a slot does, and so does the scan while a limiter is due. If the
+process dies after ③, slots stay taken for two leases at most; if it dies after ④, a run is admitted twice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,19 +35,20 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 
 _SLACK = 25
-"""How many more are asked for than there is room for: some that the index names wait no more."""
+"""How many more runs are read from the index than there is room for: some of them no longer wait."""
 
 _READ_MORE = 5
-"""How many more are read at a time, for the same reason."""
+"""How many more rows are read at a time, for the same reason."""
 
 _MOST_LET_GO = 1_000
 
 
 def free_places(context: Context, runs: Sequence[Run], had: Mapping[RunId, set[str]] | None = None) -> None:
-    """Let others have the places of runs that need them no more. May be repeated. Raises UnavailableError.
+    """Pass on the slots that runs no longer need. May be repeated. Raises UnavailableError.
 
-    A run as it stands says in which limiters it may have one, and `had` says it of a run that was just changed. Other
-    runs that are over are left to those that end them, and to the scan: each end costs the same, however many places.
+    The limiters in which a run may have a slot are on its row as it stands; for a run that was just changed, `had` has
+    them. Other ended runs are left to the processes that end them, and to the scan: each end costs the same, however
+    many slots a limiter has.
     """
     over: dict[LimiterKey, list[Run]] = {}
     for run in runs:
@@ -59,15 +60,15 @@ def free_places(context: Context, runs: Sequence[Run], had: Mapping[RunId, set[s
 
 
 def move_on(context: Context, limiters: Sequence[Limiter]) -> int:
-    """Call whom each limiter has room for, as it was read; return how many were called. Raises UnavailableError."""
+    """Admit the runs for which each limiter has room, as it was read; return their number. Raises UnavailableError."""
     return sum(_move_on(context, one) for one in limiters)
 
 
 def expect(context: Context, runs: Sequence[Run], *, are_new: bool = False) -> None:
-    """See to it that runs that stand in a line are called: that their limiter is due. Raises UnavailableError.
+    """Make the limiters of waiting runs due, so that these are admitted. Raises UnavailableError.
 
-    It is not if it was looked at before their rows were written, by a process that stood still, or were in the index.
-    Of runs that are new in the line the index may know nothing yet: their limiter is due until it does.
+    A limiter may not be due: a process that stood still may have checked it before the runs' rows were written or were
+    in the index. With `are_new` the index may not have the runs yet: their limiter is then due until it does.
     """
     waiting = {LimiterKey(run.id.job.tenant, run.waiting.name): None for run in runs if run.waiting is not None}
     limiters = context.store.limiters.read(list(waiting)) if waiting else []
@@ -81,9 +82,9 @@ def expect(context: Context, runs: Sequence[Run], *, are_new: bool = False) -> N
 
 
 def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run | None]:
-    """Read the runs that a limiter names. Of those that are overdue the rows are written anew, as they are.
+    """Read the runs that a limiter names. The rows of overdue runs are written anew, unchanged.
 
-    That refuses a claim which was decided long ago by a process that stood still: it has its place no more.
+    That refuses a claim that was decided long ago by a process that stood still: its run no longer has the slot.
     """
     names = [one.run for one in limiter.begun]
     rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
@@ -93,9 +94,9 @@ def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run 
 
 
 def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None:
-    """Take the slots of limiters from those runs of a job that are under way, or wait for something else, by now.
+    """Take a limiter's slots from the runs of a job that are under way, or by now wait for something else.
 
-    The row of a run that is named, and may be about to be claimed, is written anew: that refuses a claim which was
+    The row of a run that is named, and may be about to be claimed, is written anew: that refuses a claim that was
     decided by the job as it was. Raises UnavailableError.
     """
     now = context.clock.now()
@@ -118,7 +119,7 @@ def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None
 
 
 def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Part]]) -> None:
-    """Call the runs of a job out of lines in which it asks no more; who is far behind there is called in its turn.
+    """Admit the runs of a job in lines that it no longer uses. Runs far back in a line are admitted in turn.
 
     Raises UnavailableError.
     """
@@ -131,7 +132,7 @@ def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Part
 
 
 def _move_on(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> int:
-    """Call some, and then others as long as there are many; leave it to others where they do it."""
+    """Admit runs, in several rounds if there are many; stop where another process does so."""
     standing: Limiter | None = limiter
     count = 0
     for _ in range(TRIES):
@@ -151,7 +152,7 @@ def _move_on(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> in
 
 
 def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -> tuple[Limiter, list[tuple[Run, int]]]:
-    """Return the limiter as it is to be, and who is called, and for when (ms). Who is known to be `over` need do."""
+    """Return the changed limiter, and the admitted runs with their instants (ms). Runs known to be `over` suffice."""
     if not limiter.key.name:
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
@@ -167,15 +168,15 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
         left += [part] if are_more else []
     after = left_in_line(limiter, left, now, some_called=bool(calls))
     if over and limiter.due_at is not None and after.due_at is not None:
-        # Nothing was read of the others that are named: the scan's look at them is due when it was.
+        # The other named runs were not read: the scan's check of them stays due when it was.
         after = evolve(after, due_at=min(limiter.due_at, after.due_at))
     return after, calls
 
 
 def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[list[Run], bool]:
-    """Return the first in a line, as many as there is room for, if any; and whether more stand there.
+    """Return the first runs in a line, as many as there is room for, and whether the line has more.
 
-    Who is named and stands in the line for places was called: that is on its way, or was in vain.
+    A run that has a slot and still stands in the line for slots was admitted already: its message is under way or lost.
     """
     if room <= 0:
         return [], bool(context.store.runs.in_line(limiter.key, part, 1))
@@ -194,7 +195,7 @@ def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[l
 
 
 def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
-    """Send messages, then note that they were sent; return whether all were. Runs without a note are called again."""
+    """Send messages, then note that they were sent; return whether all were. Runs without a note are admitted again."""
     if not calls:
         return True
     sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in calls], now)
@@ -204,7 +205,7 @@ def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
 
 
 def _look_again(context: Context, limiter: Limiter, now: int) -> None:
-    """Let a limiter be due soon: a run that it names was not sent. If the limiter changes, another process looks."""
+    """Make a limiter due soon: a run that it names was not sent. If the limiter changes, another process checks it."""
     soon_at = now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
     context.store.limiters.swap([Swap(limiter, evolve(limiter, due_at=due_at))], now)

@@ -1,7 +1,7 @@
-"""Runs that events and fan-outs make are counted before they are made, where a quota of their tenant bounds them.
+"""Count the runs that events and fan-outs make, before they are made, if a quota of their tenant bounds them.
 
-A page is counted as a whole, or not at all: it is made in a later minute then. A page that is made again after a crash
-counts twice.
+A page of runs is counted as a whole or not at all; in the latter case it is made in a later minute. A page that is made
+again after a crash counts twice.
 """
 
 from timeball.domain.model.tenants.quotas import Quotas
@@ -14,7 +14,7 @@ _NAME = "made-runs"
 
 
 def room_at(context: Context, tenant: str, quotas: Quotas, amount: int, now: int) -> int:
-    """Count runs that are about to be made; return `now`, or when the next minute begins if this one has no room.
+    """Count runs that are about to be made; return `now`, or the start of the next minute if this one has no room.
 
     Raises UnavailableError.
     """

@@ -1,7 +1,7 @@
-"""Retry a run, cancel one, mark one as succeeded: what a person does to a single run, whatever its schedule says.
+"""Retry a run, cancel it, mark it as succeeded: what a person does to a single run, whatever its schedule says.
 
-A run that is tried again has a due key before its message is sent, and one that is ended has one until the scan has
-seen to the effects; so a crash in between loses neither. Another payload stands beside the job before the run names it.
+A retried run has a due key before its message is sent, and an ended run has one until the scan has carried out the
+effects; so a crash in between loses neither. An edited payload is stored beside the job before the run names it.
 """
 
 from collections.abc import Sequence
@@ -24,35 +24,35 @@ _RENEWABLE = frozenset({RunState.FAILED, RunState.RETRYING})
 
 @dataclass(frozen=True)
 class Edit:
-    """Another payload for a run that is tried again: JSON text, or None for none at all."""
+    """Another payload for a retried run: JSON text, or None for no payload."""
 
     payload: str | None
 
 
 def retry_runs(context: Context, ids: Sequence[RunId], edit: Edit | None = None) -> list[Answered]:
-    """Try each run again now, with a fresh budget of retries: one that has failed, or waits for its next retry.
+    """Retry each run now, with a fresh retry budget: it has failed, or waits for its next retry.
 
-    Its attempts go on counting, and its history stays. One that is queued is sent again; while a run is being tried
-    its payload cannot be edited. Raises UnavailableError; it may then be repeated.
+    Its attempts continue to count, and its history stays. A queued run is sent again; the payload of a run that is
+    being tried cannot be edited. Raises UnavailableError; the caller may then repeat it.
     """
     return [_retry(context, run_id, edit) for run_id in ids]
 
 
 def is_to_be_retried(run: Run, since: int, *, even_discarded: bool = False) -> bool:
-    """Say whether a run is a dead letter (or was, until it was discarded) that nobody has tried again since then."""
+    """Return whether a run is (or, if discarded, was) a dead letter that was not retried since an instant (ms)."""
     is_dead = run.state is RunState.FAILED if even_discarded else run.is_dead_letter
     return is_dead and (run.budget_at or 0) < since
 
 
 def had_ended_by(run: Run, at: int) -> bool:
-    """Say whether a run had ended at an instant (ms), also if a person or an operation has tried it again since."""
+    """Return whether a run had ended at an instant (ms), even if a person or an operation has retried it since."""
     return (run.budget_at or 0) >= at or (run.finished_at is not None and run.finished_at <= at)
 
 
 def retry_dead(context: Context, ids: Sequence[RunId], since: int, *, even_discarded: bool = False) -> list[Answered]:
-    """Try each dead letter again now, as `retry_runs` does, unless somebody has since an instant (ms).
+    """Retry each dead letter now, as `retry_runs` does, unless it was retried since an instant (ms).
 
-    So a repeat with the same instant tries none of them once more, whatever has become of it. Raises UnavailableError.
+    So a repeat with the same instant retries none of them again, whatever has become of it. Raises UnavailableError.
     """
 
     def renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
@@ -67,12 +67,12 @@ def retry_dead(context: Context, ids: Sequence[RunId], since: int, *, even_disca
 
 
 def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
-    """Cancel each run: one that waits ends, one that is under way is asked to stop. Raises UnavailableError."""
+    """Cancel each run: a waiting run ends, a run that is under way is asked to stop. Raises UnavailableError."""
     return [change_run(context, run_id, _cancelled) for run_id in ids]
 
 
 def succeed_runs(context: Context, ids: Sequence[RunId], why: str) -> list[Answered]:
-    """Mark each run as succeeded that has failed for good; its history stays. Raises UnavailableError."""
+    """Mark each run that failed for good as succeeded; its history stays. Raises UnavailableError."""
 
     def pardon(run: Run, _: Job | None, now: int) -> Run | Refusal:
         if run.pardon is not None and run.state is RunState.SUCCEEDED:
@@ -100,7 +100,7 @@ def _retry(context: Context, run_id: RunId, edit: Edit | None) -> Answered:
 
 
 def _save(context: Context, run_id: RunId, edit: Edit) -> str | None:
-    """Store a payload beside its job, if there is one; return its name."""
+    """Store a payload beside its job, if the job exists; return its name."""
     (job,) = context.store.jobs.read([run_id.job], with_work=True)
     if job is None or job.spec.work is None:
         return None
@@ -116,7 +116,7 @@ def _renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
     if run.cancel_requested:
         return Refusal.WRONG_STATE
     if run.state in (RunState.QUEUED, RunState.RUNNING):
-        return run  # it is being tried
+        return run  # it is being tried already
     return reopened(run, now) if run.state in _RENEWABLE else Refusal.WRONG_STATE
 
 

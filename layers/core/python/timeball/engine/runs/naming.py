@@ -1,7 +1,7 @@
-"""Name items while a run works: those that a child of its job, with `forEach`, has a run for each of.
+"""Name items while a run works: a child of its job with `forEach` has a run for each of them.
 
-① the whole list so far is stored, under its digest ② swap the run: it names that list. Only the attempt that is under
-way may name; another one begins anew. What the same request names again counts once.
+① Store the whole list so far, under its digest. ② Swap the run: it names that list. Only the attempt that is under way
+may name items; a new attempt starts with an empty list. Items that the same request names again count once.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from timeball.engine.runs.refusal import Answered, Refusal
 
 @dataclass(frozen=True)
 class Naming:
-    """Items, as JSON texts, that an attempt of a run names; `request` tells repeats, `fingerprint` what it asks for."""
+    """Items, as JSON texts, that an attempt names; `request` identifies repeats, `fingerprint` their content."""
 
     run: RunId
     attempt: int
@@ -32,7 +32,8 @@ class Naming:
 def count_runs_of_each(context: Context, job: JobKey, enough: int) -> int:
     """Return how many jobs have a run for each item that runs of a job name.
 
-    If the settings let no job have more than `enough` children, nothing is read. Raises UnavailableError.
+    If the settings let no job have more than `enough` children, nothing is read and 0 is returned. Raises
+    UnavailableError.
     """
     if context.rules.max_children <= enough:
         return 0

@@ -1,7 +1,8 @@
-"""Carry out what the ends of runs entail. Whoever changes runs does it by `change_runs`, and cannot forget the effects.
+"""Carry out the effects of runs' ends. Every change of runs goes through `change_runs`, so no verb can forget them.
 
-Invariant: an end is lost on nobody. Either its row stands in the due index until the scan has repeated the effects, or
-whoever wrote it raises until they are carried out, and holds what brings another here: see `Guarantor`.
+Invariant: no end goes without its effects. Either its row is in the due index until the scan has repeated the effects,
+or the process that wrote it raises until they are carried out, and holds what brings another process here: see
+`Guarantor`.
 """
 
 import logging
@@ -34,10 +35,10 @@ Refusal = TypeVar("Refusal")
 def change_runs(
     context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
 ) -> list[Swapped[Run]]:
-    """Write changes of runs; carry out what the rows that stand then entail, whoever wrote them.
+    """Write changes of runs, then carry out the effects of the rows that stand, whichever process wrote them.
 
-    Each run's job is as it was read for that run: of two readings the older may not know yet whose the lock is.
-    Raises UnavailableError if it is unknown what was written, or if effects are not carried out that no scan repeats.
+    Each run's job is as it was read for that run: an older reading may not know yet which run holds the lock. Raises
+    UnavailableError if it is unknown what was written, or if effects that no scan repeats were not carried out.
     """
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
@@ -54,10 +55,10 @@ def change_runs(
 def change_run(
     context: Context, run_id: RunId, change: Callable[[Run, Job | None, int], Run | Refusal]
 ) -> tuple[Refusal | None, Run | None]:
-    """Change a run by what it and its job are at each try; return why it was not, if so, and the run as it stands.
+    """Change a run, computed from the run and its job at each try; return why it was refused, if so, and the run.
 
-    `change` returns the run as it is to be, the same one if it is so; or why it cannot be. Raises ContendedError if the
-    run kept changing, and what `change_runs` does.
+    `change` returns the changed run, the same run if nothing changes, or the reason for a refusal. Raises
+    ContendedError if the run kept changing, and what `change_runs` raises.
     """
     for _ in range(TRIES):
         (run,) = context.store.runs.read([run_id])
@@ -76,11 +77,9 @@ def change_run(
 
 
 def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Carry out what runs entail as they stand: of those that are live no more than that others get their places.
+    """Carry out the effects of runs as they stand. Live runs only pass on slots that they no longer need.
 
-    May be repeated by anyone.
-
-    Raises UnavailableError.
+    Any process may repeat it. Raises UnavailableError.
     """
     _conclude(context, runs)
     release(context, [run.id for run, job in runs if job is not None and releases(run, job)])
@@ -107,7 +106,7 @@ def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
 
 
 def _forget_keys(context: Context, jobs: Sequence[Job], now: int) -> None:
-    """Let the rows of unique keys go that stood for jobs until these were over. Who dies before leaves them."""
+    """Release the unique keys that stood for jobs until they ended. If a process dies before that, the keys stay."""
     own = {
         unique_key(job.key.tenant, unique.key): job.key.job_id
         for job in jobs

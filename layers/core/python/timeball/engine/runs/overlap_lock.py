@@ -1,8 +1,8 @@
-"""The overlap lock of a job: the run that holds it may start; at most one other is next in line.
+"""The overlap lock of a job: the run that holds it may start; at most one other run is next in line.
 
-The lock is a pair on the job's row, and each move of it one conditional write. It is acquired before the claim of its
-run and released after that run's end. The message of the run that is next in line is sent before the lock is handed
-over: whoever crashes in between leaves a message whose claim takes the lock.
+The lock is a pair on the job's row, and each change of it is one conditional write. It is acquired before the claim of
+its run and released after that run's end. The message of the run that is next in line is sent before the lock is handed
+over: a crash in between leaves a message whose claim takes the lock.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,15 +32,15 @@ _Rows = Mapping[RunId | None, Run | None]
 
 
 def needs_lock(run: Run, job: Job) -> bool:
-    """Say whether a run may start only while it holds its job's lock."""
+    """Return whether a run may start only while it holds its job's lock."""
     return job.spec.overlap is not OverlapPolicy.ALLOW and run.id.origin in LOCKED
 
 
 def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Step]:
-    """Ask for the lock of each run's job; of several runs of one job the earliest fire asks first.
+    """Ask for the lock of each run's job; among runs of one job, the earliest fire asks first.
 
-    Returns START (it holds the lock), SKIP, STAY (it is next in line), or WAIT, also where a job keeps changing.
-    Raises UnavailableError.
+    Returns START (it holds the lock), SKIP, STAY (it is next in line), or WAIT, also if a job keeps changing. Raises
+    UnavailableError.
     """
     steps = [Step.WAIT] * len(wanting)
     jobs = {job.key: job for _, job in wanting}
@@ -74,19 +74,19 @@ def _admit_one_each(
 
 
 def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tuple[Step, Job | None]:
-    """Return what becomes of a run that asks for the lock, and the job with its lock moved, if it is."""
+    """Return the step of a run that asks for the lock, and the job with its changed lock, or None if unchanged."""
     for _ in range(TRIES):
         holder, parked = rows.get(job.holder), rows.get(job.parked)
         supersedes = job.spec.flow.supersede
         overlap = decide_overlap(job.spec.overlap, run, holder, parked, supersedes=supersedes)
         if run.not_before > now and (overlap.stop_holder or overlap.step in (Step.SKIP, Step.TAKE_PLACE)):
-            return Step.WAIT, None  # at its instant nothing of this may be needed
+            return Step.WAIT, None  # at its instant none of this may be necessary
         make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)
         if make_way and overlap.step is Step.TAKE_PLACE and parked is not None:
             reason = Reason.OVERLAP if run.asked_at < parked.asked_at else Reason.REPLACED
             make_way = _end(context, job, parked, now, reason)
         if not make_way:
-            rows = _rows_of(context, [job])  # one of them has moved on, or holds nothing any more: decided anew
+            rows = _rows_of(context, [job])  # one of them has changed, or no longer holds anything: decide anew
             continue
         match overlap.step:
             case Step.ACQUIRE:
@@ -100,7 +100,7 @@ def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tu
 
 
 def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool:
-    """Ask a running holder to stop, and say whether that is written; end one that only waits, which frees the lock."""
+    """Ask a running holder to stop; return whether that is written. End a holder that only waits: the lock is free."""
     if holder.state is not RunState.RUNNING:
         _end(context, job, holder, now)
         return False
@@ -108,10 +108,10 @@ def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool
 
 
 def _end(context: Context, job: Job, run: Run, now: int, reason: Reason = Reason.REPLACED) -> bool:
-    """End a run that has not started as skipped, one that waits for a retry as cancelled; False if it has moved on.
+    """End a run: skipped if it has not started, cancelled if it waits for a retry. Return False if it has changed.
 
-    Whoever asks for the lock takes it, or the place in line, from that run; the message that it holds guarantees the
-    effects. The end of a job is left to the scan.
+    The run that asks for the lock takes the lock, or the position in line, from the ended run; the message that it
+    holds guarantees the effects. The end of a job is left to the scan.
     """
     state = RunState.SKIPPED if run.state is RunState.QUEUED and run.is_unstarted else RunState.CANCELLED
     guarantor = Guarantor.SCAN if is_final(run, job) else guarantor_of(run, job, Guarantor.MESSAGE)
@@ -123,12 +123,11 @@ def _end(context: Context, job: Job, run: Run, now: int, reason: Reason = Reason
 
 
 def release(context: Context, runs: Sequence[RunId]) -> None:
-    """Take the lock from runs that are over; who is next in line gets it, and its message first. May be repeated.
+    """Take the lock from ended runs. The next run in line gets its message first, and then the lock. May be repeated.
 
-    A holder that a pause took back changes places with who is next in line, if that may go on: it has started before.
-    Who has had the lock, or was next in line, stays named there while its job is paused, and does not misfire, unless
-    a manual run takes it meanwhile.
-    Raises UnavailableError.
+    If a pause withdrew the holder, it and the next in line change places, if the latter may continue: it has started
+    before. While a job is paused, a run that held the lock or was next in line stays named there and does not misfire,
+    unless a manual run takes the lock meanwhile. Raises UnavailableError.
     """
     runs = list(dict.fromkeys(runs))
     jobs = context.store.jobs.read([run.job for run in runs])
@@ -143,7 +142,7 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
 
 
 def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> Job | None:
-    """Return the job with its lock taken from a run; None of one that has none, or is tried again meanwhile."""
+    """Return the job with its lock taken from a run; None if the run has no lock, or is retried meanwhile."""
     row, parked = rows.get(run), rows.get(job.parked)
     is_over = row is None or row.is_terminal
     if run not in (job.holder, job.parked) or not holds_nothing(row):
@@ -158,7 +157,7 @@ def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> 
 
 
 def _named_by(context: Context, jobs: Sequence[Job]) -> Callable[[Job], _Rows]:
-    """Read the runs that the locks of jobs name, all at once; those of a job that has changed since are read anew."""
+    """Read the runs that the locks of jobs name, all at once. For a job that has changed since, read them anew."""
     rows = _rows_of(context, jobs)
     return lambda job: rows if job in jobs else _rows_of(context, [job])
 

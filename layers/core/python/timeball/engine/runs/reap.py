@@ -1,6 +1,6 @@
-"""End attempts whose target was not heard of in time: the scan does, when the due key at the lease's end says so.
+"""End attempts whose target did not report in time: the scan does so when the due key at the lease's end says so.
 
-Written on condition that the run is still as it was read: a heartbeat that came in between wins.
+The row is written on the condition that the run is still as it was read: a heartbeat in between wins.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from timeball.ports.collections.rows import Swap
 
 
 def is_reapable(run: Run, now: int, margin_ms: int) -> bool:
-    """Say whether the time of a target that answered 202 is up, by any clock."""
+    """Return whether the time of a target that answered 202 is up, by any clock."""
     return run.state is RunState.RUNNING and run.callback is not None and (run.lease_until or 0) + margin_ms <= now
 
 
 def reap(context: Context, runs: Sequence[Run], now: int) -> int:
-    """End the attempt of each run, whose lease is out; return how many were ended. Raises UnavailableError."""
+    """End the attempt of each run, whose lease has expired; return the number ended. Raises UnavailableError."""
     jobs = read_jobs_of(context, runs)
     swaps = [Swap(run, _reaped(run, job, now)) for run, job in zip(runs, jobs, strict=True)]
     swapped = change_runs(context, {run.id: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)

@@ -1,7 +1,7 @@
-"""Reconcile what the queue gave up on with the run's row, which alone decides. Then the message may go.
+"""Reconcile a message that the queue gave up on with the run's row, which alone decides. Then the message may go.
 
-A queue gives up on a message that came back too often. That says nothing about the run: it may be over, or running
-well. One that still waits goes back into the due index, and only its own count makes it fail as undeliverable.
+A queue gives up on a message that came back too often. That says nothing about the run: it may have ended, or run well.
+A run that still waits goes back into the due index, and only its own count makes it fail as undeliverable.
 """
 
 import logging
@@ -23,11 +23,11 @@ from timeball.engine.runs.overlap_lock import needs_lock
 log = logging.getLogger(__name__)
 
 MAX_CARRIER_FAILURES = 5
-"""How often the queue may give up on a queued run before the run has failed."""
+"""How often the queue may give up on a queued run before the run fails."""
 
 
 def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
-    """Let each run go on without its message; return for each whether that may go. Raises UnavailableError."""
+    """Let each run continue without its message; return whether each message may go. Raises UnavailableError."""
     rows = [row for row in context.store.runs.read(list(dict.fromkeys(ids))) if row is not None]
     read = context.store.jobs.read([row.id.job for row in rows])
     jobs = {row.id: job for row, job in zip(rows, read, strict=True)}
@@ -43,12 +43,12 @@ def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
 
 
 def _without_message(run: Run, job: Job | None, now: int, context: Context) -> Run | None:
-    """Return what becomes of the run, or None: it is over, or withdrawn."""
+    """Return the new state of the run, or None if it has ended or is withdrawn."""
     match run.state:
         case _ if run.stands_in_line:
-            return run  # as it was, written anew: a call that was sent and is not noted yet is made again
+            return run  # unchanged, but written anew: an admission that was sent and is not noted yet is repeated
         case RunState.QUEUED | RunState.RUNNING | RunState.RETRYING if run.due_at is not None:
-            return due_again(run, run.due_at)  # it stands, and counts nothing; a scan about to drop it must look again
+            return due_again(run, run.due_at)  # no failure is counted; a scan about to drop the key must read again
         case RunState.RUNNING:
             return due_again(run, max((run.lease_until or 0) + context.rules.margin_ms, now))
         case RunState.QUEUED if _waits_for_lock(run, job):
@@ -64,5 +64,5 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
 
 
 def _waits_for_lock(run: Run, job: Job | None) -> bool:
-    """Say whether a run was only given back because another holds the overlap lock: it started without one."""
+    """Return whether a run was only given back because another holds the overlap lock: it started without one."""
     return job is not None and not run.is_unstarted and needs_lock(run, job) and job.holder not in (None, run.id)

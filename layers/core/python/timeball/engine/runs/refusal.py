@@ -1,4 +1,4 @@
-"""Why a change of a single run is refused: what a person asks of it, or its target reports."""
+"""Why a change of a single run is refused, whether a person or the run's target asks for it."""
 
 from enum import StrEnum
 
@@ -6,11 +6,11 @@ from timeball.domain.model.runs.run import Run
 
 
 class Refusal(StrEnum):
-    """Why not.
+    """Why a change is refused.
 
-    Its state does not allow it; its job is cancelled, or gone. Of a report: the attempt is not the one that is under
-    way; its lease is out; the run's job takes no report. Of items: the
-    request has named others before; with those that it has named before they are too many, or too large together.
+    Its state does not allow it; its job is cancelled or gone. For a report: the attempt is not the one under way; its
+    lease has expired; the run's job takes no report. For items: the request has named other items before; together with
+    the items that the attempt has named before they are too many, or too large.
     """
 
     WRONG_STATE = "wrong_state"
@@ -24,4 +24,4 @@ class Refusal(StrEnum):
 
 
 Answered = tuple[Refusal | None, Run | None]
-"""Why it was not done, or None: it was, or had been; and the run as it stands, None: there is no such run."""
+"""Why the change was refused, or None if it is done; and the run as it stands, or None if there is no such run."""

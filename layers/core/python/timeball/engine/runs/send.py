@@ -1,6 +1,6 @@
-"""Send runs to their executors, and see to it that the watch reads their rows again.
+"""Send runs to their executors, and let the watch read their rows again later.
 
-Invariant: no message of a run is sent that is not watched (watch.py); so losing one loses nothing.
+Invariant: no message of a run is sent that is not watched (watch.py), so the loss of a message loses nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from timeball.ports.queue import MAX_WATCHED, Watch
 
 
 def send(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
-    """Send each run's message, delayed until its instant. False: unknown, send it again.
+    """Send each run's message, delayed until its instant. False: the result is unknown, send it again.
 
     SQS may refuse single messages of a batch. A run whose watch was refused is not sent.
     """

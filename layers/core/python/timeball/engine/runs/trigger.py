@@ -1,7 +1,7 @@
-"""Trigger jobs manually: each gets a run of its own, now, and its schedule does not move.
+"""Trigger jobs manually: each gets a run of its own, now, and its schedule does not change.
 
-It is announced, inserted with a due key, then sent, then taken out of the index: a crash in between leaves it to the
-scan. Of a job that says so, those that come one after the other have one run (collect.py).
+The run is announced, inserted with a due key, then sent, then removed from the index: a crash in between leaves it to
+the scan. If the job says so, successive triggers share one run (collect.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,10 +28,10 @@ _FIRST_SPREAD_MS = 8
 
 
 class Triggering(StrEnum):
-    """What became of it.
+    """The outcome of a trigger.
 
-    A run was made; one that waits has taken it in; that was so before by the same request; by the same request, which
-    then asked for something else; no such job; the job is cancelled.
+    A run was made; a waiting run collected it; the same request did so before; the same request asked for something
+    else before; no such job; the job is cancelled.
     """
 
     STARTED = "started"
@@ -46,8 +46,8 @@ class Triggering(StrEnum):
 class Trigger:
     """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`.
 
-    The same `request` makes one run; `fingerprint` is a digest of what it asks for, by which a repeat is known. Without
-    a request the fingerprint must be one that no other trigger has: it tells two of the same millisecond apart.
+    The same `request` makes one run; `fingerprint` is a digest of what it asks for, which identifies a repeat. Without
+    a request the fingerprint must differ from that of any other trigger: it tells two of the same millisecond apart.
     """
 
     job: JobKey
@@ -67,9 +67,9 @@ class Triggered:
 
 
 def trigger(context: Context, triggers: Sequence[Trigger], by: Actor = NOBODY) -> list[Triggered]:
-    """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled one not.
+    """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled job may not.
 
-    Raises UnavailableError if it is unknown whether a run was made; the same `request` may then be repeated.
+    Raises UnavailableError if it is unknown whether a run was made; the caller may then repeat the same `request`.
     """
     return [_trigger(context, one, by) for one in triggers]
 
@@ -102,7 +102,7 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
 def _collected(
     context: Context, job: Job, debounce: Debounce, one: Trigger, digest: str | None, by: Actor
 ) -> Triggered:
-    """Let one run take in all triggers that come in a row."""
+    """Collect all triggers that come in a row in one run."""
     asked = None if one.request is None else request_digest(one.request, one.fingerprint)
     arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)
     joined = collect_trigger(context, job, debounce, one.request, arrival, by)
@@ -113,10 +113,10 @@ def _collected(
 
 
 def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
-    """Yield instants at which the run may stand, one after the other until one is free: the same ones for a repeat.
+    """Yield instants for the run, until one is free; a repeat gets the same instants.
 
-    A job has one manual run at an instant. Each time that one is taken the next is drawn from twice as many, so that
-    those of a burst soon pass each other.
+    A job has one manual run at an instant. Each time an instant is taken, the next is drawn from a range twice as
+    large, so that the triggers of a burst soon find free ones.
     """
     yield noted_at
     for tries in range(_TRIES):

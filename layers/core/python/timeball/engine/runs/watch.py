@@ -1,8 +1,8 @@
-"""Look again at runs that were sent: one whose message was lost is sent again, and no end without its effects.
+"""Read sent runs again: send a run again if its message was lost, and carry out the missing effects of an end.
 
-Each sending is named a second time, on a queue of its own, from where it comes some seconds after its instant, and then
-at growing distances, until its runs are over or stand in the due index. That costs no write: rows are read, and as
-cheaply as may be, for whoever acts on an old reading finds out at the claim.
+Each send also puts a watch on a queue of its own. The watch comes back some seconds after the run's instant, and then
+at growing intervals, until its runs have ended or are in the due index. It costs no write. The reads are as cheap as
+possible, because the claim refuses any action that is based on an old reading.
 
 A queue that is full of messages has lost none: its executors are behind, and nothing is added to it.
 """
@@ -24,18 +24,19 @@ from timeball.ports.queue import Watch
 log = logging.getLogger(__name__)
 
 _KEEPS_UP = 100
-"""How many messages may wait in a queue whose executors are not behind."""
+"""How many messages may wait in a queue whose executors keep up."""
 
 _BISECT_MS = 20 * SECOND_MS
 
 _ABSENT_LOOKS = 3
-"""A row that lately was not there may have been written just before; one that never is has expired."""
+"""A row that was absent lately may have been written just before; a row that stays absent has expired."""
 
 
 def look_again(context: Context, watches: Sequence[Watch]) -> list[bool]:
-    """Look at each watched run; return for each watch whether its message may go, for another one stands for it.
+    """Check each watched run; return for each watch whether its message may go, because another one replaces it.
 
-    A run that cannot be looked at just now stops no other: it is watched again. A watch of none but such comes again.
+    A run that cannot be read at the moment stops no other: it is watched again. If no run of a watch can be read, the
+    watch comes again.
     """
     stop_at = context.clock.now() + _BISECT_MS
     runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
@@ -50,13 +51,13 @@ def look_again(context: Context, watches: Sequence[Watch]) -> list[bool]:
 
 
 def _watch_on(context: Context, left: Sequence[tuple[Watch, Watch]]) -> list[Watch]:
-    """Send the watches that follow others; return those that one stands for."""
+    """Send the watches that follow others; return the watches that are replaced."""
     watched = context.queue.watch([after for _, after in left])
     return [watch for (watch, _), done in zip(left, watched, strict=True) if done]
 
 
 def _look(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
-    """Do what is missing of each run, and return what was found; None: there is no such row."""
+    """Do what is missing for each run, and return what was found; None if there is no such row."""
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms + context.rules.margin_ms
     rows = {row.id: row for row in context.store.runs.read(runs, strong=False) if row is not None}
@@ -68,7 +69,7 @@ def _look(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None
 
 
 def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) -> Watch | None:
-    """Return the next watch over what is left of one, or None if nothing is."""
+    """Return the next watch over the remaining runs of a watch, or None if there are none."""
     absent = Finding.ON_ITS_WAY if watch.look < _ABSENT_LOOKS else Finding.KEPT
     findings = {run: found.get(run, Finding.ON_ITS_WAY) or absent for run in watch.runs}
     left = tuple(run for run, finding in findings.items() if finding in (Finding.ON_ITS_WAY, Finding.LOST))
@@ -76,17 +77,17 @@ def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) ->
 
 
 def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
-    """Send what is lost; the watch that found it goes on, so no other is made."""
+    """Send lost runs. The watch that found them continues, so no other is made."""
     behind = {
         priority for priority in {run.priority for run in lost} if context.queue.depth(priority).waiting > _KEEPS_UP
     }
     sending = [run for run in lost if run.priority not in behind]
     if sending:
-        log.warning("%d runs are sent again: nobody came for them", len(sending))
+        log.warning("%d runs are sent again: no executor claimed them", len(sending))
         context.queue.send(sending, now)
 
 
 def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:
-    """Carry out what the ends of runs entail for jobs that seem not to know of them."""
+    """Carry out the effects of ended runs whose jobs seem not to know of them."""
     jobs = context.store.jobs.read([run.id.job for run in over], strong=False)
     on_run_end(context, list(zip(over, jobs, strict=True)))
