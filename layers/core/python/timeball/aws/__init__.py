@@ -1,1 +1,1 @@
-"""The only place that speaks to AWS: the ports of the engine, over DynamoDB, SQS and CloudWatch."""
+"""The only package that calls AWS: the engine's ports over DynamoDB, SQS and CloudWatch."""

@@ -1,6 +1,6 @@
-"""What a deployment knows of the one before: the row that the jobs table keeps, and what else that table shows.
+"""A deployment's knowledge of the one before: a row of the jobs table, and what else that table shows.
 
-The table is found by its logical id, for a template that named the table itself would change it first.
+The table is found by its logical id, because a template that named the table itself would change it first.
 """
 
 from dataclasses import asdict
@@ -21,7 +21,7 @@ _SETTLED: Key = {"pk": "DEPLOYMENT", "sk": "SETTLED"}
 
 
 def table_of(client: Any, stack: str, logical_id: str, asker: Asker = PATIENTLY) -> str | None:  # noqa: ANN401 - boto3's
-    """Return the name of a table of a stack; None: the stack has no such table yet."""
+    """Return the name of a table of a stack; None if the stack has no such table yet."""
     from botocore.exceptions import ClientError  # noqa: PLC0415 - only in functions that call AWS
 
     try:
@@ -42,7 +42,7 @@ class Deployments:
         self._due = dynamo_store(client, table, threads=1, asker=asker).due
 
     def kept(self) -> Deployment | None:
-        """Return the deployment that was the last to succeed; None: none was kept."""
+        """Return the last deployment that succeeded; None if none was kept."""
         row = Reader(self._client, self._table, self._asker).get([_SETTLED])[0]
         return Deployment.read(row) if row else None
 
@@ -52,13 +52,13 @@ class Deployments:
         self._asker.ask(lambda: self._client.put_item(TableName=self._table, Item=item))
 
     def used_shards(self) -> int:
-        """Return how many shards the rows of scans show: one may have more of which no day is drained yet."""
+        """Return how many shards the rows of scans show. There may be more, without a drained day."""
         return max(self._due.read_oldest_days(range(MOST_SHARDS)), default=-1) + 1
 
     def use_shards(self, shards: int) -> None:
-        """Let scans ask so many shards, before anything stands in them."""
+        """Let scans query so many shards, before any entry is in them."""
         self._due.most_shards(shards)
 
     def protect(self) -> None:
-        """Let nothing delete the table, neither a person nor a stack, until a person takes the protection away."""
+        """Protect the table from deletion, by a person or a stack, until a person removes the protection."""
         self._asker.ask(lambda: self._client.update_table(TableName=self._table, DeletionProtectionEnabled=True))

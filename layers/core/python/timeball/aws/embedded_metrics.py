@@ -1,6 +1,6 @@
-"""Telemetry as CloudWatch metrics, by way of the log: one line in the embedded metric format for each reason.
+"""Telemetry as CloudWatch metrics, through the log: one line in the embedded metric format for each reason.
 
-Written here, and by no library: an executor that starts cold has its first calls to make, and nothing to import.
+It is written here without a library: an executor that starts cold must make its first calls, and not import one.
 """
 
 import json
@@ -16,13 +16,13 @@ _MOST_VALUES = 100
 
 
 class EmbeddedMetrics:
-    """Writes what is told together in one line for each reason, its dimension: counts added up, and each timing."""
+    """Writes events together in one line for each reason, which is its dimension: counts added up, and each timing."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def note(self, events: Sequence[Event]) -> None:
-        """Write a line for each reason, and more for what does not fit into one. Whose they are is not told."""
+        """Write a line for each reason, and more lines if the values do not fit. The tenant is not written."""
         for reason in dict.fromkeys(event.reason for event in events):
             told: dict[str, list[int]] = {}
             units: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""What EventBridge tells of the end of an execution, or of a task of ECS, that a run has started.
+"""EventBridge's events of the end of an execution, or of an ECS task, that a run has started.
 
-The event carries what the execution was started with, and that the token of its attempt: so it says which run it is of,
-and nobody else can say so. An execution may hand its input on, to another one: so an event counts only of the one that
-the run follows.
+The event carries the input of the execution, with the token of its attempt: so it names its run, and no other event can
+do so. An execution may pass its input on to another one: so an event counts only for the execution that the run
+follows.
 """
 
 import json
@@ -18,7 +18,7 @@ _SOURCES = ("aws.states", "aws.ecs")
 
 @dataclass(frozen=True)
 class Ended:
-    """What has ended: the run and the token, as texts that nobody has checked, the execution, and how it stands."""
+    """An ended execution: the run and the token, as unchecked texts, the execution, and how it stands."""
 
     run: str
     token: str
@@ -27,12 +27,12 @@ class Ended:
 
 
 def is_of_executions(body: str) -> bool:
-    """Say whether the text of a message is an event of Step Functions or ECS."""
+    """Return whether the text of a message is an event of Step Functions or ECS."""
     return _event(body).get("source") in _SOURCES
 
 
 def parse_ended(body: str) -> Ended | None:
-    """Return what an event tells of an execution that Timeball has started and that is over; None for any other."""
+    """Return the ended execution of an event, if Timeball has started it; None for any other event."""
     event = _event(body)
     try:
         return _ended(event["detail"], is_task=event.get("source") == "aws.ecs")
@@ -41,7 +41,7 @@ def parse_ended(body: str) -> Ended | None:
         KeyError,
         TypeError,
         RecursionError,
-    ):  # whoever starts tasks chooses much of what stands there
+    ):  # the starter of a task chooses much of its content
         return None
 
 
@@ -61,7 +61,7 @@ def _event(body: str) -> Mapping[str, Any]:
 
 
 def _of_input(text: object) -> Mapping[str, Any]:
-    """Return the facts within an execution's input, which AWS leaves out of events that would be too large."""
+    """Return the facts within an execution's input, which AWS omits from events that would be too large."""
     given = _event(text) if isinstance(text, str) else {}
     facts = given.get("timeball")
     return facts if isinstance(facts, dict) else {}

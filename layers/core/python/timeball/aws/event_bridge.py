@@ -1,6 +1,6 @@
-"""The stack's bus over EventBridge: events go onto it ten at once, and each pattern has a rule that leads to a queue.
+"""The stack's bus over EventBridge: up to ten events per request, and each pattern has a rule that leads to a queue.
 
-What a rule matches comes to the queue as the event and the rule's name, so that who receives it needs to match nothing.
+A match comes to the queue as the event and the rule's name, so its receiver need not match anything.
 """
 
 import json
@@ -37,18 +37,18 @@ BATCH: Final = 10
 _TARGET: Final = "events"
 _LONGEST_DELAY_SECONDS: Final = 900
 _IN_BETWEEN: Final = ("ConcurrentModificationException", "ResourceNotFoundException")
-"""What is told of a rule that somebody else writes, or removes, at the same time."""
+"""The errors for a rule that another process writes, or removes, at the same time."""
 
 
 class UnreadableEventError(Exception):
-    """A message holds no event that a rule of Timeball's has matched."""
+    """A message holds no event that a rule of Timeball has matched."""
 
 
 @dataclass(frozen=True)
 class BusNames:
-    """What there is of a bus: its name, the queue that its rules lead to, and where goes what that does not take.
+    """The names of a bus: its own, that of the queue of its rules, and that of the queue for undelivered events.
 
-    The URL of the queue is told in the one function that puts off what was matched.
+    The URL of the queue is set only in the one function that puts off matches.
     """
 
     bus: str
@@ -58,7 +58,7 @@ class BusNames:
 
 
 def parse_matched(record: Mapping[str, Any]) -> Matched:
-    """Return what was matched, as a record of a Lambda event tells it. Raises UnreadableEventError."""
+    """Return the match in a record of a Lambda event. Raises UnreadableEventError."""
     try:
         body = json.loads(record["body"])
         rule = BusRule.parse(body["rule"])
@@ -71,7 +71,7 @@ def parse_matched(record: Mapping[str, Any]) -> Matched:
 
 
 class EventBridgeBus:
-    """One bus. Its client is made when it is first needed: few requests have to do with events."""
+    """One bus. Its client is made when it is first needed: few requests concern events."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class EventBridgeBus:
         self._client, self._names, self._asker, self._queue = client, names, asker, queue
 
     def put(self, events: Sequence[Event]) -> list[Refusal | None]:
-        """Put events onto the bus; those that are throttled are asked for again, together."""
+        """Put events onto the bus; throttled events are sent again, together."""
         until = self._asker.deadline()
         return [outcome for batch in _batches(events) for outcome in self._put_batch(batch, until)]
 
@@ -109,7 +109,7 @@ class EventBridgeBus:
         return [outcomes.get(position, unknown) for position in range(len(events))]
 
     def ensure(self, subscription: Subscription) -> None:
-        """Make the rule of a subscription and lead it to the queue; both are as before if they are there."""
+        """Make the rule of a subscription and lead it to the queue; both stay as they are if they exist."""
         name = str(subscription.rule)
 
         def ensure() -> Exception | None:
@@ -133,7 +133,7 @@ class EventBridgeBus:
             raise refused
 
     def put_off(self, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
-        """Send each to the queue anew, in its tenant's message group."""
+        """Send each match to the queue again, in its tenant's message group."""
         until, taken = self._asker.deadline(), set[int]()
         for batch in _in_requests([_queued(one) for one, _ in matched]):
             entries: list[SendMessageBatchRequestEntryTypeDef] = [
@@ -149,7 +149,7 @@ class EventBridgeBus:
         return [position in taken for position in range(len(matched))]
 
     def _send(self, entries: "Sequence[SendMessageBatchRequestEntryTypeDef]", until: float) -> list[int]:
-        """Send messages in one request; return the positions of those that were taken."""
+        """Send messages in one request; return the positions of those that were accepted."""
         if self._queue is None:
             raise LookupError("this function was given no queue of events")
         send = partial(self._queue().send_message_batch, QueueUrl=self._names.queue_url, Entries=entries)
@@ -161,7 +161,7 @@ class EventBridgeBus:
         return [int(entry["Id"]) for entry in answer.get("Successful", [])]
 
     def remove(self, rules: Sequence[BusRule]) -> None:
-        """Remove each rule, its target first, as EventBridge wants it."""
+        """Remove each rule, its target first, as EventBridge requires."""
         for rule in rules:
             self._asker.ask(lambda rule=rule: self._remove(str(rule)))  # type: ignore[misc]  # mypy#15459
 
@@ -178,7 +178,7 @@ class EventBridgeBus:
                 raise
 
     def rules(self) -> list[BusRule]:
-        """Return all rules of Timeball's, page by page."""
+        """Return all rules of Timeball, page by page."""
         found: list[BusRule] = []
         page: dict[str, str] = {}
         while True:
@@ -200,7 +200,7 @@ class EventBridgeBus:
 
 
 def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
-    """Yield what goes in one request: ten events at most, and not more bytes than one event may have."""
+    """Yield the events of each request: ten events at most, and no more bytes than one event may have."""
     batch: list[Event] = []
     size = 0
     for event in events:
@@ -214,7 +214,7 @@ def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
 
 
 def _queued(one: Matched) -> str:
-    """Return the message of what was matched, for the queue."""
+    """Return the message of a match, for the queue."""
     return f'{{"rule":"{one.rule}","after":{json.dumps(one.after)},"event":{on_the_bus(one.event)}}}'
 
 
@@ -234,12 +234,12 @@ def _in_requests(bodies: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
 
 
 def _is_passing(code: str) -> bool:
-    """Say whether an error says nothing about an event itself."""
+    """Return whether an error says nothing about an event itself."""
     return is_unknown(code) or code in ("InternalFailure", "InternalException", "ServiceUnavailable")
 
 
 def _target(rule: BusRule, names: BusNames) -> Any:  # noqa: ANN401 - as boto3 takes it
-    """Return where a rule leads: in message groups by tenant, which make a standard queue fair, as AWS documents it."""
+    """Return where a rule leads: message groups by tenant make a standard queue fair, as AWS documents it."""
     return {
         "Id": _TARGET,
         "Arn": names.queue_arn,
@@ -253,7 +253,7 @@ def _target(rule: BusRule, names: BusNames) -> Any:  # noqa: ANN401 - as boto3 t
 
 
 def _refused(error: Any) -> Exception:  # noqa: ANN401 - a ClientError, which is imported late
-    """Return what EventBridge says against a rule. Raises UnavailableError, and the error if it says none such."""
+    """Return EventBridge's objection to a rule. Raises UnavailableError, or the error if it is no objection."""
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
     if code in _IN_BETWEEN:
         raise UnavailableError(message) from error

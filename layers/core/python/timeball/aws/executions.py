@@ -1,6 +1,7 @@
-"""Executions on AWS: of Step Functions each by a request, of ECS up to a hundred tasks of a cluster by one.
+"""Executions on AWS: Step Functions takes a request for each, ECS one for up to a hundred tasks of a cluster.
 
-Invariant: whoever asks waits for so many seconds in all, whatever AWS does. What is not answered by then nobody knows.
+Invariant: a caller waits for a bounded time in all, whatever AWS does. Executions without an answer by then are
+unknown.
 """
 
 import json
@@ -25,7 +26,7 @@ Connect = Callable[[str, str], Any]
 
 
 class AwsExecutions:
-    """What Step Functions and ECS have started."""
+    """The executions of Step Functions and the tasks of ECS."""
 
     def __init__(self, connect: Connect, threads: ThreadPoolExecutor, seconds: float = _SECONDS) -> None:
         self._connect = connect
@@ -33,7 +34,7 @@ class AwsExecutions:
         self._seconds = seconds
 
     def look(self, arns: Sequence[str]) -> list[Standing | None]:
-        """Return how each execution stands; None: nobody knows now."""
+        """Return how each execution stands; None if that is unknown now."""
         found: dict[str, Standing] = {}
         machines = [arn for arn in arns if not _is_task(arn)]
         for standings in self._in_time(self._described, [*map(_alone, machines), *_by_cluster(arns)]):
@@ -41,11 +42,11 @@ class AwsExecutions:
         return [found.get(arn) for arn in arns]
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
-        """Stop each execution, as far as it is under way; return whether that is done."""
+        """Stop each execution that is under way; return whether that is done."""
         return [bool(done) for done in self._in_time(self._stopped, arns)]
 
     def _in_time(self, ask: Callable[[_Asked], _Told], asked: Sequence[_Asked]) -> list[_Told | None]:
-        """Ask all at once, and return what is told in time; None for what is not."""
+        """Ask all at once, and return the answers that come in time; None for the others."""
         told = [self._threads.submit(ask, one) for one in asked]
         done, late = wait(told, self._seconds)
         for one in late:
@@ -60,10 +61,10 @@ class AwsExecutions:
             answer = self._connect("ecs", _region(arns[0])).describe_tasks(cluster=_cluster(arns[0]), tasks=[*arns])
             missing = {one["arn"]: UNKNOWN for one in answer.get("failures", ()) if one.get("reason") == "MISSING"}
             return {**missing, **{task["taskArn"]: of_task(task) for task in answer.get("tasks", ())}}
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is asked for again
+        except Exception as error:  # noqa: BLE001 - whatever it is, the scan asks again
             if _code(error) == "ExecutionDoesNotExist":
                 return {arns[0]: UNKNOWN}
-            log.warning("executions not looked at: %s", error, extra={"execution": arns[0]})
+            log.warning("executions not polled: %s", error, extra={"execution": arns[0]})
             return {}
 
     def _stopped(self, arn: str) -> bool:
@@ -81,22 +82,22 @@ class AwsExecutions:
 
 
 def of_execution(answer: Mapping[str, Any]) -> Standing:
-    """Return how an execution of a state machine stands by what Step Functions says."""
+    """Return how an execution of a state machine stands, from the answer of Step Functions."""
     match answer["status"]:
         case "SUCCEEDED":
             return Standing(is_over=True, body=_cut(answer.get("output")))
         case "FAILED" | "TIMED_OUT" | "ABORTED" as status:
             said = ": ".join(part for part in (answer.get("error"), answer.get("cause")) if part)
             return Standing(is_over=True, error=_told(f"The execution ended as {status}", said))
-        case _:  # it runs, or is to be redriven
+        case _:  # it runs, or waits for a redrive
             return UNDER_WAY
 
 
 def of_task(task: Mapping[str, Any]) -> Standing:
-    """Return how a task stands by what ECS says.
+    """Return how a task stands, from the answer of ECS.
 
-    It has succeeded if it ended by itself, and the container with 0 that is told of the run: what stands beside that,
-    such as a router of logs, is killed at its end.
+    It has succeeded if it ended by itself, and the container that got the run's variables exited with 0: other
+    containers, such as a log router, are killed at its end.
     """
     if task.get("lastStatus") != "STOPPED":
         return UNDER_WAY
@@ -113,7 +114,7 @@ def of_task(task: Mapping[str, Any]) -> Standing:
 
 
 def _told_of_the_run(task: Mapping[str, Any]) -> set[str]:
-    """Return the names of the containers whose environment tells of a run."""
+    """Return the names of the containers whose environment names a run."""
     overrides = (task.get("overrides") or {}).get("containerOverrides") or ()
     return {
         override.get("name", "?")

@@ -1,11 +1,11 @@
-"""How long AWS is asked, and how often: the one place where a request is repeated, for boto3 asks once.
+"""How long AWS is asked, and how often: the one place that repeats requests, because boto3 asks once.
 
-A request that was throttled, or that nothing came back of, is asked again after a pause. The pause is drawn at random
-from a range that doubles (exponential backoff with full jitter), so that those who were refused together do not come
-back together.
+A request that was throttled, or got no answer, is repeated after a pause. The pause is drawn at random from a range
+that doubles (exponential backoff with full jitter), so that requests that were refused together do not come back
+together.
 
-Invariant: no request outlasts its patience, and none its invocation, for a try that might is not begun. What nobody has
-answered by then is unknown.
+Invariant: no request outlasts its patience or its invocation, because a try that might is not begun. The result of a
+request without an answer by then is unknown.
 """
 
 import math
@@ -29,20 +29,20 @@ _Answer = TypeVar("_Answer")
 
 CONNECTIONS = 64
 ROOM_SECONDS = 1
-"""What an invocation keeps of its time to say what happened, when nothing is asked any longer."""
+"""How much of its time an invocation keeps to report what happened, once it asks no more."""
 
 PAUSES_SECONDS = (0.05, 0.1, 0.2, 0.4, 0.8)
 """The longest that each pause may be: six tries in less than two seconds.
 
-No longer: of rows that are throttled for good, whoever asks for many finds out by asking for fewer, again and again;
-and where a table is throttled, everybody here comes back by himself, a scan in a second.
+Longer pauses would not help: if rows are throttled for good, the caller finds out by asking for fewer, again and again;
+and if a table is throttled, every caller comes back by itself, a scan in a second.
 """
 
 _UNKNOWN = ("Throttl", "TooManyRequests", "Exceeded", "Conflict", "Timeout", "InternalServer")
-"""What stands in the code of an error that is no word about the request itself, nor about a statement of a batch."""
+"""Parts of the codes of errors that say nothing about the request itself, or about a statement of a batch."""
 
 _TOO_MANY = 429
-"""The status by which Lambda says that it runs as much as it may: later it will take the same request."""
+"""The status by which Lambda says that it runs at its limit: it will accept the same request later."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Patience:
         return self.connect_seconds + self.read_seconds
 
     def config(self) -> "Config":
-        """Return what makes a client of boto3 ask once, and wait so long."""
+        """Return the configuration with which a boto3 client asks once, and waits this long."""
         from botocore.config import Config  # noqa: PLC0415 - only in functions that call AWS
 
         return Config(
@@ -71,10 +71,10 @@ class Patience:
 
 
 PATIENT = Patience(connect_seconds=2, read_seconds=5, longest_seconds=16)
-"""Of whoever has a request to answer: a lost answer costs a second try and not a tick."""
+"""For callers that have a request to answer: a lost answer costs a second try and not a tick."""
 
 BRISK = Patience(connect_seconds=1, read_seconds=2, longest_seconds=7)
-"""Of an executor, who has leases to keep and asks again as long as it has them; and of the authorizer."""
+"""For the authorizer, and for an executor, which has leases to keep and asks again as long as it has them."""
 
 
 @dataclass(eq=False)
@@ -102,7 +102,7 @@ class Asker:
     draw: Callable[[], float] = random.random
 
     def deadline(self) -> float:
-        """Return until when (ms) all that belongs to one request may be asked, which begins now."""
+        """Return until when (ms) a request that begins now may last."""
         return min(self.now() + self.patience.longest_seconds * SECOND_MS, self.invocation.ends_at)
 
     def ask(self, question: Callable[[], _Answer], until: float | None = None) -> _Answer:
@@ -135,12 +135,12 @@ class Asker:
 
 
 def is_unknown(code: str) -> bool:
-    """Say whether the code of an error tells neither that a request was done nor that it was refused."""
+    """Return whether the code of an error leaves open whether a request was done or refused."""
     return any(word in code for word in _UNKNOWN)
 
 
 def _answer(question: Callable[[], _Answer]) -> _Answer:
-    """Raise UnavailableError where AWS did not say what became of a request; a wrong request stays an error."""
+    """Raise UnavailableError if AWS did not say what became of a request; a wrong request keeps its error."""
     try:
         return question()
     except Exception as error:
@@ -162,7 +162,7 @@ PATIENTLY, BRISKLY = Asker(PATIENT), Asker(BRISK)
 
 
 class Timed(Protocol):
-    """What is taken from Lambda's context."""
+    """The part of Lambda's context that is used here."""
 
     def get_remaining_time_in_millis(self) -> int:
         """Return how long the function has before it is ended."""
@@ -170,7 +170,7 @@ class Timed(Protocol):
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Let nothing be asked of AWS that might not be answered in so long."""
+    """Forbid requests to AWS that might not be answered within so many seconds."""
     _PRESENT.ends_at = _now() + seconds * SECOND_MS
     try:
         yield
@@ -179,7 +179,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def in_time(handler: Callable[[_Event, _Timed], _Answer]) -> Callable[[_Event, _Timed], _Answer]:
-    """Let nothing that a handler asks of AWS outlast its invocation."""
+    """Keep all requests of a handler to AWS within its invocation."""
 
     @wraps(handler)
     def bounded(event: _Event, context: _Timed) -> _Answer:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MappingPollers:
-    """The pollers of some mappings, by priority. Its client is made when needed."""
+    """The pollers of some mappings, by priority. The client is made when needed."""
 
     client: Callable[[], "LambdaClient"]
     mappings: Mapping[str, Provisioned]
@@ -21,17 +21,17 @@ class MappingPollers:
 
     @property
     def bounds(self) -> Mapping[str, Bounds]:
-        """Return between how many and how many may stand ready, by priority."""
+        """Return the minimum and the maximum of ready pollers, by priority."""
         return {priority: one.bounds for priority, one in self.mappings.items()}
 
     def ready(self) -> Mapping[str, int]:
-        """Return the least of each mapping. Raises UnavailableError."""
+        """Return the minimum of each mapping. Raises UnavailableError."""
         return {priority: self._least(one.mapping) for priority, one in self.mappings.items()}
 
     def make_ready(self, priority: str, pollers: int) -> None:
-        """Let a mapping have another least, and the most that it may have anyway.
+        """Set the minimum of a mapping, and keep its maximum.
 
-        One that is being changed refuses it. Raises UnavailableError, and what is refused for good.
+        A mapping that is being changed refuses it. Raises UnavailableError, and the error of a permanent refusal.
         """
         uuid, most = self.mappings[priority].mapping, self.mappings[priority].most
         config = {"MinimumPollers": pollers, "MaximumPollers": most}

@@ -1,6 +1,6 @@
 """Secrets in AWS Secrets Manager: their current value, and the one before a rotation.
 
-Invariant: a value is returned, and is in no message of an error and no log.
+Invariant: a value is returned, and is never in an error message or a log.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _WHY: Final = {
 
 
 class SecretsManager:
-    """Secrets Manager. Its client is made when it is first needed: few processes need a secret."""
+    """Secrets Manager. The client is made when it is first needed: few processes need a secret."""
 
     def __init__(self, client: Callable[[], Any], asker: Asker = BRISKLY) -> None:
         self._client, self._asker = client, asker
@@ -32,7 +32,7 @@ class SecretsManager:
         current = self._value(name, _CURRENT, until)
         if current is None:
             raise SecretUnreadableError(_WHY[_ABSENT])
-        with suppress(SecretUnreadableError):  # as of one that was binary by mistake
+        with suppress(SecretUnreadableError):  # such as a value that was binary by mistake
             previous = self._value(name, _PREVIOUS, until)
             return [current] if previous is None else [current, previous]
         return [current]
@@ -47,8 +47,8 @@ class SecretsManager:
             code = error.response.get("Error", {}).get("Code", "")
             if code == _ABSENT:
                 return None
-            raise SecretUnreadableError(_WHY.get(code, "Secrets Manager refuses to tell it")) from None
+            raise SecretUnreadableError(_WHY.get(code, "Secrets Manager refuses to return it")) from None
         text = answer.get("SecretString")
         if text is None:
-            raise SecretUnreadableError("its value is binary, and no text")
+            raise SecretUnreadableError("its value is binary, not text")
         return str(text)

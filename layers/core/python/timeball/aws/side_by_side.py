@@ -1,6 +1,6 @@
-"""Requests that are made at the same time: on threads, but for one, which whoever asks makes meanwhile.
+"""Make requests at the same time: in threads, except for the first, which the caller's thread makes meanwhile.
 
-To hand a request to a thread takes more processor time than to sign it, and most lists have one.
+Handing a request to a thread takes more processor time than signing it, and most lists have one request.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,11 @@
-"""Queues over SQS: one for each priority, and one of watches. A message only names runs; who receives it reads rows.
+"""Queues over SQS: one for each priority, and one of watches. A message only names runs; its receiver reads rows.
 
 The messages of a priority are grouped by tenant: on a standard queue that orders nothing, and makes it fair.
 
-A message hints at when its run is to be called, and comes a lead before that: an executor that starts cold is in time.
+A message hints at its run's instant, and comes a lead before it, so that an executor that starts cold is in time.
 
-Invariant: a message is never before its run's row, and a run that needs one gets it again, so losing one loses nothing.
+Invariant: a message is sent only after its run's row is written, and a run that needs a message gets another one, so
+the loss of a message loses nothing.
 """
 
 import json
@@ -40,7 +41,7 @@ _DEPTH: Final[tuple["QueueAttributeNameType", ...]] = (
     "ApproximateNumberOfMessagesNotVisible",
     "ApproximateNumberOfMessagesDelayed",
 )
-"""What SQS tells of a queue; the age of its oldest message it tells CloudWatch alone."""
+"""The attributes of a queue's depth. SQS reports the age of the oldest message only to CloudWatch."""
 MAX_DELAY_SECONDS = 900
 
 
@@ -90,9 +91,9 @@ def _body(runs: Sequence[RunId], not_before: int | None, unfit: int = 0) -> str:
 
 @dataclass(frozen=True)
 class _Message:
-    """What goes onto which queue, to be seen from an instant (ms) on, or at most a second before.
+    """A message for a queue, which must become visible at an instant (ms), or at most a second before.
 
-    Among messages of several groups SQS delivers those first whose group has few in flight (fair queues).
+    Among messages of several groups, SQS first delivers those whose group has few in flight (fair queues).
     """
 
     url: str
@@ -113,7 +114,7 @@ _ONE_BY_ONE = Form()
 
 
 class SqsQueue:
-    """The sender's side of the queues: one for each priority, and that of watches.
+    """The sender's side of the queues: one for each priority, and the queue of watches.
 
     Requests of ten messages each go out on `threads` side by side.
     """
@@ -133,7 +134,7 @@ class SqsQueue:
         self._form = form
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send messages, delayed by the whole seconds until their lead; False for a run whose fate is unknown."""
+        """Send messages, delayed by the whole seconds until their lead; False for a run whose send is unknown."""
         together = in_messages(runs, self._form.runs_per_message)
         lead_ms = self._form.lead.of(len(runs))
         sent = self._send([self._message([runs[position] for position in one], lead_ms) for one in together])
@@ -143,16 +144,16 @@ class SqsQueue:
         return [position in taken for position in range(len(runs))]
 
     def _message(self, runs: Sequence[Run], lead_ms: int) -> _Message:
-        """Return the message of runs that are alike."""
+        """Return the message of runs with the same tenant, priority and instant."""
         first, body = runs[0], _body([run.id for run in runs], runs[0].not_before)
         return _Message(self._urls[first.priority], body, first.not_before - lead_ms, first.id.job.tenant)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
-        """Send each watch, delayed by the whole seconds until its instant; False for one whose fate is unknown."""
+        """Send each watch, delayed by the whole seconds until its instant; False if its send is unknown."""
         return self._send([_Message(self._watch_url, _watch_body(one), one.at) for one in watches])
 
     def depth(self, priority: str) -> Depth:
-        """Return about how many messages of a priority there are, as SQS tells it."""
+        """Return about how many messages of a priority there are, as SQS reports it."""
         answer = self._asker.ask(
             lambda: self._client.get_queue_attributes(QueueUrl=self._urls[priority], AttributeNames=_DEPTH)
         )
@@ -173,7 +174,7 @@ class SqsQueue:
         return [position in sent for position in range(len(messages))]
 
     def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], until: float) -> list[int]:
-        """Send messages of one queue; return the positions of those that were taken."""
+        """Send messages of one queue; return the positions of those that were accepted."""
 
         def send() -> "SendMessageBatchResultTypeDef":
             now = self._clock.now()
@@ -204,7 +205,7 @@ def _delay_seconds(ms: int) -> int:
 class SqsInbox:
     """The executor's side of one queue. Requests go out as the sender's do.
 
-    SQS is given `waits_seconds` for a message, and asks all of its servers then; with 0 it asks some of them.
+    SQS waits up to `waits_seconds` for a message, and then asks all of its servers; with 0 it asks some of them.
     """
 
     def __init__(
@@ -214,9 +215,9 @@ class SqsInbox:
         self._waits_seconds = waits_seconds
 
     def receive(self, limit: int, seconds: int) -> list[Delivery]:
-        """Take up to so many messages, of which those come first whose tenant has few in flight.
+        """Receive up to `limit` messages; those whose tenant has few in flight come first.
 
-        What cannot be read is left for a function that is handed it. Raises UnavailableError.
+        Unreadable messages are left for a function that is handed them. Raises UnavailableError.
         """
         answer = self._asker.ask(
             lambda: self._client.receive_message(
@@ -235,7 +236,7 @@ class SqsInbox:
         return taken
 
     def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
-        """Send new messages, to be seen in so many seconds: of one receipt, in one; False: unknown."""
+        """Send new messages, visible in `seconds`: one for the deliveries of each receipt. False: unknown."""
         messages = by_message(deliveries)
         entries = [
             {
@@ -251,16 +252,16 @@ class SqsInbox:
         return [one.receipt in receipts for one in deliveries]
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
-        """Hide each message for so many seconds from now; one that cannot be hidden may come again sooner."""
+        """Hide each message for so many seconds from now; a message that cannot be hidden may come again sooner."""
         entries = [one | {"VisibilityTimeout": seconds} for one in _receipts(deliveries)]
         self._each_batch("change_message_visibility_batch", entries)
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
-        """Remove each message; one that cannot be removed comes again, and finds its run over."""
+        """Remove each message; a message that cannot be removed comes again, and finds its run ended."""
         self._each_batch("delete_message_batch", _receipts(deliveries))
 
     def _each_batch(self, action: str, entries: Sequence[Mapping[str, Any]]) -> set[str]:
-        """Ask for all entries, ten in a request; return the ids of those that are done."""
+        """Send all entries, ten in a request; return the ids of those that are done."""
         batches = [entries[start : start + BATCH] for start in range(0, len(entries), BATCH)]
         until = self._asker.deadline()
         answers = side_by_side(self._threads, lambda batch: self._try(action, batch, until), batches)

@@ -1,6 +1,6 @@
-"""A successor over Lambda: the executor's function calls itself, and does not wait for the answer.
+"""A successor over Lambda: the executor's function invokes itself, and does not wait for the answer.
 
-Such a call is none of those that Lambda makes for a queue, of which there are only so many at a time.
+Such a call does not count among those that Lambda makes for a queue, whose number at a time is limited.
 """
 
 import json
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Succession:
-    """What a successor is told: the ARN of its queue, and until when (ms) it takes what waits, whatever it holds."""
+    """The event of a successor: the ARN of its queue, and until when (ms) it takes messages, whatever it holds."""
 
     queue_arn: str
     until: int
 
 
 def parse_succession(event: Mapping[str, Any]) -> Succession | None:
-    """Return what an event tells a successor; None: a queue has brought it."""
+    """Return the succession in an event; None if a queue has brought the event."""
     told = event.get("succession")
     return Succession(told["queue"], told["until"]) if told else None
 
 
 @dataclass(frozen=True)
 class LambdaSuccessor:
-    """Calls a function as a successor for one queue. Its client is made when needed: few executors grow so old."""
+    """Invokes a function as a successor for one queue. The client is made when needed: few executors get so old."""
 
     client: Callable[[], "LambdaClient"]
     function: str
@@ -38,7 +38,7 @@ class LambdaSuccessor:
     asker: Asker = BRISKLY
 
     def start(self, until: int) -> None:
-        """Put the call into Lambda's hands. Raises UnavailableError."""
+        """Hand the call to Lambda. Raises UnavailableError."""
         event = {"Records": [], "succession": {"queue": self.queue_arn, "until": until}}
         payload = json.dumps(event).encode()
         self.asker.ask(

@@ -1,4 +1,4 @@
-"""Trials by an executor, which is invoked for one and waited for: it alone may call targets and read their secrets."""
+"""Trials by an executor, invoked for one at a time: only executors may call targets and read their secrets."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,20 +11,20 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.trials import Trial, Tried
 
 LONGEST_SECONDS: Final = 20
-"""How long a target may take: its executor may start cold before, and API Gateway gives up after 30 s."""
+"""How long a target may take: its executor may first start cold, and API Gateway gives up after 30 s."""
 
 TRYING: Final = Asker(Patience(connect_seconds=1, read_seconds=LONGEST_SECONDS + 5, longest_seconds=27))
 _TRIAL: Final = "trial"
 
 
 class ExecutorTrials:
-    """An executor, by its name. Its client is made when it is first needed."""
+    """An executor, by its name. The client is made when it is first needed."""
 
     def __init__(self, client: Callable[[], Any], function: str, asker: Asker = TRYING) -> None:
         self._client, self._function, self._asker = client, function, asker
 
     def make(self, trial: Trial) -> Tried:
-        """Have the executor call the target, once."""
+        """Let the executor call the target, once."""
         asked = {"tenant": trial.tenant, "work": work_text(trial.work), "timeoutSeconds": trial.timeout_seconds}
         event = json.dumps({_TRIAL: asked}).encode()
         answer = self._asker.ask_once(lambda: self._client().invoke(FunctionName=self._function, Payload=event))
@@ -42,5 +42,5 @@ def trial_in(event: Mapping[str, Any]) -> Trial | None:
 
 
 def told(tried: Tried) -> dict[str, str]:
-    """Return what a function answers that has made a trial."""
+    """Return the answer of a function that has made a trial."""
     return {_TRIAL: to_text(tried)}

@@ -1,4 +1,4 @@
-"""The queue of messages that nobody can read: they are kept for people to see."""
+"""The queue of messages that no function can read: they are kept for people to see."""
 
 import logging
 from collections.abc import Mapping
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KEPT_BYTES = 64 * 1024
-"""Of a message that cannot be read and is too large to be kept whole."""
+"""How many bytes are kept of an unreadable message that is too large to be kept whole."""
 
 
 class UnreadableQueue:
-    """Where messages are kept that no run can be told from: for people to see, and for nobody to receive again."""
+    """Keeps messages that name no run, for people to see; no function receives them."""
 
     def __init__(self, client: "SQSClient", url: str, asker: Asker = BRISKLY) -> None:
         self._client, self._url, self._asker = client, url, asker
 
     def keep(self, record: Mapping[str, Any]) -> bool:
-        """Keep a record of a Lambda event with where it came from; False: its message is to stay. Never raises.
+        """Keep a record of a Lambda event with its origin; False: its message must stay. Never raises.
 
-        A message that is as large as a queue takes leaves no room for that: it is refused, and then kept cut.
+        A message of the greatest size that a queue takes leaves no room for its origin: it is refused, and then kept
+        cut.
         """
         body = record["body"]
         about = {name: record[name] for name in ("eventSourceARN", "messageId") if name in record}

@@ -1,4 +1,4 @@
-"""What every verb of the engine is given: the ports, and the settings that decisions need."""
+"""The context that every verb of the engine gets: the ports, and the settings that decisions need."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,4 +1,4 @@
-"""The store over DynamoDB: its collections, all in the jobs table. Reads are strong, but for the indexes."""
+"""The store over DynamoDB: its collections, all in the jobs table. Reads are strong, except those of indexes."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -63,7 +63,7 @@ def dynamo_store(
     asker: Asker = PATIENTLY,
     write_id: Callable[[], str] = fresh_write_id,
 ) -> Store:
-    """Return everything the engine stores, in one table; `write_id` makes up what tells one write from all others."""
+    """Return everything that the engine stores, in one table. `write_id` makes an id that no other write has."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
     writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
     rows = Table(Reader(client, table, asker, pool), writer, mapper, pool, write_id)

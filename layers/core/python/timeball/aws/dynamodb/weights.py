@@ -1,4 +1,4 @@
-"""Weights of tenants, as their rows have them: for scans in which tenants contend, and for no others."""
+"""Weights of tenants, read from their rows, only for scans in which tenants compete."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _KEPT_MS: Final = MINUTE_MS
 class DynamoWeights:
     """The weights in a tenants table, kept for a minute.
 
-    They are advice: a table that cannot be read makes all tenants alike, or leaves them as they were.
+    They are advice: if the table cannot be read, all tenants have the same weight, or keep their last one.
     """
 
     def __init__(self, reader: Reader, clock: Clock) -> None:

@@ -1,9 +1,9 @@
-"""What is hot asks AWS as boto3's clients do: by the same methods, with the same errors.
+"""Clients for the frequent operations of AWS, with the same methods and errors as boto3's clients.
 
 boto3 builds, validates and parses each request by a model of the service, which costs more than all that Timeball does
 with the answer ([ADR 40](docs/adr/0040-a-thin-client-of-aws.md)). Here a request is JSON and signed; `patience` repeats
-it. An update without a condition adds to a number, and would add twice: it is never sent again. Operations that are
-rarely asked for are no methods of these clients; boto3's clients do them.
+it. An update without a condition adds to a number, and would add twice: it is never sent again. Rare operations are not
+methods of these clients; boto3's clients do them.
 """
 
 import json
@@ -44,27 +44,27 @@ OPERATIONS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
 }
-"""Of each service: its name on the wire, how it wants its requests, and the operations in use."""
+"""For each service: its name on the wire, the content type of its requests, and the operations in use."""
 
 
 _VARIABLES = {"dynamodb": "DYNAMODB", "secretsmanager": "SECRETS_MANAGER", "sqs": "SQS"}
-"""What AWS calls each service in the names of variables."""
+"""The names of the services in AWS's environment variables."""
 
 
 class Posting(Protocol):
-    """What carries a request to an endpoint and brings the answer, once; `Connections`, but in tests."""
+    """Carries a request to an endpoint and brings the answer, once; `Connections`, except in tests."""
 
     @property
     def host(self) -> str:
-        """As a request names it."""
+        """Return the host as a request names it."""
 
     def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
-        """Raises UnansweredError."""
+        """Post a request and return the answer. Raises UnansweredError."""
 
 
 @dataclass(frozen=True)
 class _Exceptions:
-    """Errors that a caller tells apart, as classes; they are made where one is needed, for botocore is slow to load."""
+    """Errors that a caller distinguishes, as classes; they are made on demand, because botocore is slow to load."""
 
     @property
     def ConditionalCheckFailedException(self) -> "type[ClientError]":  # noqa: N802 - as boto3 calls it
@@ -111,7 +111,7 @@ class WireClient:
 
 
 def wire_client(service: str, patience: Patience) -> WireClient:
-    """Return a client with the region, the endpoint and the credentials that the environment tells."""
+    """Return a client with the region, the endpoint and the credentials of the environment."""
     region = os.environ.get("AWS_REGION") or os.environ["AWS_DEFAULT_REGION"]
     connections = Connections(
         endpoint_of(service, region), patience.connect_seconds, patience.read_seconds, CONNECTIONS
@@ -120,9 +120,9 @@ def wire_client(service: str, patience: Patience) -> WireClient:
 
 
 def endpoint_of(service: str, region: str) -> str:
-    """Return where a service is asked: as the environment says, or in its region.
+    """Return a service's endpoint: as the environment says, or in its region.
 
-    Raises SettingsError for a region of a partition whose names of hosts are not known here.
+    Raises SettingsError for a region of a partition whose host names are not known here.
     """
     given = os.environ.get(f"AWS_ENDPOINT_URL_{_VARIABLES[service]}") or os.environ.get("AWS_ENDPOINT_URL")
     if given and os.environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() != "true":
@@ -131,12 +131,12 @@ def endpoint_of(service: str, region: str) -> str:
         raise SettingsError(sentence)
     suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     is_fips = os.environ.get("AWS_USE_FIPS_ENDPOINT", "").lower() == "true"
-    has_both = not (region.startswith("us-gov-") and service == "sqs")  # of which GovCloud has one, for either
+    has_both = not (region.startswith("us-gov-") and service == "sqs")  # there, one endpoint serves both
     return f"https://{service}{'-fips' if is_fips and has_both else ''}.{region}.{suffix}"
 
 
 def credentials_of_environment() -> Credentials:
-    """Return the credentials as they are now: Lambda's are variables; others are found, and refreshed, by botocore."""
+    """Return the current credentials: Lambda's are variables; botocore finds, and refreshes, others."""
     key_id, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if key_id and secret:
         return Credentials(key_id, secret, os.environ.get("AWS_SESSION_TOKEN") or None)
@@ -173,7 +173,7 @@ def _refused(operation: str, answer: Answer) -> Exception:
 
 
 def _object_in(body: bytes) -> dict[str, Any]:
-    """Return what a refusal says, or nothing if it is no JSON: whoever is on the way may have said it."""
+    """Return the content of a refusal, or nothing if it is no JSON: a proxy on the way may have sent it."""
     try:
         told = json.loads(body)
     except ValueError:
@@ -188,7 +188,7 @@ def _error_class_of(code: str) -> "type[ClientError]":
 
 
 _error_class: "Callable[[str], type[ClientError]]" = cache(_error_class_of)
-"""As `cache` would type it, it would return anything."""
+"""Typed here, because the type that `cache` gives it would return anything."""
 
 
 def _method(operation: str) -> str:

@@ -1,12 +1,12 @@
 """Connections to one endpoint, kept between requests; each thread that asks has one to itself meanwhile.
 
 Lambda freezes a sandbox between invocations, and AWS purges idle connections meanwhile. So a connection that has been
-idle for long is closed, and so is one whose end can be read before it is used. If a kept connection breaks all the
-same, the others are as old: all are dropped. If it broke before a byte of an answer came, the request is sent again at
-once on a new connection, unless its caller forbids that.
+idle for long is closed, and so is a connection whose end can be read before it is used. If a kept connection breaks all
+the same, the others are as old: all are dropped. If it broke before a byte of an answer came, the request is sent again
+at once on a new connection, unless its caller forbids that.
 
 Invariant: no request is sent twice on new connections, nor after an answer has begun, nor after it may have taken long.
-A connection on which anything goes wrong is closed.
+A connection on which anything fails is closed.
 """
 
 import os
@@ -23,15 +23,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 MOST_IDLE_SECONDS = 20
-"""How long a kept connection may be idle. AWS documents no bound; a scan that idles asks each third second."""
+"""How long a kept connection may be idle. AWS documents no bound; an idle scan asks every third second."""
 
 _AT_ONCE_SECONDS = 0.5
-"""Within this time a kept connection that AWS has purged breaks: AWS answers what it is sent with a reset."""
+"""Within this time a kept connection that AWS has purged breaks: AWS answers a request on it with a reset."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """An answer of the endpoint."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,9 +47,9 @@ class _SwallowedError(ConnectionError):
 
 
 class Connections:
-    """Connections to an endpoint, as many as are used at once; `kept` of them at most outlast their request.
+    """Connections to an endpoint, as many as are used at once; at most `kept` of them outlast their request.
 
-    `now` (seconds) is the time of day: a clock that only counts may stand still while a sandbox is frozen.
+    `now` (seconds) is the time of day: a monotonic clock may stand still while a sandbox is frozen.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Connections:
             raise UnansweredError(f"{type(error).__name__}: {error}") from error
 
     def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close the kept connections."""
         while (connection := self._popped()) is not None:
             connection[0].close()
 
@@ -103,7 +103,7 @@ class Connections:
         return answer
 
     def _taken(self) -> HTTPConnection | None:
-        """Take the connection that was used last, if it is young and still stands: what can be read now is its end."""
+        """Return the connection that was used last, if it is young and still open: readable data now is its end."""
         while (found := self._popped()) is not None:
             connection, used_at = found
             is_young = 0 <= self._now() - used_at <= MOST_IDLE_SECONDS
@@ -131,7 +131,7 @@ class Connections:
 
 
 def _exchanged(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Send a request in one piece, and read what comes back. The headers are ours: none has a line's end in it."""
+    """Send a request in one piece, and read the answer. The headers are ours: none contains a line break."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     request = f"POST / HTTP/1.1\r\n{lines}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
     response = HTTPResponse(connection.sock, method="POST")
@@ -145,8 +145,8 @@ def _exchanged(connection: HTTPConnection, headers: Mapping[str, str], body: byt
     if not has_begun:
         raise _SwallowedError("the connection was closed")
     response.begin()
-    if response.length is None and not response.chunked:  # a head that was cut off would pass for an empty answer
-        raise HTTPException("an answer of no length")
+    if response.length is None and not response.chunked:  # a truncated head would pass for an empty answer
+        raise HTTPException("an answer without a length")
     answer = Answer(response.status, dict(response.headers), response.read())
     if response.will_close:
         connection.close()
@@ -161,7 +161,7 @@ def _is_readable(descriptor: int) -> bool:
 
 @cache
 def _trust(bundle: str | None) -> ssl.SSLContext:
-    """Return what certificates are verified by: a bundle, or the one that boto3 brings, which is found, not loaded."""
+    """Return the trust store: a bundle, or the one that boto3 brings, which is found without loading botocore."""
     if bundle is None:
         spec = find_spec("botocore")
         brought = Path(spec.origin).with_name("cacert.pem") if spec is not None and spec.origin else None

@@ -1,6 +1,6 @@
 """Signature Version 4 of a POST to the root of a service, as AWS documents it; the key of a day is made once.
 
-All headers are signed. tests/contract/wire/test_signing.py holds it against botocore's own signer.
+All headers are signed. tests/contract/wire/test_signing.py compares it with botocore's own signer.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who asks. The token is that of temporary credentials, if they are such."""
+    """The caller's credentials, with a token if they are temporary."""
 
     key_id: str
     secret: str
@@ -24,7 +24,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Scope:
-    """What is signed for."""
+    """The region and the service of a signature."""
 
     region: str
     service: str

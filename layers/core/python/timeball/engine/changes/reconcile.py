@@ -47,7 +47,7 @@ _CALL_MS = 2_000
 
 
 class UnfinishedError(UnavailableError):
-    """One call may not finish all that is left. What it did is kept, and the next call continues from there."""
+    """One call may not finish all that is left. The finished part is kept, and the next call continues from there."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ PROPOSED_MS = MINUTE_MS
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with the parents of a job: with one of them, given by its index, or with all together."""
+    """A fault in the parents of a job: in one of them, given by its index, or in all together."""
 
     sentence: str
     place: int | None = None

@@ -1,4 +1,4 @@
-"""What calendars do to the coming fires of jobs: which fires they block, and which run they have moved to a later day.
+"""The effect of calendars on the coming fires of jobs: which fires they block, and which run they have moved.
 
 A job has at most one such waiting run: the run starts before the next fire.
 """

@@ -167,7 +167,7 @@ class Taking:
     def _wanted(self, held: Mapping[str, int], rounds: int) -> int:
         """Return for how many messages to ask the own queue: for those that get slots, or for all if some are kept.
 
-        So messages behind the kept ones are found.
+        So messages after the kept ones are found.
         """
         if not self.slots.keeps(len(self.inboxes) - 1):
             return min(self._at_once, max(1, room_for_others(held) // self.context.rules.runs_per_message))

@@ -1,1 +1,1 @@
-"""What bounds a tenant: how much it may create, and the limits that it sets on its own runs."""
+"""The bounds of a tenant: how much it may create, and the limits that it sets on its own runs."""

@@ -1,4 +1,4 @@
-"""What is kept of attempts: the newest one, shortened, in the run's row, and longer records in rows of their own.
+"""The records of attempts: the newest one, shortened, in the run's row, and longer records in rows of their own.
 
 Invariant: the run's row says how an attempt ended. An executor stores what it saw before it writes the run, so that no
 answer is lost. If the run's row then says otherwise (the attempt was lost by then, or the target's own report came

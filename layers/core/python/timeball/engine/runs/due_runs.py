@@ -1,4 +1,4 @@
-"""What the scan does with runs in the due index: each run that waits for a time advances at that time.
+"""Advance the runs in the due index: the scan processes each run at the time for which it waits.
 
 A message is always sent before the row says so; the due key is dropped last.
 """

@@ -1,4 +1,4 @@
-"""What a scan reads about its partition: whether its owner still drives it, and how many shards there are in all."""
+"""A scan's reads about its partition: whether its owner still drives it, and how many shards there are in all."""
 
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context

@@ -23,7 +23,7 @@ _MOST_ENTRIES = 20_000
 
 @dataclass
 class Outlook:
-    """What a process remembers: when it last looked ahead (ms), and how many pollers are ready, by priority."""
+    """The memory of a process: when it last looked ahead (ms), and how many pollers are ready, by priority."""
 
     looked_at: int | None = None
     ready: dict[str, Ready] = field(default_factory=dict)

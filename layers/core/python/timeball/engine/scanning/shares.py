@@ -1,4 +1,4 @@
-"""What each tenant gets of a bucket that holds more than a scan takes: shares by weight, however the bucket is filled.
+"""The tenants' shares of a bucket that holds more than a scan takes: by weight, however the bucket is filled.
 
 After a full page, the bucket is read further without the tenants that have their share: their entries are examined in
 the index and not returned, which is cheap. So a scan finds the one entry of a tenant among all the due entries of
@@ -35,7 +35,7 @@ _MOST = 100_000
 
 @dataclass(frozen=True)
 class Given:
-    """What a scan works on: its candidates, the pages that it read, the tenants' weights, and whether there is more."""
+    """The input of a scan: its candidates, the pages that it read, the tenants' weights, and whether there is more."""
 
     candidates: list[Owned]
     asked: Asked

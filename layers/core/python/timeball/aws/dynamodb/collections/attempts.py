@@ -17,7 +17,7 @@ class DynamoAttempts:
         self._table = table
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:
-        """Keep each attempt in a row of its own, unless it is kept already."""
+        """Store each attempt in a row of its own, unless it is stored already."""
         written = self._table.writer.write(
             [Insert({**attempt_key(run, attempt.number), **self._fields(attempt, now)}) for run, attempt in attempts]
         )
@@ -25,13 +25,13 @@ class DynamoAttempts:
         return [None if found == attempt else found for (_, attempt), found in zip(attempts, standing, strict=True)]
 
     def replace(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
-        """Write each attempt over what its row keeps."""
+        """Overwrite the row of each attempt."""
         self._table.writer.write(
             [Update(attempt_key(run, attempt.number), {}, self._fields(attempt, now)) for run, attempt in attempts]
         )
 
     def of_run(self, run: RunId) -> list[Attempt]:
-        """Return what was kept of a run's attempts, by number."""
+        """Return the stored attempts of a run, by number."""
         prefix = attempts_prefix(run)
         rows = self._table.reader.between(run_key(run)["pk"], prefix, prefix + LAST)
         return [from_text(Attempt, row["attempt"]) for row in rows]

@@ -1,4 +1,4 @@
-"""The backfills over DynamoDB: rows beside their job's, in the due index while there is something to do for them."""
+"""The backfills over DynamoDB: rows beside their job's, in the due index while they have something to do."""
 
 from itertools import islice
 
@@ -16,8 +16,8 @@ class DynamoBackfills(DynamoRows[BackfillKey, Backfill]):
         super().__init__(table, Kind(backfill_key, table.mapper.of_backfill, to_backfill))
 
     def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
-        """Return a job's backfills behind a name."""
-        # A space sorts before whatever a name goes on with.
+        """Return a job's backfills after a name."""
+        # A space sorts before any character with which a name continues.
         first = f"{BACKFILL}{after} " if after else BACKFILL
         rows = self._table.reader.between(job_key(job)["pk"], first, BACKFILL + LAST)
         return [to_backfill(row) for row in islice(rows, limit)]

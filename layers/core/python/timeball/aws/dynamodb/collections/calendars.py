@@ -1,4 +1,4 @@
-"""The calendars over DynamoDB: rows of their tenant's, and beside each calendar a row for each job that may name it."""
+"""The calendars over DynamoDB: rows of their tenant, and beside each calendar a row for each job that may name it."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -18,7 +18,7 @@ class DynamoCalendars(DynamoRows[CalendarKey, Calendar]):
         super().__init__(table, Kind(calendar_key, table.mapper.of_calendar, to_calendar))
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
-        """Return a tenant's calendars behind a name."""
+        """Return a tenant's calendars after a name."""
         rows = self._table.reader.between(tenant_key(tenant), _behind(CALENDAR, after), CALENDAR + LAST)
         found = (to_calendar(row) for row in rows)
         return list(islice((one for one in found if not one.is_deleted), limit))
@@ -32,12 +32,12 @@ class DynamoCalendars(DynamoRows[CalendarKey, Calendar]):
         return [None] * len(uses)
 
     def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
-        """Return which jobs may name a calendar."""
+        """Return the jobs that may name a calendar."""
         place = use_key(key, JobKey(key.tenant, ""))["pk"]
         rows = islice(self._table.reader.between(place, _behind(USE, after), USE + LAST), limit)
         return [(JobKey(key.tenant, str(row["sk"]).removeprefix(USE)), int(row["at"])) for row in rows]
 
 
 def _behind(prefix: str, name: str) -> str:
-    # A space sorts before whatever a name goes on with.
+    # A space sorts before any character with which a name continues.
     return f"{prefix}{name} " if name else prefix

@@ -1,4 +1,4 @@
-"""The jobs over DynamoDB. Work that is too large for a job's row stands beside it, written before it is named."""
+"""The jobs over DynamoDB. Work too large for a job's row has its own row, which is written before it is named."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
-        """Insert each job that is not there; its work first, if that stands in a row of its own."""
+        """Insert each job that does not exist; first its work, if that has a row of its own."""
         self._works.place(rows)
         return super().insert(rows, now)
 
@@ -41,7 +41,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def read_with_tasks(
         self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
     ) -> tuple[list[Job | None], list[Task | None]]:
-        """Return jobs and versions of tasks: of a version both the row that it has while it is current, and after."""
+        """Return jobs and versions of tasks. A version is read from the current one's row, and from its own."""
         current, replaced = [task_key(ref.key) for ref in refs], [task_version_key(ref) for ref in refs if ref.version]
         found = self._table.reader.get([*(job_key(key) for key in keys), *current, *replaced])
         rows, heads = found[: len(keys)], found[len(keys) : len(keys) + len(refs)]
@@ -60,7 +60,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         return [with_spec(job, work=works[job.key]) if job and job.key in works else job for job in jobs]
 
     def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        """Change each job's row if it has the revision that was read; a new work stands before the row names it."""
+        """Change each job's row if it has the revision that was read; new work is written before the row names it."""
         swaps = [swap if _brings_work(swap) else Swap(_without(swap.before), _without(swap.after)) for swap in swaps]
         self._works.place([swap.after for swap in swaps])
         answers = super().swap(swaps, now)
@@ -69,13 +69,13 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         return [evolve(answer, row=answer.row and _without(answer.row)) for answer in answers]
 
     def listed(self, parts: Sequence[Among], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return what the listing names as jobs of those parts, or as jobs."""
+        """Return the jobs that the listing names in those parts, or all jobs that it names."""
         if not parts:
             return self._listing.page(JobKey, [JOBS], query)
         return self._listing.page(JobKey, parts, query, BY_STATE)
 
     def of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return what the index of tasks names as its jobs."""
+        """Return the jobs that the index of tasks names for a task."""
         return self._listing.page_of_task(task, query)
 
     def count(self, tenant: str) -> JobCounts:
@@ -90,7 +90,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         return self._listing.count_older(tenant, Among.OPEN, before_at, most)
 
     def sample_open(self, tenant: str, most: int) -> list[JobKey]:
-        """Return a fair sample of what the index names as open jobs."""
+        """Return a fair sample of the jobs that the index names as open."""
         return self._listing.sample(tenant, Among.OPEN, most)
 
 

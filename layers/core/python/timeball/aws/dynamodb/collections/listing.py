@@ -1,7 +1,7 @@
 """The listing indexes: what a tenant has, by its time, over all of the shards.
 
-The index lags, and may name a row too long; whoever asks reads the rows. What has the same millisecond is told apart by
-its identity, so all of that is read before a page ends among it.
+The index lags, and may name a row for too long; the caller reads the rows. Entries of the same millisecond are ordered
+by their identity, so all of them are read before a page ends among them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class Listing:
     def page(
         self, kind: type[Id], states: Sequence[str], query: ListQuery[Id], index: Index = LISTING
     ) -> list[tuple[int, Id]]:
-        """Return a page of what is in some states."""
+        """Return a page of the entries in some states."""
         partitions = {
             list_partition(query.tenant, state, stratum.name): stratum.share / len(states)
             for state in states
@@ -40,7 +40,7 @@ class Listing:
         return self._page(kind, index, partitions, query)
 
     def count(self, tenant: str, state: str, index: Index = LISTING) -> Estimate:
-        """Count what a tenant has in a state, or tell it from the first strata."""
+        """Count a tenant's entries in a state, or estimate the number from the first strata."""
         counted, share = 0, 0.0
         for stratum in strata(self._list_shards):
             if share and not goes_on(counted, share, stratum.share):
@@ -50,7 +50,7 @@ class Listing:
         return estimated(counted, share)
 
     def count_older(self, tenant: str, state: str, before_at: int, most: int) -> int:
-        """Count the jobs that a tenant has in a state since before an instant (ms), and stop behind so many."""
+        """Count a tenant's jobs in a state since before an instant (ms), and stop once there are `most`."""
         counted = 0
         for stratum in strata(self._list_shards):
             if counted < most:
@@ -59,9 +59,9 @@ class Listing:
         return counted
 
     def sample(self, tenant: str, state: str, most: int) -> list[JobKey]:
-        """Return a fair sample of a tenant's jobs in a state: those whose places are the least; all, if they are few.
+        """Return a fair sample of a tenant's jobs in a state: those with the lowest hashes, or all if they are few.
 
-        The strata are in the order of places, so no more of them are read than it takes.
+        The strata are ordered by hash, so no more of them are read than needed.
         """
         found: list[JobKey] = []
         for stratum in strata(self._list_shards):
@@ -81,9 +81,9 @@ class Listing:
     def _page(
         self, kind: type[Id], index: Index, partitions: Mapping[str, float], query: ListQuery[Id]
     ) -> list[tuple[int, Id]]:
-        """Return a page from partitions with their shares. Of each little more is read than its part of the page.
+        """Return a page from partitions with their shares. Little more of each is read than its part of the page.
 
-        What moves from one partition to another may stand in both for a while; it is in a page once.
+        An entry that moves from one partition to another may be in both for a while; it is in a page once.
         """
         entries = [
             self._from_position(kind, index, partition, query, int(query.limit * share) + _FEWEST)
@@ -95,7 +95,7 @@ class Listing:
     def _from_position(
         self, kind: type[Id], index: Index, partition: str, query: ListQuery[Id], at_once: int
     ) -> Iterator[tuple[int, Id]]:
-        """Yield what a partition names behind a position, in the order that was asked for."""
+        """Yield the entries of a partition after a position, in the order of the query."""
         first_at, last_at, after = query.from_at, query.to_at, query.after
         if after is not None and query.oldest_first:
             first_at = max(first_at, after[0])

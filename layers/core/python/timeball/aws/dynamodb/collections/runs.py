@@ -24,12 +24,12 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
-        """Return the schedule's runs whose fire time lies within."""
+        """Return the schedule's runs with a fire time between two instants, both included."""
         rows = self._table.reader.between(job_key(job)["pk"], run_bound(first_at), run_bound(last_at) + LAST)
         return [run for run in map(to_run, rows) if run.id.origin is Origin.SCHEDULE]
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
-        """Return a page, newest first; under a filter it may be short, as it examines 1,000 rows at most."""
+        """Return a page, newest first. Under a filter it may be short, as it examines 1,000 rows at most."""
         rows, last = self._table.reader.page(
             job_key(query.job)["pk"],
             run_bound(query.from_at or 0),
@@ -43,7 +43,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
 
     def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
-        """Return what the listing index names in the line."""
+        """Return the runs that the listing index names in the line."""
         partition = line_partition(limiter, part)
         rows = self._table.reader.listed(LISTING, partition, 0, 10**16, limit, forward=True)
         found = ((row["listed_at"], owner_of_row(row["pk"], row["sk"])) for row in islice(rows, limit))

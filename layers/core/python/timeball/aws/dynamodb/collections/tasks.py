@@ -1,4 +1,4 @@
-"""The tasks over DynamoDB: one row each, and beside it those of the versions that were replaced."""
+"""The tasks over DynamoDB: one row each, and beside it the rows of replaced versions."""
 
 from timeball.aws.dynamodb.collections.listing import Listing
 from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table

@@ -1,4 +1,7 @@
-"""Tenants and keys over DynamoDB: one row each, in a table of theirs. All tenants stand together; so do one's keys."""
+"""Tenants and API keys over DynamoDB: one row each, in a table of their own. One partition holds all tenants.
+
+The API keys of a tenant share a partition too.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -30,7 +33,7 @@ class DynamoTenantRows(DynamoRows[str, Tenant]):
         super().__init__(table, Kind(tenant_key, _tenant_item, _to_tenant))
 
     def listed(self, after: str, limit: int) -> list[Tenant]:
-        """Return tenants behind a name."""
+        """Return tenants after a name."""
         return [*map(_to_tenant, islice(self._table.reader.between(_ALL, f"{after} ", LAST), limit))]
 
 
@@ -41,13 +44,13 @@ class DynamoKeyRows(DynamoRows[str, keys.Key]):
         super().__init__(table, Kind(_key_key, _key_item, _to_key))
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[keys.Key]:
-        """Return a tenant's keys behind an id."""
+        """Return a tenant's API keys after an id."""
         rows = self._table.reader.between(_keys_of(tenant), f"{after} ", LAST)
         return [*map(_to_key, islice(rows, limit))]
 
 
 def dynamo_tenants(client: "DynamoDBClient", table: str, asker: Asker = PATIENTLY) -> Tenants:
-    """Return the tenants and keys of a table."""
+    """Return the tenants and API keys of a table."""
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tenants")
     writer = Writer(client, table, threads, asker, in_batches=False)
     rows = Table(Reader(client, table, asker), writer, Mapper(), threads)
@@ -55,7 +58,7 @@ def dynamo_tenants(client: "DynamoDBClient", table: str, asker: Asker = PATIENTL
 
 
 class DynamoHolders:
-    """What the authorizer asks of the tenants table. It reads strongly: what is revoked opens no new process's door."""
+    """The authorizer's reads of the tenants table. They are strong, so a new process accepts no revoked API key."""
 
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = BRISKLY) -> None:
         self._reader = Reader(client, table, asker)
@@ -65,17 +68,17 @@ class DynamoHolders:
         """Open a table with the credentials and the region of the environment."""
         import boto3  # noqa: PLC0415 - slow, and not needed to import the authorizer
 
-        # A caller waits behind every answer of the authorizer: better no answer soon than one after a minute.
+        # A caller waits for every answer of the authorizer: better a failure soon than an answer after a minute.
         return cls(boto3.client("dynamodb", config=BRISK.config()), table)
 
     def find_holder(self, key_id: str) -> tuple[Tenant | None, keys.Key | None]:
-        """Return a key and its tenant."""
+        """Return an API key and its tenant."""
         tenant, key = self._reader.get([tenant_key(keys.tenant_of(key_id)), _key_key(key_id)])
         return _to_tenant(tenant) if tenant else None, _to_key(key) if key else None
 
 
 def tenant_key(name: str) -> Key:
-    """Return where a tenant's row stands."""
+    """Return the key of a tenant's row."""
     return {"pk": _ALL, "sk": name}
 
 

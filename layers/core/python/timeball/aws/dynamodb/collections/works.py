@@ -1,4 +1,4 @@
-"""Where a job's work stands: in the job's own row if it is small, else in a row of its own, named by its digest."""
+"""The works of jobs: in the job's own row if the work is small, else in a row of its own, named by its digest."""
 
 from collections.abc import Sequence
 
@@ -14,17 +14,17 @@ from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.errors import UnavailableError
 
 _NEVER = LATEST // SECOND_MS
-"""When the row of a job's work is forgotten, in whole seconds, unless the job gets another."""
+"""When the row of a job's work expires, in whole seconds, unless the job gets other work."""
 
 
 class DynamoWorks:
-    """The works of one table. A row of work is written before whatever names it, and never changed."""
+    """The works of one table. A row of work is written before any row names it, and never changes."""
 
     def __init__(self, table: Table) -> None:
         self._writer, self._reader, self._mapper = table.writer, table.reader, table.mapper
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:
-        """Store each work beside its job, for twice as long as a run that is over: until then it may be retried."""
+        """Store each work beside its job, for twice as long as an ended run: until then the run may be retried."""
         texts = [(key, work_text(work)) for key, work in works]
         self._write(texts, self._mapper.expiry(now + self._mapper.retention_days * DAY_MS))
         return [work_digest(text) for _, text in texts]
@@ -35,16 +35,16 @@ class DynamoWorks:
         return [to_work(row["work"]) if row else None for row in rows]
 
     def place(self, jobs: Sequence[Job]) -> None:
-        """Write the rows of those jobs' works that are too large for their own."""
+        """Write the rows of works that are too large for their jobs' rows."""
         self._write(_large(jobs), _NEVER)
 
     def forget(self, jobs: Sequence[Job], now: int) -> None:
-        """Let the rows of jobs' works go in time, if they have any: nothing names them any longer but revisions."""
+        """Let the rows of jobs' works expire in time, if they have any: only revisions name them by now."""
         expiry: Item = {"expires_at": max(self._mapper.expiry(now), self._mapper.history_expiry(now))}
         self._writer.write([Update(work_key(key, work_digest(text)), {}, expiry) for key, text in _large(jobs)])
 
     def _write(self, texts: Sequence[tuple[JobKey, str]], expires_at: int) -> None:
-        """Insert a row for each text; one that stands already is kept until then, if it was to be forgotten earlier."""
+        """Insert a row for each text. A row that exists and expires earlier is kept until then."""
         rows: list[Item] = [{"work": text, "expires_at": expires_at} for _, text in texts]
         keys = [work_key(key, work_digest(text)) for key, text in texts]
         inserted = self._writer.write([Insert({**key, **row}) for key, row in zip(keys, rows, strict=True)])
@@ -54,7 +54,7 @@ class DynamoWorks:
             if written.row and written.row["expires_at"] < expires_at
         ]
         if not all(written.done or written.row for written in self._writer.write(updates)):
-            raise UnavailableError("a row of work was forgotten just now")
+            raise UnavailableError("a row of work has just expired")
 
 
 def _large(jobs: Sequence[Job]) -> list[tuple[JobKey, str]]:

@@ -1,1 +1,1 @@
-"""What is kept beside the rows, in DynamoDB."""
+"""Data that is kept beside the rows, in DynamoDB."""

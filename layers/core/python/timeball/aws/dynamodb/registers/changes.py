@@ -1,7 +1,8 @@
-"""What is kept of users' changes over DynamoDB: revisions beside their job's row, announcements in rows of a tenant.
+"""Users' changes over DynamoDB: revisions beside their job's row, announcements in rows of a tenant.
 
-An announcement is all key: when, which job, which version or run or what else, by whose key. A tenant's are spread over
-the shards of its listing, for one partition of the table takes a thousand writes a second.
+An announcement is all key: when, which job, which version or run or other resource, and by which API key. A tenant's
+announcements are spread over the shards of its listing, because one partition of the table takes a thousand writes a
+second.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ class DynamoChanges:
         self._shards = table.mapper.list_shards
 
     def note(self, notes: Sequence[Revision | Announcement], now: int) -> None:
-        """Insert each that is not there."""
+        """Insert each note that does not exist."""
         mapper = self._table.mapper
         items = [
             mapper.of_revision(note, now) if isinstance(note, Revision) else mapper.of_announcement(note, now)
@@ -47,13 +48,13 @@ class DynamoChanges:
         return self._completed(found, rows) if whole else found
 
     def of_job(self, newest: RevisionId, limit: int) -> list[Revision]:
-        """Return a job's revisions from one backwards."""
+        """Return a job's revisions, from one backwards."""
         first, last = revision_key(evolve(newest, version=0)), revision_key(newest)
         rows = self._table.reader.backwards(last["pk"], first["sk"], last["sk"], limit)
         return [to_revision(row) for row in islice(rows, limit)]
 
     def announced(self, query: ChangesQuery) -> list[Announcement]:
-        """Return what was announced, from the shard of the job that is meant, or from all."""
+        """Return announcements, from the shard of the queried job or from all shards."""
         shards = range(self._shards) if query.job is None else [shard_of(query.job, self._shards)]
         found = [self._of_shard(query, shard) for shard in shards]
         return list(islice(merge(*found, reverse=True), query.limit))
@@ -72,7 +73,7 @@ class DynamoChanges:
     def _completed(
         self, revisions: Sequence[Revision | None], rows: Sequence[Mapping[str, Any] | None]
     ) -> list[Revision | None]:
-        """Return revisions with the payloads that stand in rows of their own, where these are still there."""
+        """Return revisions with the payloads from rows of their own, where these still exist."""
         lacking = {
             position: (one.spec.key, row["work_digest"])
             for position, (one, row) in enumerate(zip(revisions, rows, strict=True))

@@ -1,4 +1,4 @@
-"""The due index over DynamoDB, and the rows that say how far back it has to be asked."""
+"""The due index over DynamoDB, and the rows that say how many days back it must be queried."""
 
 from collections.abc import Sequence
 from itertools import chain, islice
@@ -22,11 +22,11 @@ class DynamoDueIndex:
         self._table, self._reader = table, table.reader
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        """Ask for each at the same time."""
+        """Run all queries at the same time."""
         return side_by_side(self._table.threads, self._page, queries)
 
     def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
-        """Ask the days of the stretch, one after the other, a megabyte with each request."""
+        """Query the days of the range, one after the other, a megabyte with each request."""
         days = range(first_at - first_at % DAY_MS, last_at + 1, DAY_MS)
         buckets = (due_bucket(shard, day_at) for day_at in days)
         rows = (self._reader.listed(DUE, bucket, first_at, last_at, most, forward=True) for bucket in buckets)
@@ -42,7 +42,7 @@ class DynamoDueIndex:
         raise_to(self._table, _shard_key(shard), "oldest_day_at", oldest_day_at)
 
     def most_shards(self, shards: int) -> int:
-        """Keep the greatest number of shards; one request where it is kept already."""
+        """Store the greatest number of shards; one request if it is stored already."""
         return raise_to(self._table, MOST_SHARDS, "shards", shards)
 
     def _page(self, query: DueQuery) -> DuePage:

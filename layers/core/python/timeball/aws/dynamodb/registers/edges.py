@@ -1,6 +1,6 @@
 """The edges over DynamoDB: rows in the parent's item collection, named by the child.
 
-One that is to be forgotten expires in a day, and is shown no more; until then it may be noted again.
+A forgotten edge expires in a day, and is not returned any more; until then it may be noted again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,20 +22,20 @@ class DynamoEdges:
         self._table = table
 
     def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Insert each that is not there; renew the others."""
+        """Insert each edge that does not exist; renew the others."""
         noted: Item = {"noted_at": now}
         inserted = self._table.writer.write([Insert({**edge_key(one), **noted}) for one in edges])
         old = [edge_key(one) for one, written in zip(edges, inserted, strict=True) if not written.done]
         renewed = self._table.writer.write([Update(key, {}, noted, ("expires_at",)) for key in old])
         if not all(written.done for written in renewed):
-            raise UnavailableError("an edge was forgotten just now")
+            raise UnavailableError("an edge has just expired")
 
     def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
-        """Return the children of each parent; all are asked for at the same time."""
+        """Return the children of each parent; all parents are queried at the same time."""
         return list(self._table.threads.map(lambda parent: [edge.child for edge, _ in self._edges(parent)], parents))
 
     def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:
-        """Let each that is as old expire, unless it is noted again just now."""
+        """Let each edge that is old enough expire, unless it is noted again just now."""
         wanted = {*edges}
         expiry: Item = {"expires_at": (now + DAY_MS) // SECOND_MS}
         self._table.writer.write(

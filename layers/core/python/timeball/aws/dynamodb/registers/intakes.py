@@ -1,4 +1,4 @@
-"""Intakes over DynamoDB: one row for each tenant that has such a quota, an attribute for each second that counts."""
+"""Submit budgets over DynamoDB: one row for each tenant with such a quota, an attribute for each second that counts."""
 
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ _TAKEN: Final = "s"
 _BESIDE: Final = "b"
 
 _MANY: Final = 30
-"""Outdated seconds are dropped that many at once: the row stays small, and a write more in thirty pays for it."""
+"""How many outdated seconds are dropped at once: the row stays small, for one write more in thirty."""
 
 
 class DynamoIntakes:
@@ -24,7 +24,7 @@ class DynamoIntakes:
         self._table = table
 
     def take(self, taking: Taking) -> Intake | None:
-        """Count, on the condition that there is room."""
+        """Reserve, on the condition that there is room."""
         second, amount = _name(taking.second), taking.amount
         if taking.per_second and amount > taking.per_second:
             return self.read(taking.tenant)
@@ -43,11 +43,11 @@ class DynamoIntakes:
         return None
 
     def give_back(self, taking: Taking) -> None:
-        """Count backwards. If the answer is lost, so be it: then it is not given back, or given back."""
+        """Release. If the answer is lost, it is unknown whether that was done, and it is not repeated."""
         self._table.writer.add([Add(intake_key(taking.tenant), _amounts(taking, -1), {"v": SCHEMA_VERSION})])
 
     def reckon(self, before: Intake, after: Intake) -> bool:
-        """Set what is left, on the condition that nobody has since."""
+        """Set what is left, on the condition that no other process has done so since."""
         to: Item = {"most": after.most, "left": after.left, "counted_at": after.counted_at, "v": SCHEMA_VERSION}
         was: dict[str, int | None] = {"counted_at": None}
         if before.counted_at:

@@ -13,9 +13,9 @@ class DynamoPartitions:
         self._table = table
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:
-        """Let the newest owner that ticks have the partition: one request, or two if the tick is noted.
+        """Give the partition to the newest owner that ticks: one request, or two if the tick is noted.
 
-        The reading may be old. A write is refused then, and tells what stands.
+        The reading may be old. Then the write is refused, and returns the row that stands.
         """
         key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
         row = self._table.reader.get([key], strong=False)[0]

@@ -1,4 +1,4 @@
-"""When clients' requests took effect, and events were taken in, over DynamoDB: the first note stands."""
+"""When clients' requests took effect, and when events were accepted, over DynamoDB: the first note stands."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ class DynamoRequests:
         return None if row is None else int(row["at"])
 
     def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
-        """Note when events were taken in; the first note stands until DynamoDB has removed it, after a day or more."""
+        """Note when events were accepted. The first note stands until DynamoDB has removed it, after a day or more."""
         kept: Item = {"at": now, "expires_at": (now + DAY_MS) // SECOND_MS}
         notes = [Insert({**event_key(tenant, name), **kept}) for name in names]
         written = self._table.writer.write(notes)

@@ -1,4 +1,4 @@
-"""The signing secrets over DynamoDB: a row of its own, inserted by the first process that needs it."""
+"""The signing secrets over DynamoDB: in a row of their own, inserted by the first process that needs it."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class DynamoSigning:
         self._table = table
 
     def secrets(self, fresh: str) -> SigningSecrets:
-        """Return what is stored; read first, for most often it is there."""
+        """Return the stored secrets; read first, because mostly they exist."""
         (row,) = self._table.reader.get([SIGNING])
         if row is None:
             (written,) = self._table.writer.write([Insert({**SIGNING, "v": SCHEMA_VERSION, "secret": fresh})])

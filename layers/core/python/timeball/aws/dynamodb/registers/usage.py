@@ -1,4 +1,4 @@
-"""Counts by the hour over DynamoDB: a row for each hour and subject of a tenant, which is only added to."""
+"""Hourly counts over DynamoDB: a row for each hour and subject of a tenant, which only grows."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class DynamoUsage:
         self._reader, self._writer = table.reader, table.writer
 
     def add(self, sums: Sequence[tuple[HourKey, Counts]], now: int) -> list[bool]:
-        """Add to the row of each hour, by one update that is never repeated."""
+        """Add to the row of each hour, with one update that is never repeated."""
         expires_at = (now + KEPT_DAYS * DAY_MS) // SECOND_MS
         return self._writer.add([Add(hour_key(key), counts, {"expires_at": expires_at}) for key, counts in sums])
 

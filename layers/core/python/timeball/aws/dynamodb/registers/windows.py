@@ -1,4 +1,4 @@
-"""Counts of windows over DynamoDB: a row for each window, one write for each count, gone some hours later."""
+"""Counts of windows over DynamoDB: a row for each window, one write for each count, expired some hours later."""
 
 from typing import Final
 

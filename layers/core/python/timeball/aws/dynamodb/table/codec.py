@@ -1,8 +1,8 @@
 """Values as rows and back, by the types of their fields: an attribute has the name of its field.
 
-What a row does not have is read as the field's default: a field that comes later is readable from older rows. None is
-left out, and so is what is nested or empty and as its default: rows stay small, and a default of what is stored never
-changes. A nested value is compact JSON text, so that every attribute is text, a number or a flag.
+An attribute that a row lacks is read as the field's default, so older rows can be read after a field is added. None is
+omitted, and so is a nested or empty value that equals its default: rows stay small, and the default of a stored field
+must never change. A nested value is compact JSON text, so that every attribute is text, a number or a flag.
 """
 
 import json
@@ -26,7 +26,7 @@ _TAGS: Mapping[type, str] = {
     **{kind: kind.__name__ for kind in (At, Cron, Every, OnEvents)},
     **{kind: kind.type.value for kind in get_args(Target)},
 }
-"""What the kinds of a union are called: each value says which it is."""
+"""The names of the kinds of a union: each value carries the name of its kind."""
 _Value = TypeVar("_Value")
 _Plain = Callable[[Any], Any]
 
@@ -53,18 +53,18 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
     ),
     Spent: (lambda spent: " ".join(map(str, spent.counts)), lambda text: Spent(*map(int, text.split()))),
 }
-"""What is text of its own: how it is written, and read."""
+"""The types with a text form of their own: how it is written, and read."""
 
 
 _AS_IT_IS: _Plain = lambda plain: plain  # noqa: E731 - one function, by which it is known
 _KEPT_TEXTS = 512
-"""Values of a field that are remembered by their text: most jobs have the policies of others."""
+"""How many values of a field are remembered by their text: most jobs share their policies with others."""
 
 
 class _Field:
-    """A field of a value: its default (None, if it has none), and how what a row has of it is read.
+    """A field of a value: its default (None, if it has none), and how to read its attribute.
 
-    One `is_nested` is JSON text in a row; `read` takes the text, `read_plain` what it says.
+    A field that `is_nested` is JSON text in a row; `read` takes the text, `read_plain` the parsed text.
     """
 
     def __init__(self, one: Field[Any]) -> None:
@@ -79,9 +79,9 @@ class _Field:
         self._last: tuple[Any, str | int | bool | None] = (None, None)
 
     def written(self, part: Any) -> str | int | bool | None:  # noqa: ANN401 - whatever a field holds
-        """Return what a row has of a part; None: nothing.
+        """Return the attribute of a part; None if it is omitted.
 
-        The last one is remembered: what a swap writes is for the most part what stood there, the very same objects.
+        The last one is remembered: most of what a swap writes was there before, as the very same objects.
         """
         last, written = self._last
         if part is last:
@@ -95,7 +95,7 @@ class _Field:
 
 
 class _Codec:
-    """How the values of one dataclass are written and read, found out once."""
+    """How the values of one dataclass are written and read, determined once."""
 
     def __init__(self, kind: Any) -> None:  # noqa: ANN401 - a dataclass
         self.fields = tuple(map(_Field, fields(kind)))
@@ -106,7 +106,7 @@ class _Codec:
         self.read_plain = {one.name: one.read_plain for one in self.fields}
 
     def made(self, plain: Mapping[str, Any], readers: Mapping[str, _Plain], known: Mapping[str, object]) -> Any:  # noqa: ANN401
-        """Return a value of the fields that are known, and of the others as they are plainly, or by default."""
+        """Return a value from the known fields, and the others in plain form or by default."""
         found = self._defaults.copy()
         for name, part in plain.items():
             read = readers.get(name)
@@ -121,7 +121,7 @@ class _Codec:
 
 
 def to_item(value: object, without: str = "") -> Item:
-    """Return a value's attributes, but for the field that its key tells."""
+    """Return a value's attributes, without the field that its key holds."""
     item: Item = {}
     for name, default, one in _codec(type(value)).listed:
         part = getattr(value, name)
@@ -136,7 +136,7 @@ def to_item(value: object, without: str = "") -> Item:
 
 
 def from_item(kind: type[_Value], row: Mapping[str, Any], **known: object) -> _Value:
-    """Return the value that a row holds, with the fields that its key tells."""
+    """Return the value that a row holds, with the fields that its key holds."""
     codec = _codec(kind)
     value: _Value = codec.made(row, codec.read, known)
     return value
@@ -160,7 +160,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
 
 
 def _writer_of(kind: Any) -> _Plain:  # noqa: ANN401 - a type
-    """Return what turns a value of a type into a plain one."""
+    """Return a function that turns a value of a type into a plain one."""
     if kind in _NAMES:
         return _NAMES[kind][0]
     if issubclass(kind, Enum):
@@ -186,7 +186,7 @@ def _writer_of(kind: Any) -> _Plain:  # noqa: ANN401 - a type
 
 _FLAT = frozenset({str, int, bool})
 
-# As `cache` would type them, they would take no type.
+# With the type that `cache` would give them, they would accept no type.
 _codec: Callable[[Any], _Codec] = cache(_Codec)
 _writer: Callable[[Any], _Plain] = cache(_writer_of)
 
@@ -199,7 +199,7 @@ def _is_nested(kind: Any) -> bool:  # noqa: ANN401 - a type, or a union of types
 
 @cache
 def _reader(kind: Any) -> _Plain:  # noqa: ANN401 - a type, or a union of types
-    """Return what turns a plain value into one of a type."""
+    """Return a function that turns a plain value into one of a type."""
     kind = _only(kind)
     if kind in _NAMES:
         return _NAMES[kind][1]
@@ -216,7 +216,7 @@ def _reader(kind: Any) -> _Plain:  # noqa: ANN401 - a type, or a union of types
 
 
 def _only(kind: Any) -> Any:  # noqa: ANN401 - a type, or a union of types
-    """Return a type that may be None as itself."""
+    """Return the only type of a union with None, or the type itself."""
     if isinstance(kind, UnionType):
         some = [one for one in get_args(kind) if one is not NoneType]
         return some[0] if len(some) == 1 else kind

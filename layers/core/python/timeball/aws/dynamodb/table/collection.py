@@ -1,7 +1,7 @@
 """A collection of rows over DynamoDB. Each write is one conditional write; each refusal is read, not assumed.
 
-Each write has an id of its own, which it leaves on the row. A refused write whose id stands there, at the revision that
-it wrote, is done: its first answer was lost, and it was repeated. The content of the row says nothing: another process
+Each write leaves an id of its own on the row. If a refused write finds its id there, at the revision that it wrote, it
+is done: its first answer was lost, and it was repeated. The content of the row proves nothing, because another process
 may have written the same.
 """
 
@@ -21,7 +21,7 @@ from timeball.ports.collections.rows import Row, Swap, Swapped
 RowKey = TypeVar("RowKey")
 
 _WRITE = "w"
-"""The attribute with the id of the write that the row is from; no field of a value. Each byte of a row is paid for."""
+"""The attribute with the id of the row's last write; it is no field of a value. Each byte of a row is paid for."""
 
 
 def fresh_write_id() -> str:
@@ -31,7 +31,7 @@ def fresh_write_id() -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """The table of all collections: what reads it, writes to it, maps its rows, names writes; and threads."""
+    """The table of all collections: its reader, writer and mapper of rows, the ids of its writes, and threads."""
 
     reader: Reader
     writer: Writer
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Kind(Generic[RowKey, Row]):
-    """What tells one collection from another: where its rows stand, and how they turn into items and back."""
+    """The properties of one collection: the keys of its rows, and how rows turn into items and back."""
 
     place: Callable[[RowKey], Key]
     to_item: Callable[[Row, int], Item]
@@ -50,14 +50,14 @@ class Kind(Generic[RowKey, Row]):
 
 
 class DynamoRows(Generic[RowKey, Row]):
-    """The rows of one kind. What has questions of its own extends it, as its port extends `Rows`."""
+    """The rows of one kind. A collection with further queries extends it, as its port extends `Rows`."""
 
     def __init__(self, table: Table, kind: Kind[RowKey, Row]) -> None:
         self._table = table
         self._kind: Kind[RowKey, Row] = kind
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
-        """Insert each row that is not there."""
+        """Insert each row that does not exist."""
         items = [self._kind.to_item(row, now) | {_WRITE: self._table.write_id()} for row in rows]
         return [
             None if written.done or not written.row or _is_of(item, written.row) else self._kind.to_row(written.row)
@@ -88,7 +88,7 @@ class DynamoRows(Generic[RowKey, Row]):
 
 
 def _is_of(item: Item, row: Mapping[str, Any]) -> bool:
-    """Say whether a stored row is of the write that was to store an item, and nobody has written it since.
+    """Return whether a stored row is from the write of this item, and was not written since.
 
     A process of an older version raises the revision and leaves the id.
     """
@@ -98,7 +98,7 @@ def _is_of(item: Item, row: Mapping[str, Any]) -> bool:
 def _update(before: Item, after: Item) -> Update:
     """Return the write that turns one item into another.
 
-    The stored bucket and expiry are of the time of their writing, which nobody remembers: a due key that moves brings
+    The stored bucket and expiry date from the time of their write, which is not known here: a changed due key brings
     its bucket, and each write its expiry.
     """
     moved = before.get("due_at") != after.get("due_at")

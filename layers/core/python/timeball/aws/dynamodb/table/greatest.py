@@ -1,4 +1,4 @@
-"""A row of one value that only grows: whoever brings a lesser one is told the greater."""
+"""A row of one value that only grows: a caller with a lesser value gets the greater one."""
 
 from typing import Any, TypeVar
 
@@ -11,9 +11,9 @@ _Value = TypeVar("_Value", int, str)
 
 
 def raise_to(table: Table, key: Key, name: str, value: _Value) -> _Value:
-    """Let a row's attribute be a value, unless a greater one stands; return what stands then.
+    """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then.
 
-    One request where that is so already, of a reading that may be old: who is late to know does some work twice.
+    One request if it stands already. That reading may be old: a process that learns late does some work twice.
     """
     standing: Any = table.reader.get([key], strong=False)[0]
     raised: Item = {name: value}

@@ -1,4 +1,4 @@
-"""Where rows stand: partition and sort keys, the partitions of the indexes, and back from keys to what they name."""
+"""The keys of rows: partition and sort keys, the partitions of the indexes, and back from keys to what they name."""
 
 import hashlib
 
@@ -38,107 +38,107 @@ OPERATION = "OPERATION"
 SUBSCRIPTION = "SUBSCRIPTION"
 UNIQUE = "UNIQUE"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
-"""Where the secret stands with which Timeball signs; no tenant has a row without a `#`."""
+"""The key of the secret with which Timeball signs; no tenant's row has a key without a `#`."""
 LAST = "~"
 """Sorts after every character of a sort key."""
 JOBS = "jobs"
 DEAD = "dead"
-"""What stands for the status in the listing's partition of dead letters."""
+"""Stands for the status in the listing's partition of dead letters."""
 REGISTERED = "task"
-"""What stands for the status in the listing's partition of tasks."""
+"""Stands for the status in the listing's partition of tasks."""
 OPERATIONS = "operation"
-"""What stands for the status in the listing's partition of bulk operations."""
+"""Stands for the status in the listing's partition of bulk operations."""
 
 
 def job_key(key: JobKey) -> Key:
-    """Return where a job's row stands."""
+    """Return the key of a job's row."""
     return {"pk": f"{key.tenant}#{key.job_id}", "sk": JOB}
 
 
 def run_key(run: RunId) -> Key:
-    """Return where a run's row stands: in its job's item collection, by fire time."""
+    """Return the key of a run's row: in its job's item collection, by fire time."""
     series = f"#{run.series}" if run.series else ""
     return {"pk": job_key(run.job)["pk"], "sk": f"{run_bound(run.fire_at)}#{run.origin}{series}"}
 
 
 def run_bound(fire_at: int) -> str:
-    """Return what the sort keys of all runs of a fire time begin with."""
+    """Return the prefix of the sort keys of all runs of a fire time."""
     return f"{RUN}{fire_at:015d}"
 
 
 def attempt_key(run: RunId, number: int) -> Key:
-    """Return where a finished attempt's own row stands."""
+    """Return the key of a finished attempt's own row."""
     return {"pk": run_key(run)["pk"], "sk": f"{attempts_prefix(run)}{number:06d}"}
 
 
 def attempts_prefix(run: RunId) -> str:
-    """Return what the sort keys of a run's attempts begin with."""
+    """Return the prefix of the sort keys of a run's attempts."""
     return f"RESULT#{run.fire_at:015d}#{run.origin}{run.series}#"
 
 
 def work_key(key: JobKey, digest: str) -> Key:
-    """Return where a job's large work stands."""
+    """Return the key of the row of a job's large work."""
     return {"pk": job_key(key)["pk"], "sk": f"PAYLOAD#{digest}"}
 
 
 def backfill_key(key: BackfillKey) -> Key:
-    """Return where a backfill's row stands."""
+    """Return the key of a backfill's row."""
     return {"pk": job_key(key.job)["pk"], "sk": f"{BACKFILL}{key.name}"}
 
 
 def edge_key(edge: Edge) -> Key:
-    """Return where it stands that a job depends on another: in the parent's item collection."""
+    """Return the key of an edge: in the parent's item collection."""
     return {"pk": job_key(edge.parent)["pk"], "sk": f"{CHILD}{edge.child.job_id}"}
 
 
 def host_key(key: HostKey) -> Key:
-    """Return where the row of a host stands that a tenant calls; no job has an id with such a mark."""
+    """Return the key of the row of a host that a tenant calls; no job's id has such a mark."""
     return {"pk": f"{key.tenant}#!{key.host}", "sk": HOST}
 
 
 def slots_key(tenant: str) -> Key:
-    """Return where it stands which of a tenant's backfills run; no job has an id with such a mark."""
+    """Return the key of the row of a tenant's backfill slots; no job's id has such a mark."""
     return {"pk": tenant_key(tenant), "sk": SLOTS}
 
 
 def patterns_key(tenant: str) -> Key:
-    """Return where it stands which patterns of events a tenant has."""
+    """Return the key of the row of a tenant's event patterns."""
     return {"pk": tenant_key(tenant), "sk": PATTERNS}
 
 
 def limiter_key(key: LimiterKey) -> Key:
-    """Return where a limiter stands; no job, no host and no task has a name with such a mark."""
+    """Return the key of a limiter's row; no job, host or task has a name with such a mark."""
     return {"pk": f"{key.tenant}#!${key.name}", "sk": LIMITER}
 
 
 def freezes_key(tenant: str) -> Key:
-    """Return where a tenant's freezes stand."""
+    """Return the key of the row of a tenant's freezes."""
     return {"pk": tenant_key(tenant), "sk": FREEZES}
 
 
 def calendar_key(key: CalendarKey) -> Key:
-    """Return where a calendar stands."""
+    """Return the key of a calendar's row."""
     return {"pk": tenant_key(key.tenant), "sk": f"{CALENDAR}{key.name}"}
 
 
 def use_key(key: CalendarKey, job: JobKey) -> Key:
-    """Return where it is noted that a job may name a calendar; no host has a name with such a mark."""
+    """Return the key of the note that a job may name a calendar; no host has a name with such a mark."""
     return {"pk": f"{key.tenant}#!!{key.name}", "sk": f"{USE}{job.job_id}"}
 
 
 def tenant_key(tenant: str) -> str:
-    """Return the partition of what a tenant has beside its jobs; no job has an id with such a mark."""
+    """Return the partition of a tenant's rows that belong to no job; no job's id has such a mark."""
     return f"{tenant}#!"
 
 
 def revision_key(revision: RevisionId) -> Key:
-    """Return where a revision is kept that its job no longer has."""
+    """Return the key of the row of a revision that its job no longer has."""
     sk = f"REVISION#{revision.created_at:015d}#{revision.version:010d}"
     return {"pk": job_key(revision.job)["pk"], "sk": sk}
 
 
 def announcement_key(announced: Announcement, list_shards: int) -> Key:
-    """Return where an announcement stands: all that it says is in the sort key, in the order of announcements."""
+    """Return the key of an announcement: its sort key holds all its content, in the order of announcements."""
     job = announced.job
     about = f"{job.job_id}#{announced.version:010d}#{announced.fire_at:015d}#{announced.asked}#{announced.key_id}"
     return {
@@ -148,64 +148,64 @@ def announcement_key(announced: Announcement, list_shards: int) -> Key:
 
 
 def announcements_of(tenant: str, list_shard: int) -> str:
-    """Return the partition of a tenant's announcements in a shard; no job, and no host, has a name with such a mark."""
+    """Return the partition of a tenant's announcements in a shard; no job or host has a name with such a mark."""
     return f"{tenant}#!#{list_shard:04d}"
 
 
 def announcement_bound(at: int) -> str:
-    """Return what the sort keys of all announcements of an instant (ms) begin with."""
+    """Return the prefix of the sort keys of all announcements of an instant (ms)."""
     return f"{ANNOUNCED}{at:015d}"
 
 
 def announcement_in(tenant: str, sk: str) -> Announcement:
-    """Return the announcement that a sort key is."""
+    """Return the announcement in a sort key."""
     _, at, job_id, version, fire_at, asked, key_id = sk.split("#", 6)
     return Announcement(int(at), JobKey(tenant, job_id), int(version), int(fire_at), asked, key_id)
 
 
 def task_key(key: TaskKey) -> Key:
-    """Return where a task's row stands; no job and no host has a name with such a mark."""
+    """Return the key of a task's row; no job or host has a name with such a mark."""
     return {"pk": f"{key.tenant}#!!{key.task_id}", "sk": TASK}
 
 
 def task_version_key(ref: TaskRef) -> Key:
-    """Return where a version of a task stands that another has replaced."""
+    """Return the key of the row of a replaced version of a task."""
     return {"pk": task_key(ref.key)["pk"], "sk": f"VERSION#{ref.version or 0:012d}"}
 
 
 def operation_key(key: OperationKey) -> Key:
-    """Return where a bulk operation's row stands; no job, no host and no task has a name with such a mark."""
+    """Return the key of a bulk operation's row; no job, host or task has a name with such a mark."""
     return {"pk": f"{key.tenant}#!!!{key.name}", "sk": OPERATION}
 
 
 def request_key(key: JobKey, request: str) -> Key:
-    """Return where it is noted when a client's request took effect."""
+    """Return the key of the note when a client's request took effect."""
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
     return {"pk": job_key(key)["pk"], "sk": f"REQUEST#{digest}"}
 
 
 def event_key(tenant: str, name: str) -> Key:
-    """Return where it is noted when an event was taken in; nothing else has a name with such a mark."""
+    """Return the key of the note when an event was accepted; nothing else has a name with such a mark."""
     return {"pk": f"{tenant}#!@{name}", "sk": "EVENT"}
 
 
 def subscription_row_key(key: SubscriptionKey) -> Key:
-    """Return where a subscription stands; nothing else has a name with such a mark."""
+    """Return the key of a subscription's row; nothing else has a name with such a mark."""
     return {"pk": f"{key.tenant}#!~{key.digest}", "sk": SUBSCRIPTION}
 
 
 def unique_row_key(key: UniqueKey) -> Key:
-    """Return where it stands which job a unique key names; nothing else has a name with such a mark."""
+    """Return the key of a unique key's row; nothing else has a name with such a mark."""
     return {"pk": f"{key.tenant}#!={key.digest}", "sk": UNIQUE}
 
 
 def hour_key(key: HourKey) -> Key:
-    """Return where the counts of a tenant's hour stand; no job, and no host, has a name with such a mark."""
+    """Return the key of the counts of a tenant's hour; no job or host has a name with such a mark."""
     return {"pk": f"{key.tenant}#!", "sk": f"{hour_bound(key.began_at)}#{key.subject}"}
 
 
 def hour_bound(at: int) -> str:
-    """Return what the sort keys of all hours begin with that began at an instant (ms)."""
+    """Return the prefix of the sort keys of all hours that began at an instant (ms)."""
     return f"{HOUR}{at:015d}"
 
 
@@ -216,17 +216,17 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
 
 
 def intake_key(tenant: str) -> Key:
-    """Return where it stands what a tenant took lately and may still take."""
+    """Return the key of the row of a tenant's submit budget."""
     return {"pk": tenant_key(tenant), "sk": INTAKE}
 
 
 def window_key(window: Window) -> Key:
-    """Return where the count of a window stands; no job, no host and no task has a name with such a mark."""
+    """Return the key of the count of a window; no job, host or task has a name with such a mark."""
     return {"pk": f"{window.tenant}#!?{window.name}", "sk": f"WINDOW#{window.from_at:015d}"}
 
 
 def owner_of_row(pk: str, sk: str) -> Owned:
-    """Return the job, the run, the backfill, the operation or the limiter whose keys these are."""
+    """Return the job, the run, the backfill, the operation or the limiter of these keys."""
     if sk == OPERATION:
         return OperationKey(*pk.split("#!!!", 1))
     if sk == LIMITER:
@@ -242,7 +242,7 @@ def owner_of_row(pk: str, sk: str) -> Owned:
 
 
 def key_of(owned: Owned) -> Key:
-    """Return the keys of what stands in the due index."""
+    """Return the keys of an owner of an entry in the due index."""
     if isinstance(owned, JobKey):
         return job_key(owned)
     if isinstance(owned, OperationKey):
@@ -253,7 +253,7 @@ def key_of(owned: Owned) -> Key:
 
 
 def listed_of_row(pk: str, sk: str) -> Owned | TaskKey:
-    """Return what the listing names by these keys."""
+    """Return the resource that the listing names by these keys."""
     return TaskKey(*pk.split("#!!", 1)) if sk == TASK else owner_of_row(pk, sk)
 
 
@@ -263,12 +263,12 @@ def due_bucket(shard: int, at: int) -> str:
 
 
 def list_key(tenant: str, state: str, name: str, list_shards: int) -> str:
-    """Return the partition of what a tenant calls so: of JOBS, DEAD, REGISTERED, OPERATIONS, or a part of its jobs."""
+    """Return the listing's partition of a name: in JOBS, DEAD, REGISTERED, OPERATIONS, or a part of the jobs."""
     return list_partition(tenant, state, stratum_of(tenant, name, list_shards))
 
 
 def by_task_key(key: JobKey, task_id: str, list_shards: int) -> str:
-    """Return the partition of the jobs of a task in which a job stands."""
+    """Return the partition of a task's jobs that contains a job."""
     return by_task_partition(TaskKey(key.tenant, task_id), shard_of(key, list_shards))
 
 
@@ -278,12 +278,12 @@ def by_task_partition(task: TaskKey, list_shard: int) -> str:
 
 
 def list_partition(tenant: str, state: str, stratum: str) -> str:
-    """Return the listing's partition of what a tenant has in a state, in a stratum."""
+    """Return the listing's partition of a tenant's entries in a state, in a stratum."""
     return f"{tenant}#{state}#{stratum}"
 
 
 def job_of(pk: str) -> JobKey:
-    """Return the job whose item collection this is."""
+    """Return the job of an item collection."""
     tenant, job_id = pk.split("#")
     return JobKey(tenant, job_id)
 

@@ -1,7 +1,7 @@
-"""The one mapper between values and rows: what a row has beside the value's own fields.
+"""The one mapper between values and rows: it adds the attributes that are no fields of a value.
 
-A row that is updated is kept small, under 1 KB but for what its user put there, because every write is billed by the
-whole row: work above 400 bytes stands in a row of its own, named by its digest and written once.
+A row that is updated is kept small, under 1 KB apart from its user's data, because every write is billed by the whole
+row: work above 400 bytes is in a row of its own, named by its digest and written once.
 """
 
 import hashlib
@@ -65,12 +65,12 @@ INLINE_WORK_BYTES = 400
 
 @dataclass(frozen=True)
 class Mapper:
-    """Turns values into rows: with how many listing shards, and how long an ended row is kept."""
+    """Turns values into rows, with a number of listing shards, and with the time for which an ended row is kept."""
 
     list_shards: int = whole(4, 1, 64, "Shards of the listing of one tenant's jobs in one state")
     retention_days: int = whole(90, 1, 3650, "How long finished jobs and runs are kept")
     history_days: int = whole(
-        90, 1, 3650, "How long it is kept who changed what; what a finished job or run has of it goes with that"
+        90, 1, 3650, "How long the history of changes is kept; that of a finished job or run expires with it"
     )
 
     def of_job(self, job: Job, now: int) -> Item:
@@ -80,7 +80,7 @@ class Mapper:
             **work_fields(job.spec.work),
             **_bucket(job, now),
         }
-        if job.spec.notice is None:  # whoever lists jobs wants those that users made
+        if job.spec.notice is None:  # the listing has the jobs that users made, and no notices
             item |= self._listed(job.key.tenant, JOBS, job.key.job_id, job.created_at)
             if (part := among(job.status)) is not None:
                 item["state_key"] = list_key(job.key.tenant, part, job.key.job_id, self.list_shards)
@@ -110,7 +110,7 @@ class Mapper:
         return item
 
     def of_host(self, host: Host, now: int) -> Item:
-        """Return a host's row, which is forgotten a day after it was written."""
+        """Return a host's row, which expires a day after it was written."""
         return {**_row(host_key(host.key), host, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
 
     def of_revision(self, revision: Revision, now: int) -> Item:
@@ -125,12 +125,12 @@ class Mapper:
         return {**item, "expires_at": self.history_expiry(now)}
 
     def of_announcement(self, announced: Announcement, now: int) -> Item:
-        """Return the row of an announcement; who asks is on it where no revision and no run tells."""
+        """Return the row of an announcement. It has the author if no revision and no run has it."""
         by = {"by": to_text(announced.by)} if announced.asked else {}
         return {**announcement_key(announced, self.list_shards), **by, "expires_at": self.history_expiry(now)}
 
     def of_task(self, task: Task, _: int) -> Item:
-        """Return a task's row, listed unless it is deleted. It never expires: finished jobs may be run again."""
+        """Return a task's row, listed unless it is deleted. It never expires: finished jobs may run again."""
         item = _row(task_key(task.key), task)
         place = self._listed(task.key.tenant, REGISTERED, task.key.task_id, task.created_at)
         return item if task.is_deleted else item | place
@@ -145,11 +145,11 @@ class Mapper:
         return item
 
     def of_task_version(self, task: Task, now: int) -> Item:
-        """Return the row of a version that was replaced, kept for twice as long as a run that is over."""
+        """Return the row of a replaced version, kept for twice as long as an ended run."""
         return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
     def of_limiter(self, limiter: Limiter, now: int) -> Item:
-        """Return a limiter's row, which is forgotten when it was not used for long; what a person has set is not."""
+        """Return a limiter's row, which expires after a long time without use, unless a person has set its bounds."""
         item: Item = {**_row(limiter_key(limiter.key), limiter, "key"), **_bucket(limiter, now)}
         return item if limiter.fixed.bounds != Bounds() else {**item, "expires_at": self.expiry(now)}
 
@@ -158,15 +158,15 @@ class Mapper:
         return _row(freezes_key(freezes.tenant), freezes, "tenant")
 
     def of_calendar(self, calendar: Calendar, _: int) -> Item:
-        """Return a calendar's row. One that is deleted stays: a job that is about to name it must see that."""
+        """Return a calendar's row. A deleted calendar stays: a job that is about to name it must see that."""
         return _row(calendar_key(calendar.key), calendar, "key")
 
     def of_subscription(self, subscription: Subscription, _: int) -> Item:
-        """Return a subscription's row. One that is gone stays: the next one goes on from its generation."""
+        """Return a subscription's row. A subscription that is gone stays: the next one continues its generation."""
         return _row(subscription_row_key(subscription.key), subscription, "key")
 
     def of_named(self, named: Named, _: int) -> Item:
-        """Return a unique key's row, which is forgotten a while after its window; without one it stays."""
+        """Return a unique key's row, which expires a while after its window; without a window it stays."""
         item = _row(unique_row_key(named.key), named, "key")
         return item if named.until is None else {**item, "expires_at": (named.until + DAY_MS) // SECOND_MS}
 
@@ -174,16 +174,16 @@ class Mapper:
         return {"listed_at": at, "list_key": list_key(tenant, state, name, self.list_shards)}
 
     def expiry(self, at: int) -> int:
-        """Return when a row that ended at an instant is forgotten, in whole seconds, as DynamoDB wants it."""
+        """Return when a row that ended at an instant expires, in whole seconds, as DynamoDB requires."""
         return (at + self.retention_days * DAY_MS) // SECOND_MS
 
     def history_expiry(self, now: int) -> int:
-        """Return when it is forgotten what was noted of a change, in whole seconds."""
+        """Return when the note of a change expires, in whole seconds."""
         return (now + self.history_days * DAY_MS) // SECOND_MS
 
 
 def work_fields(work: Work | None) -> Item:
-    """Return the fields of a job's row that say where its work stands; none for work that was not read."""
+    """Return the fields of a job's row that hold or name its work; none for work that was not read."""
     if work is None:
         return {}
     text = work_text(work)
@@ -191,9 +191,9 @@ def work_fields(work: Work | None) -> Item:
 
 
 def work_text(work: Work) -> str:
-    """Return a work as a text: its target, and in another line its payload as it is.
+    """Return a work as text: its target, and on a second line its payload, unchanged.
 
-    Escaped once more, within JSON, a payload might have four times its size, which no row of DynamoDB holds.
+    If it were escaped within JSON, a payload might be four times as large, more than a row of DynamoDB holds.
     """
     target = to_text(work.target)
     return target if work.payload is None else f"{target}\n{work.payload}"
@@ -206,12 +206,12 @@ def to_work(text: str) -> Work:
 
 
 def work_digest(text: str) -> str:
-    """Return the name of a work text that stands in a row of its own."""
+    """Return the name of a work text in a row of its own."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def to_job(row: dict[str, Any]) -> Job:
-    """Return the job that a row holds, with its work if that stands in the row too."""
+    """Return the job that a row holds, with its work if the row has that too."""
     job = from_item(Job, row)
     return with_spec(job, work=to_work(row["work"])) if "work" in row else job
 
@@ -243,7 +243,7 @@ def to_task(row: dict[str, Any]) -> Task:
 
 
 def to_announcement(tenant: str, row: Mapping[str, Any]) -> Announcement:
-    """Return the announcement that a row is."""
+    """Return the announcement that a row holds."""
     announced = announcement_in(tenant, row["sk"])
     return evolve(announced, by=from_text(Actor, row["by"])) if announced.asked else announced
 
@@ -270,7 +270,7 @@ def to_subscription(row: dict[str, Any]) -> Subscription:
 
 
 def to_named(row: dict[str, Any]) -> Named:
-    """Return which job a unique key names, as a row says."""
+    """Return the unique key's row, which names a job."""
     return from_item(Named, row, key=UniqueKey(*row["pk"].split("#!=", 1)))
 
 
@@ -284,5 +284,5 @@ def _row(key: Key, value: object, told_by_key: str = "") -> Item:
 
 
 def _bucket(row: Job | Run | Backfill | Operation | Limiter, now: int) -> Item:
-    """Return the bucket of a due key: the day of its time, or of the writing if later, so that no scan is past it."""
+    """Return the bucket of a due key: the day of its time, or of the write if later, so that no scan is past it."""
     return {} if row.due_at is None else {"due_bucket": due_bucket(row.shard, max(row.due_at, now))}

@@ -1,4 +1,4 @@
-"""Reads of the jobs table: by key, strongly; by range within an item collection; and from the due index."""
+"""Reads of the jobs table: by key, strongly; by range within an item collection; and from the indexes."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ _Row = dict[str, Any]
 
 
 class Reader:
-    """Reads from one table; with threads, what takes several requests takes them side by side."""
+    """Reads from one table. With threads, reads that take several requests make them side by side."""
 
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker, threads: Executor | None = None) -> None:
         self._client, self._table, self._asker, self._threads = client, table, asker, threads
 
     def get(self, keys: Sequence[Key], *, strong: bool = True) -> list[_Row | None]:
-        """Return the row of each key; read strongly, None only for a row that does not exist."""
+        """Return the row of each key. In a strong read, None means that the row does not exist."""
         distinct = list({(key["pk"], key["sk"]): key for key in keys}.values())
         batches = [distinct[start : start + _BATCH] for start in range(0, len(distinct), _BATCH)]
         read = partial(self._get_batch, until=self._asker.deadline(), strong=strong)
@@ -37,7 +37,7 @@ class Reader:
         return [found.get((key["pk"], key["sk"])) for key in keys]
 
     def _get_batch(self, keys: Sequence[Key], *, until: float, strong: bool) -> list[_Row]:
-        """Read until nothing is left unprocessed: what was not read is unknown, never absent."""
+        """Read until nothing is left unprocessed: keys that were not read are unknown, never absent."""
         rows: list[_Row] = []
         request: dict[str, Any] = {self._table: {"Keys": [to_values(key) for key in keys], "ConsistentRead": strong}}
 
@@ -55,7 +55,7 @@ class Reader:
     def between(self, pk: str, first: str, last: str, *, strong: bool = True) -> Iterator[_Row]:
         """Return the rows of an item collection from one sort key to another, in order.
 
-        DynamoDB refuses a range that ends before it begins; there is nothing in it.
+        DynamoDB refuses a range that ends before it begins, so this returns nothing for it.
         """
         if first > last:
             return iter(())
@@ -76,12 +76,12 @@ class Reader:
         after: Key | None,
         examine: int,
     ) -> tuple[list[_Row], Mapping[str, Any] | None]:
-        """Return up to `limit` rows from the last sort key backwards, and the key to go on after, if any are left.
+        """Return up to `limit` rows from the last sort key backwards, and the key to continue after, if any are left.
 
-        Examines at most about `examine` rows, so that a filter which nothing matches costs no more than that.
+        Examines at most about `examine` rows, so that a filter without matches costs no more than that.
         """
         request = {**self._range(pk, first, last, states), "ScanIndexForward": False}
-        # One row more than is wanted: whether there is another page is then known, not guessed.
+        # Read one row more than is wanted, so that it is known whether there is another page.
         request["Limit"] = examine if states else limit + 1
         if after:
             request["ExclusiveStartKey"] = to_values(after)
@@ -96,9 +96,9 @@ class Reader:
         return rows, None
 
     def count(self, index: Index, partition: str, through_at: int = LATEST, most: float = math.inf) -> int:
-        """Count what stands in a partition of an index, up to an instant: a request for about each 8,000 keys.
+        """Count the entries in a partition of an index, up to an instant: one request for about each 8,000 keys.
 
-        No request is made behind the one with which there are `most`.
+        No request follows the one that reaches `most`.
         """
         request = {
             "TableName": self._table,
@@ -117,7 +117,7 @@ class Reader:
     def listed(
         self, index: Index, partition: str, first_at: int, last_at: int, page: int, *, forward: bool
     ) -> Iterator[_Row]:
-        """Return the keys that stand in a partition of an index between two instants, `page` in each request."""
+        """Return the keys in a partition of an index between two instants, `page` in each request."""
         partitions, instants = index.partition.name, index.sort.name
         request = {
             "TableName": self._table,
@@ -138,10 +138,11 @@ class Reader:
         after: Mapping[str, Any] | None,
         left_out: Sequence[str],
     ) -> tuple[list[_Row], _Row | None]:
-        """Return the keys that stand in a partition of an index up to an instant, from behind a key on, in one request.
+        """Return the keys in a partition of an index after a key, up to an instant, from one request.
 
-        Examines so many, or as many as a megabyte holds. Leaves out those whose `pk` begins with one of `left_out`:
-        they are not sent, which is most of the price of a page. Returns the key to go on after, if any may be left.
+        Examines `examine` entries, or as many as a megabyte holds. Leaves out those whose `pk` begins with one of
+        `left_out`: they are not sent, which is most of the price of a page. Returns the key to continue after, if any
+        may be left.
         """
         partitions, instants = index.partition.name, index.sort.name
         values = {":partition": partition, ":last": last_at}
@@ -174,7 +175,7 @@ class Reader:
             request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
-        """Ask for one page. Each has a patience of its own: a long look goes on as long as pages come."""
+        """Ask for one page. Each page has its own patience, so a long read continues as long as pages come."""
         return self._asker.ask(lambda: self._client.query(**request))
 
     def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Imports nothing: the infrastructure reads it without boto3.
 from dataclasses import dataclass
 
 SCHEMA_VERSION = 1
-"""Written to every row as `v`, so that a later mapper knows what it reads."""
+"""Written to every row as `v`, so that a later mapper knows which version it reads."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: its logical name, its keys, its indexes, and the attribute that holds its time to live, if any."""
+    """A table: its logical name, its keys, its indexes, and the attribute with its time to live, if any."""
 
     name: str
     partition: Attribute
@@ -38,12 +38,12 @@ class Table:
 
 
 DUE = Index("due", Attribute("due_bucket", "S"), Attribute("due_at", "N"))
-"""The sparse index on which everything that waits for a time stands, and nothing else."""
+"""The sparse index of everything that waits for a time, and of nothing else."""
 
 LISTING = Index("listing", Attribute("list_key", "S"), Attribute("listed_at", "N"))
-"""All jobs of a tenant by their creation; dead letters by when they died; tasks, bulk operations, and lines.
+"""All jobs of a tenant by their creation; dead letters by the time of their failure; tasks, bulk operations, and lines.
 
-A job keeps its place there as long as its row stands, whatever becomes of it.
+A job keeps its position as long as its row exists, whatever becomes of it.
 """
 
 BY_STATE = Index("by_state", Attribute("state_key", "S"), Attribute("listed_at", "N"))

@@ -1,8 +1,8 @@
-"""The strata of the listing: shards of one size, and beside them two small ones, from which the whole can be estimated.
+"""The strata of the listing: shards of equal size, and two small strata from which the whole can be estimated.
 
-What is listed stands in the stratum of its place, a hash of its name in [0, 1), and moves there to no other. The strata
-are ranges of places, so each is a fair sample of all, and in their order they hold the least places first. Standing in
-a small one costs no write more than standing in a large one.
+An entry belongs to a stratum by a hash of its name in [0, 1), and never moves to another. The strata are ranges of
+hashes, so each is a fair sample of all, and in their order they hold the lowest hashes first. An entry in a small
+stratum costs no more writes than one in a large stratum.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from functools import cache
 from timeball.domain.model.ids import fraction_of
 
 _SAMPLES = (4_096, 128)
-"""One in so many stands in the first stratum; one in so many in the first two."""
+"""One in 4,096 entries is in the first stratum, and one in 128 in the first two."""
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """A part of what a tenant has in a state: its name within a key, and which places are in it."""
+    """A part of a tenant's entries in a state: its name within a key, and its range of hashes."""
 
     name: str
     first: float
@@ -24,13 +24,13 @@ class Stratum:
 
     @property
     def share(self) -> float:
-        """Which part of all is in it."""
+        """The part of all entries that is in it."""
         return self.end - self.first
 
 
 @cache
 def strata(shards: int) -> tuple[Stratum, ...]:
-    """Return the strata, the least places first: the samples, then so many shards."""
+    """Return the strata, the lowest hashes first: the samples, then `shards` shards."""
     ends = [1 / one_in for one_in in _SAMPLES]
     samples = [
         Stratum(f"1/{one_in}", first, end) for one_in, first, end in zip(_SAMPLES, [0, *ends], ends, strict=False)
@@ -44,11 +44,11 @@ def strata(shards: int) -> tuple[Stratum, ...]:
 
 
 def stratum_of(tenant: str, name: str, shards: int) -> str:
-    """Return the name of the stratum in which something of a tenant stands."""
+    """Return the name of the stratum of an entry of a tenant."""
     place = place_of(tenant, name)
     return next(one.name for one in strata(shards) if place < one.end)
 
 
 def place_of(tenant: str, name: str) -> float:
-    """Return the place of what a tenant calls so."""
+    """Return the hash, in [0, 1), of a tenant's entry."""
     return fraction_of("listed", tenant, name)

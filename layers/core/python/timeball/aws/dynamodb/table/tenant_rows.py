@@ -1,4 +1,4 @@
-"""Rows of which each tenant has one, told by the key alone: the slots of its backfills, and its patterns of events."""
+"""Rows that each tenant has once, identified by the key alone: its backfill slots, and its event patterns."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """Conditional writes, as values, in the two forms that DynamoDB offers: single items in parallel, or PartiQL batches.
 
-Both answer each write with whether it was done and the row that stands in its way. A batch asks for up to 25 writes in
-one request, at the same price, and each is answered for itself. Of those that were throttled nothing is known: they are
-asked for again together, as a smaller batch (`patience` says for how long).
+Both return for each write whether it was done, and the row that refused it. A batch sends up to 25 writes in one
+request, at the same price, and each gets its own answer. The result of throttled writes is unknown: they are repeated
+together, as a smaller batch (`patience` says for how long).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Insert:
 
 @dataclass(frozen=True)
 class Update:
-    """Change a row if it exists, and each attribute of `where` is as given there."""
+    """Change a row if it exists and each attribute of `where` has the given value."""
 
     key: Key
     where: Item
@@ -50,9 +50,9 @@ class Add:
 
 @dataclass(frozen=True)
 class Take:
-    """Add amounts, less than nothing too, if that leaves each at `most` or at `least` so much.
+    """Add amounts, which may be negative, if that leaves each attribute within its `most` and its `least`.
 
-    And if the attributes of `where` are as given there; None: absent.
+    The attributes of `where` must also have the given values; None: absent.
     """
 
     add: Add
@@ -64,9 +64,9 @@ class Take:
 
 @dataclass(frozen=True)
 class Written:
-    """Whether the write was done; if not, the row that stood in its way (None: there is no such row).
+    """Whether the write was done; if not, the row that refused it (None: there is no such row).
 
-    Of a `Take` that was done it is the row as that left it.
+    After a `Take` that was done, it is the changed row.
     """
 
     done: bool
@@ -105,7 +105,7 @@ class Writer:
         return [written for answer in answers for written in answer]
 
     def add(self, adds: Sequence[Add]) -> list[bool]:
-        """Do each, and never again: nothing would tell that it was done. False: it is not known to be done."""
+        """Do each add once, and never repeat it: nothing shows whether it was done. False: that is unknown."""
         return side_by_side(self._threads, self._is_added, adds)
 
     def _is_added(self, add: Add) -> bool:
@@ -116,7 +116,7 @@ class Writer:
         return True
 
     def take(self, take: Take) -> Written:
-        """Do it if all that it asks of the row holds, a row that is new too; else return the row that stands."""
+        """Do the take if the row, which may be new, meets its conditions; otherwise return the row that stands."""
         return self._asker.ask(lambda: self._taken(take))
 
     def _taken(self, take: Take) -> Written:
@@ -147,7 +147,7 @@ class Writer:
         return Written(done=True)
 
     def _batch(self, writes: Sequence[Write], until: float) -> list[Written]:
-        """Ask for all, and together again for those of which nothing is known yet: a batch that gets smaller."""
+        """Send all writes, and repeat together those whose result is unknown, in a batch that gets smaller."""
         statements = [_statement(self._table, write) for write in writes]
         answers: dict[int, Mapping[str, Any]] = {}
 
@@ -165,9 +165,9 @@ class Writer:
         return [self._judged(write, answers[position], until) for position, write in enumerate(writes)]
 
     def _judged(self, write: Write, answer: Mapping[str, Any], until: float) -> Written:
-        """A refusal that brings no row, or another error, is asked again singly: that tells the row, or what is wrong.
+        """Judge an answer. A refusal without a row, or another error, is repeated singly, which returns either.
 
-        Not read instead: by then the row may be one that refuses nothing.
+        The row is not read instead: by then the row may be one that refuses nothing.
         """
         error = answer.get("Error")
         if error is None:
