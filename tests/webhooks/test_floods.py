@@ -32,7 +32,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 CUT = "127.0.0.1 sent more than 256 KB around its answer, or more than 32 KB before it."
 MIDDLE = "127.0.0.1 closed the connection in the middle of its answer, or broke the rules of HTTP there."
-GARBAGE = "What 127.0.0.1 answered is not HTTP, or its headers are too large."
+GARBAGE = "The answer of 127.0.0.1 is not HTTP, or its headers are too large."
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 FOR_EVER = 600.0
 

@@ -37,7 +37,7 @@ EARLY = "127.0.0.1 closed the connection before it answered."
 
 MIDDLE = "127.0.0.1 closed the connection in the middle of its answer, or broke the rules of HTTP there."
 
-GARBAGE = "What 127.0.0.1 answered is not HTTP, or its headers are too large."
+GARBAGE = "The answer of 127.0.0.1 is not HTTP, or its headers are too large."
 
 LATE = "127.0.0.1 did not answer in full within 60 s."
 

@@ -40,7 +40,7 @@ def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobod
         answer = call_url("http://hooks.example/", lookup=hang, timeout=0.2)
     finally:
         release.set()
-    error = "No connection to hooks.example came about within 0.2 s."
+    error = "No connection to hooks.example could be made within 0.2 s."
     assert answer == no_answer(error, None, timed_out=True)
 
 
@@ -146,7 +146,7 @@ def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_
             return [hasty, *await asyncio.gather(*patient)]
 
     hasty, *patient = asyncio.run(main())
-    assert hasty == no_answer("No connection to hooks.example came about within 0.1 s.", None, timed_out=True)
+    assert hasty == no_answer("No connection to hooks.example could be made within 0.1 s.", None, timed_out=True)
     assert patient == [success("ok")] * 3
     assert lookups == ["hooks.example"]
 

@@ -58,7 +58,7 @@ def test_a_target_that_never_greets_in_tls_is_given_up_when_the_time_is_over() -
         ):
             return await caller.call(a_call(f"https://127.0.0.1:{target.port}/", timeout=0.2))
 
-    error = "No connection to 127.0.0.1 came about within 0.2 s."
+    error = "No connection to 127.0.0.1 could be made within 0.2 s."
     assert asyncio.run(main()) == no_answer(error, None, timed_out=True)
 
 

@@ -1,4 +1,4 @@
-"""The command line: what a person asks of Timeball from a shell.
+"""The command line of Timeball.
 
-main.py finds the command; each command is a module, imported only when it is called.
+main.py finds the command; each command is a module that is imported only when it runs.
 """

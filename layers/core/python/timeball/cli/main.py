@@ -1,4 +1,4 @@
-"""The way in from a shell: find the command, run it, say in one sentence what is wrong with the request.
+"""The entry point of the command line: find the command, run it, explain a wrong request in one sentence.
 
 Invariant: a refused request exits with 2 and prints nothing on standard output.
 """
@@ -17,15 +17,15 @@ usage: timeball COMMAND ...
 commands:
   preview   print the next fire times of a schedule
 
-Each command tells its options with --help.
+Each command lists its options with --help.
 """
 _REFUSED: Final = 2
 _CLOSED: Final = 141
-"""What a shell says of a program whose reader has gone: 128 and the number of SIGPIPE."""
+"""The exit status that a shell reports for a program whose reader has gone: 128 and the number of SIGPIPE."""
 
 
 def main(arguments: Sequence[str] | None = None, now: Callable[[], int] | None = None) -> int:
-    """Run a command and return its exit status; `now` gives the present instant (ms)."""
+    """Run a command and return its exit status; `now` returns the present instant (ms)."""
     try:
         status = _run(list(sys.argv[1:] if arguments is None else arguments), now or _now)
         sys.stdout.flush()
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None, now: Callable[[], int] | None =
         print(_one_line(str(refused)), file=sys.stderr)
         return _REFUSED
     except BrokenPipeError:
-        # Nobody reads any more (`| head -1`): Python's own flush at its end would complain once again.
+        # The reader has gone (`| head -1`): Python's own flush at its end would complain once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _CLOSED
     return status
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None, now: Callable[[], int] | None =
 def _run(arguments: list[str], now: Callable[[], int]) -> int:
     match arguments:
         case ["preview", *rest]:
-            from timeball.cli.preview import preview_command  # noqa: PLC0415 - a command pays for itself alone
+            from timeball.cli.preview import preview_command  # noqa: PLC0415 - import only the command that runs
 
             return preview_command(rest, now)
         case ["-h" | "--help", *_]:
@@ -55,7 +55,7 @@ def _run(arguments: list[str], now: Callable[[], int]) -> int:
 
 
 def _one_line(text: str) -> str:
-    """Escape what would break the line or steer a terminal: a sentence may quote what was given."""
+    """Escape characters that would break the line or control a terminal: a sentence may quote the input."""
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 

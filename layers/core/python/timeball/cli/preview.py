@@ -1,4 +1,4 @@
-"""`timeball preview`: the next fire times of a schedule, computed here and now, without a service or an account."""
+"""`timeball preview`: the next fire times of a schedule, computed locally, without a service or an account."""
 
 import json
 import sys
@@ -20,14 +20,14 @@ _MAX_COUNT: Final = 1000
 _MAX_DIGITS: Final = 18
 _COLUMNS: Final = ("FIRE TIME", "LOCAL TIME", "OFFSET", "NOTE")
 _GOES_WITH: Final = {"anchor": "every", "dst_gap": "cron", "dst_overlap": "cron"}
-"""Options that mean something only beside another."""
+"""Options that have a meaning only together with another."""
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
 
 def preview_command(arguments: Sequence[str], now: Callable[[], int]) -> int:
-    """Print the next fire times of a schedule; `now` (ms) is where they begin unless the arguments say."""
+    """Print the next fire times of a schedule, from `now` (ms) on unless the arguments give a start."""
     options = _options().parse_args(arguments)
     _check_together(options)
     from_at = now() if options.start is None else _read("--from", options.start, parse_instant)
@@ -56,12 +56,12 @@ def _options() -> Options:
     parser.add_argument(
         "--from", dest="start", metavar="TIME", help="no fire before 2026-10-24T00:00:00Z, say; default now"
     )
-    parser.add_argument("--count", metavar="N", default="5", help=f"so many fires, 1 to {_MAX_COUNT}; default 5")
+    parser.add_argument("--count", metavar="N", default="5", help=f"number of fires, 1 to {_MAX_COUNT}; default 5")
     parser.add_argument(
-        "--dst-gap", metavar="next|skip", help="of times that clocks skip: fire once when they have, or not at all"
+        "--dst-gap", metavar="next|skip", help="for times that clocks skip: fire once after the gap, or not at all"
     )
     parser.add_argument(
-        "--dst-overlap", metavar="first|both", help="of times that clocks show twice: fire at the first, or at both"
+        "--dst-overlap", metavar="first|both", help="for times that clocks show twice: fire at the first, or at both"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON array")
     return parser

@@ -1,1 +1,1 @@
-"""What a function is made of when it starts: settings, clock, ports."""
+"""The parts of a function when it starts: settings, clock, ports."""

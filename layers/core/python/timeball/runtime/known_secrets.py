@@ -1,6 +1,7 @@
 """The signing secrets as one process knows them: read when a token needs them, and again after a while.
 
-Invariant: a process never uses what it read `SIGNS_AFTER_MS` ago or earlier, so it knows each secret before that signs.
+Invariant: a process never uses secrets that it read `SIGNS_AFTER_MS` ago or earlier, so it knows each secret before
+that secret signs.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from timeball.ports.registers.signing import Signing
 KEPT_MS: Final = MINUTE_MS
 """How long the secrets are used before they are read again."""
 KEPT_UNANSWERED_MS: Final = SIGNS_AFTER_MS - MINUTE_MS
-"""How long they are used while the store does not answer. The minute is for clocks that differ."""
+"""How long the secrets are used while the store does not answer. The minute allows for clocks that differ."""
 
 
 class KnownSecrets:

@@ -1,4 +1,4 @@
-"""What the functions are told by their environment: what they use of AWS, and their deployment's settings."""
+"""The environment of the functions: the resources of AWS that they use, and the settings of their deployment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def _networks(text: str) -> str:
 
 
 _MOST_CHARACTERS = 2000
-"""Lambda lets all of a function's environment have 4 KB."""
+"""Lambda limits the whole environment of a function to 4 KB."""
 
 
 def _arns(text: str) -> str:
@@ -39,7 +39,7 @@ def _arns(text: str) -> str:
 
 def _prefix(text: str) -> str:
     if not SECRET_PREFIX.fullmatch(text) or len(text) > LONGEST_PREFIX:
-        raise ValueError("must be what names of secrets begin with, and end in a slash, such as timeball/")
+        raise ValueError("must be the beginning of secrets' names, and end in a slash, such as timeball/")
     return text
 
 
@@ -61,33 +61,33 @@ def _callers(text: str) -> str:
 
 @dataclass(frozen=True)
 class FunctionSettings:
-    """The settings of a deployment that its functions go by."""
+    """The settings of a deployment that its functions use."""
 
     rules: Rules
     mapper: Mapper
     private_targets: str = setting("", "Networks that webhooks may call although they are not public", _networks)
     targets: str = setting(
         "",
-        "ARNs of what targets of AWS may be: functions, queues, topics, state machines, buses, clusters and task "
-        "definitions, and the roles, subnets and security groups of these; several with commas between, and `*` as in "
-        "IAM; one that is for some tenants alone is followed by their names: `=acme+globex`; without any, targets are "
-        "webhooks only",
+        "ARNs that targets of AWS may name: functions, queues, topics, state machines, buses, clusters and task "
+        "definitions, and the roles, subnets and security groups of these; separated by commas, with `*` as in IAM; an "
+        "ARN for some tenants only is followed by their names: `=acme+globex`; without any ARN, only webhooks can be "
+        "targets",
         _arns,
     )
     webhook_secrets: str = setting(
         "timeball/",
-        "What the names of the secrets begin with that webhooks are signed with; then come the tenant and a slash. The "
-        "executors may read these, and no others. A stack with another name than `Timeball` has `timeball-<name>/`",
+        "The beginning of the names of the secrets that sign webhooks; the tenant and a slash follow it. The executors "
+        "may read these secrets, and no others. A stack with another name than `Timeball` has `timeball-<name>/`",
         _prefix,
     )
     operating_tenant: str = setting(
-        "main", "The tenant whose admins manage all tenants; the first admin key is of it", _tenant
+        "main", "The tenant whose admins manage all tenants; the first admin key belongs to it", _tenant
     )
     iam_callers: str = setting(
         "",
         "AWS callers that may sign requests (SigV4) to `/iam/v1/...` instead of sending a key, each with its tenant "
-        "and role: `123456789012/role/billing=acme:submitter`, several with commas between; without one there is no "
-        "such path",
+        "and role: `123456789012/role/billing=acme:submitter`, separated by commas; without any caller that path does "
+        "not exist",
         _callers,
     )
     execute_memory_mb: int = whole(
@@ -95,14 +95,14 @@ class FunctionSettings:
     )
     prices: str = setting(
         "",
-        "What AWS charges where it is not as in us-east-1, in dollars, by which costs are told: "
+        "AWS's prices where they differ from us-east-1, in dollars, used to compute costs: "
         "`write_unit=0.000000715,api_request=0.00000116`",
         _prices,
     )
     aws_client: str = one_of(
         "thin",
         ("thin", "boto3"),
-        "What asks DynamoDB, SQS and Secrets Manager: a client of our own, which takes a tenth of the processor time, "
+        "The client of DynamoDB, SQS and Secrets Manager: our own (`thin`), which takes a tenth of the processor time, "
         "or boto3",
     )
     writes: str = one_of(
@@ -111,7 +111,7 @@ class FunctionSettings:
 
     @property
     def target_arns(self) -> tuple[str, ...]:
-        """The ARNs that targets may name, whatever tenants they are for."""
+        """Return the ARNs that targets may name, for any tenant."""
         return parse_arns(self.targets).arns
 
 
@@ -129,46 +129,46 @@ class Environment:
 
     @property
     def queues(self) -> dict[str, str]:
-        """The queues of the priorities."""
+        """Return the URLs of the priorities' queues."""
         return {"high": self.queue_high, "normal": self.queue_normal, "low": self.queue_low}
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> "Environment":
-        """Return what variables say. Raises SettingsError."""
+        """Read the environment from variables. Raises SettingsError."""
         return read(cls, variables, _variable)
 
     def written(self) -> dict[str, str]:
-        """Return the variables that say this."""
+        """Return the variables of this environment."""
         return written(self, _variable)
 
 
 @dataclass(frozen=True)
 class ExecutorEnvironment:
-    """What an executor is told beside: of how many in a hundred successors take over."""
+    """The additional environment of an executor: its chance to have a successor."""
 
-    successor_percent: int = whole(0, 0, 100, "Of how many executors in a hundred successors take over")
+    successor_percent: int = whole(0, 0, 100, "Percentage of executors for which successors take over")
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> "ExecutorEnvironment":
-        """Return what variables say. Raises SettingsError."""
+        """Read the environment from variables. Raises SettingsError."""
         return read(cls, variables, _variable)
 
     def written(self) -> dict[str, str]:
-        """Return the variables that say this."""
+        """Return the variables of this environment."""
         return written(self, _variable)
 
 
 @dataclass(frozen=True)
 class PollersEnvironment:
-    """What the scan is told beside, if it is to raise pollers: the mappings that it may change."""
+    """The additional environment of the scan, if it may raise pollers: the mappings that it may change."""
 
     provisioned: str = setting(
-        "", "Mappings by priority, each with the least and the most pollers, and up to how many may stand ready", str
+        "", "Mappings by priority, each with the least and the most pollers, and with how many may be ready", str
     )
 
     @classmethod
     def of(cls, mappings: Mapping[str, tuple[str, int, int, int]]) -> "PollersEnvironment":
-        """Return what tells of mappings: their ids, and those numbers."""
+        """Return the environment of mappings: their ids, and those numbers."""
         return cls(",".join(":".join(map(str, (priority, *one))) for priority, one in mappings.items()))
 
     @property
@@ -182,17 +182,17 @@ class PollersEnvironment:
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> "PollersEnvironment":
-        """Return what variables say. Raises SettingsError."""
+        """Read the environment from variables. Raises SettingsError."""
         return read(cls, variables, _variable)
 
     def written(self) -> dict[str, str]:
-        """Return the variables that say this."""
+        """Return the variables of this environment."""
         return written(self, _variable)
 
 
 @dataclass(frozen=True)
 class BusEnvironment:
-    """What a function is told of the bus of events: its name, its queue, and where goes what that does not take."""
+    """The environment of the bus of events: its name, its queue, and the queue for undelivered events."""
 
     event_bus: str
     events_arn: str
@@ -201,11 +201,11 @@ class BusEnvironment:
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> "BusEnvironment":
-        """Return what variables say. Raises SettingsError."""
+        """Read the environment from variables. Raises SettingsError."""
         return read(cls, variables, _variable)
 
     def written(self) -> dict[str, str]:
-        """Return the variables that say this."""
+        """Return the variables of this environment."""
         return written(self, _variable)
 
 

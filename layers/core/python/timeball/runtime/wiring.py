@@ -1,4 +1,4 @@
-"""Puts the ports together from the environment, once per process."""
+"""Build the ports from the environment, once per process."""
 
 import logging
 import os
@@ -47,7 +47,7 @@ _LOOK_SECONDS = 3
 _LOOK_THREADS = 2 * _THREADS
 
 _START_SECONDS = 8
-"""Lambda gives a function 10 s to be loaded, or begins anew."""
+"""Lambda gives a function 10 s to load, then starts it again."""
 
 _SECRET_BYTES = 16
 
@@ -56,12 +56,12 @@ _NOBODYS = JobKey("!", "!")
 
 @cache
 def environment() -> Environment:
-    """Return what this process is told."""
+    """Return the environment of this process."""
     return Environment.read(os.environ)
 
 
 def stack_name() -> str:
-    """Return the name of the stack, with which the names of all that is its own begin; in the API's function alone."""
+    """Return the name of the stack, the prefix of its resources' names; only in the API's function."""
     return os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "").removesuffix("-api")
 
 
@@ -73,14 +73,14 @@ def engine_context() -> Context:
 
 @cache
 def tenants() -> Tenants | None:
-    """Return tenants and keys, in the one function that is told their table."""
+    """Return tenants and API keys, in the one function whose environment names their table."""
     table = os.environ.get("TIMEBALL_TENANTS_TABLE")
     return dynamo_tenants(_client("dynamodb", PATIENTLY.patience), table) if table else None
 
 
 @cache
 def event_bus() -> EventBridgeBus | None:
-    """Return the bus of events, in the functions that are told which it is."""
+    """Return the bus of events, in the functions whose environment names it."""
     if "TIMEBALL_EVENT_BUS" not in os.environ:
         return None
     told = BusEnvironment.read(os.environ)
@@ -92,23 +92,23 @@ def event_bus() -> EventBridgeBus | None:
 
 @cache
 def trials() -> ExecutorTrials | None:
-    """Return what makes trials, in the one function that is told which executor does."""
+    """Return the port that makes trials, in the one function whose environment names an executor for them."""
     function = os.environ.get("TIMEBALL_TRIALS")
     return ExecutorTrials(lambda: _client("lambda", TRYING.patience), function) if function else None
 
 
 @cache
 def executor_context() -> Context:
-    """Return the context of an executor, in which no request outlasts a lease, and tenants contend by their weights."""
+    """Return the context of an executor: no request outlasts a lease, and tenants compete by their weights."""
     context = _context(BRISKLY)
     return replace(context, weights_of=_weights(context.clock, BRISKLY))
 
 
 @cache
 def scan_context() -> Context:
-    """Return the engine's context as scans have it, which serve several tenants at once: by their weights."""
+    """Return the context of scans, which serve several tenants at once, by their weights."""
     context = _context(PATIENTLY, IN_FLIGHT * _THREADS)
-    # Threads of their own: what hangs keeps none from the queues.
+    # Use separate threads, so that a poll that hangs does not delay the queues.
     threads = ThreadPoolExecutor(_LOOK_THREADS, thread_name_prefix="look")
     executions = AwsExecutions(_executions_client, threads)
     beside = Threads(ThreadPoolExecutor(IN_FLIGHT - 1, thread_name_prefix="scan"))
@@ -123,21 +123,21 @@ def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
 
 @cache
 def pollers() -> MappingPollers | None:
-    """Return the pollers that the scan may raise; None: it is told of none."""
+    """Return the pollers that the scan may raise; None if its environment names none."""
     mappings = PollersEnvironment.read(os.environ).mappings
     return MappingPollers(lambda: _client("lambda", BRISKLY.patience), mappings) if mappings else None
 
 
 def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as boto3 makes them
-    """Return a client that lets no scan wait for long."""
+    """Return a client that never delays a scan for long."""
     return connect(service, region, _LOOK_SECONDS)
 
 
 def start(engine_context: Callable[[], Context]) -> None:
-    """Build a function's context as it is loaded, and ask its table once: its first event finds all made and connected.
+    """Build a function's context as it is loaded, and query its table once, so that its first event finds connections.
 
-    Nothing is done outside of a function. What the environment lacks is told at once; a table that does not answer may
-    do so later.
+    Outside of a function, nothing is done. A missing variable is reported at once; a table that does not answer may do
+    so later.
     """
     if "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
         return
@@ -151,19 +151,19 @@ def start(engine_context: Callable[[], Context]) -> None:
 
 @cache
 def signing_secrets(context: Context) -> KnownSecrets:
-    """Return what the tokens of attempts are signed with; it is read only if one is needed."""
+    """Return the secrets that sign the tokens of attempts; they are read only if one is needed."""
     return KnownSecrets(context.store.signing, context.clock, partial(secrets.token_hex, 32))
 
 
 @cache
 def key_ring() -> KeyRing:
-    """Return the keys that webhooks are signed with, as far as this process has asked for them."""
+    """Return the keys that sign webhooks, as far as this process has read them."""
     secrets = SecretsManager(lambda: _client("secretsmanager", BRISKLY.patience), BRISKLY)
     return KeyRing(secrets, environment().settings.webhook_secrets, SystemClock())
 
 
 def flush(context: Context) -> None:
-    """Add what this process has counted to what is kept, unless that was done just now. Never raises."""
+    """Add this process's counts to the stored ones, unless that was done just now. Never raises."""
     _tally().flush(context.store.usage)
 
 
@@ -174,7 +174,7 @@ def _tally() -> Tally:
 
 
 def unreadable_queue() -> UnreadableQueue:
-    """Return where messages are kept that cannot be read."""
+    """Return the queue that keeps unreadable messages."""
     return UnreadableQueue(_client("sqs", BRISKLY.patience), environment().queue_unreadable, BRISKLY)
 
 
@@ -185,7 +185,7 @@ def executor_inboxes(queue_arn: str) -> list[SqsInbox]:
     for priority in Priority:
         url = environment().queues[priority]
         is_own = url.rpartition("/")[2] == name
-        waits_seconds = 1 if is_own else 0  # for what is above, nothing waits here
+        waits_seconds = 1 if is_own else 0  # never wait for messages of higher priorities here
         inboxes.append(SqsInbox(_client("sqs", BRISKLY.patience), url, _queue_threads(), BRISKLY, waits_seconds))
         if is_own:
             return inboxes
@@ -193,7 +193,7 @@ def executor_inboxes(queue_arn: str) -> list[SqsInbox]:
 
 
 def executor_successor(queue_arn: str, draw: Callable[[], float] = random.random) -> Successor | None:
-    """Return what starts the successor of an executor of a queue; None: it is drawn to have none."""
+    """Return the port that starts the successor of an executor of a queue; None if it has none, by chance."""
     if 100 * draw() >= ExecutorEnvironment.read(os.environ).successor_percent:
         return None
     return LambdaSuccessor(

@@ -1,1 +1,1 @@
-"""What Timeball calls: each kind of target has a folder, whose adapter answers with a verdict."""
+"""The targets that Timeball calls: each kind has a folder, whose adapter returns a verdict."""

@@ -1,18 +1,18 @@
-"""Calls targets of every type: each call goes to the adapter of its target's type."""
+"""Call targets of every type: each call goes to the adapter of its target's type."""
 
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.ports.target import Answer, Call, Caller
 
 
 class TargetCaller:
-    """Calls webhooks by one adapter, and what is AWS's by another."""
+    """Calls webhooks with one adapter, and resources of AWS with another."""
 
     def __init__(self, http: Caller, aws: Caller) -> None:
         self._http = http
         self._aws = aws
 
     async def prepare(self, call: Call) -> None:
-        """Fetch what the call needs."""
+        """Fetch in advance what the call needs."""
         await self._adapter(call).prepare(call)
 
     async def call(self, call: Call) -> Answer:

@@ -1,6 +1,6 @@
-"""What every target is told of its run, by whatever means its type has: one list of facts, and how they are named.
+"""The facts of a run that every target gets, in the form of its type: one list of facts, and their names.
 
-Headers and attributes of messages say `Timeball-Run-Id`, variables `TIMEBALL_RUN_ID`, and JSON `timeball.runId`.
+Headers and message attributes say `Timeball-Run-Id`, variables `TIMEBALL_RUN_ID`, and JSON `timeball.runId`.
 """
 
 import json
@@ -12,14 +12,14 @@ from timeball.domain.time.instants import format_instant
 from timeball.ports.target import Call
 
 Facts = Mapping[str, str | int]
-"""By names in camelCase."""
+"""Facts by their names in camelCase."""
 
 MEMBER = "timeball"
-"""What the facts are called within JSON."""
+"""The name of the facts within JSON."""
 
 
 def facts_of(call: Call, token: str | None = None) -> Facts:
-    """Return what a target is told of a call; with `token` it may report on the attempt."""
+    """Return the facts of a call for its target; with `token` it may report on the attempt."""
     return {
         "tenant": call.run.job.tenant,
         "jobId": call.run.job.job_id,
@@ -34,7 +34,7 @@ def facts_of(call: Call, token: str | None = None) -> Facts:
 
 
 def as_headers(facts: Facts) -> dict[str, str]:
-    """Return facts by the names that headers have, and attributes of messages."""
+    """Return facts by the names of headers and message attributes."""
     return {"Timeball-" + "-".join(word.title() for word in _words(name)): str(fact) for name, fact in facts.items()}
 
 
@@ -45,9 +45,9 @@ def as_variables(facts: Facts, payload: str | None) -> dict[str, str]:
 
 
 def as_json(facts: Facts, payload: str | None) -> str:
-    """Return facts beside the members of a payload (JSON text), or beside one that is no object as `payload`.
+    """Return facts beside the members of a payload (JSON text), or beside `payload` if that is no object.
 
-    Raises TemplateError for what no request can hold, and a parent may have answered.
+    Raises TemplateError for text that no request can contain, which a parent's answer may have brought.
     """
     given = {} if payload is None else json.loads(payload)
     members = given if isinstance(given, dict) else {"payload": given}

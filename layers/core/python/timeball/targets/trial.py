@@ -1,4 +1,4 @@
-"""A trial, made by the caller that runs are called by."""
+"""Make a trial with the caller that calls runs' targets."""
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.verdict import Failed
@@ -9,7 +9,7 @@ from timeball.targets.witness import Witness
 
 
 async def make_trial(caller: Caller, witness: Witness, trial: Trial, now: int) -> Tried:
-    """Call the target of a trial once, at `now` (ms), by a caller that tells a witness."""
+    """Call the target of a trial once, at `now` (ms), with a caller that records the call in a witness."""
     run = RunId(JobKey(trial.tenant, TRIAL_JOB), now, Origin.MANUAL)
     call = Call(run, 1, trial.work, trial.timeout_seconds, RETRIED_BY_DEFAULT, takes_report=False)
     answer = await caller.call(call)

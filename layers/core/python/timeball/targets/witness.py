@@ -1,6 +1,6 @@
-"""What a trial wants to know of a call beside its answer: the adapter that makes the call tells it here.
+"""The details of a trial's call beside its answer: the adapter that makes the call records them here.
 
-Invariant: nothing that is told is secret.
+Invariant: nothing that is recorded is secret.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass
 class Witness:
-    """What one call has sent, what came back, and what took how long (ms), part by part."""
+    """The request and the answer's headers of one call, and how long each phase took (ms)."""
 
     request: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)

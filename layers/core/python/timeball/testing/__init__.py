@@ -1,1 +1,1 @@
-"""Fakes that earned their trust: they pass the contract suite of the real adapters."""
+"""Fakes that can be trusted: they pass the contract suite of the real adapters."""

@@ -20,7 +20,7 @@ LIST_WRITES = frozenset(
     | {"stop"}  # of executions
     | {"put", "remove"}  # a bus's
 )
-"""Methods whose first argument is a list of which each item is a write of its own."""
+"""Methods whose first argument is a list, each item of which is a write of its own."""
 
 SINGLE_WRITES = frozenset(
     {
@@ -40,7 +40,7 @@ SINGLE_WRITES = frozenset(
 
 
 def each_port(port: _Port, wrap: Callable[[object, str], object]) -> _Port:
-    """Return a port as `wrap` makes it; of a store each of its ports, and what begins their calls' names."""
+    """Return a port wrapped by `wrap`; for a store, each of its ports, with the prefix of its methods' names."""
     if not isinstance(port, Store):
         return cast("_Port", wrap(port, ""))
     wrapped: Any = {part.name: wrap(getattr(port, part.name), f"{part.name}.") for part in fields(Store)}
@@ -48,7 +48,7 @@ def each_port(port: _Port, wrap: Callable[[object, str], object]) -> _Port:
 
 
 class Crash(SystemExit):
-    """The process ends here. Nothing but the test catches it, and an event loop that meets it stops."""
+    """The process ends here. Only the test catches it, and it stops the event loop."""
 
 
 def crash() -> None:
@@ -68,7 +68,7 @@ class Points:
         self._at, self._act = at, act
 
     def reach(self) -> None:
-        """Count a point, and act if it is the one."""
+        """Count a point, and act if it is the chosen one."""
         if self.crashed:
             crash()
         self.reached += 1
@@ -136,7 +136,7 @@ class _OutagePort:
 
 
 def with_outages(port: _Port, fails: Callable[[str, object], bool]) -> _Port:
-    """Return a port that writes all of a list but the items for which `fails(method, item)`; it then says: unknown.
+    """Return a port that skips the writes of items for which `fails(method, item)`, and then raises UnavailableError.
 
     A store's methods are named after its ports, as in "runs.swap".
     """

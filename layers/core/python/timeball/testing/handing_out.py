@@ -1,4 +1,4 @@
-"""What Lambda does with the messages of a batch when an executor returns: it removes those that are done."""
+"""Lambda's handling of a batch's messages when an executor returns: it removes the messages that are done."""
 
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
@@ -15,7 +15,7 @@ async def handed_out(
     work: Coroutine[Any, Any, list[Delivery]],
     offload: Offload | None = None,
 ) -> list[Delivery]:
-    """Let an executor work on deliveries; remove the messages of which it returns nothing, and return what it does."""
+    """Let an executor process deliveries; remove the messages of those that it does not return. Return the others."""
     returned = await work
     kept = {one.receipt for one in returned}
     done = one_of_each_message(one for one in deliveries if one.receipt not in kept)

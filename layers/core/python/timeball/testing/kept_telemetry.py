@@ -1,4 +1,4 @@
-"""Telemetry that remembers what it was told."""
+"""Telemetry that keeps its events."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from timeball.ports.telemetry import Event
 
 
 class KeptTelemetry:
-    """Adds up what has a reason by name and reason, and the rest by name; keeps timings, by name."""
+    """Adds up events with a reason by name and reason, and the others by name; keeps timings, by name."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()

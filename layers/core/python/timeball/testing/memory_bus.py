@@ -1,4 +1,4 @@
-"""A bus in memory. What matches is not decided here: a test brings a library that knows EventBridge's patterns."""
+"""A bus in memory. It does not match patterns itself: a test brings a library that knows EventBridge's patterns."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ from timeball.domain.model.terms.event import (
 from timeball.ports.event_bus import PatternRefusedError, Refusal, RulesUsedUpError
 
 Matches = Callable[[str, Mapping[str, Any]], bool]
-"""Says whether a pattern matches an event on the bus. Raises ValueError for what is no pattern."""
+"""Returns whether a pattern matches an event on the bus. Raises ValueError for text that is no pattern."""
 
 MAX_RULES = 300
 
@@ -35,7 +35,7 @@ class MemoryBus:
         self.delays: list[int] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what outlives its process."""
+        """Return the state that outlives its process."""
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -56,14 +56,14 @@ class MemoryBus:
         return None
 
     def put_off(self, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
-        """Put what was matched into the queue again; the seconds are kept in `delays`, and nothing waits for them."""
+        """Put matches into the queue again. The seconds are recorded in `delays`, and not waited for."""
         with self._lock:
             self.queue += [one for one, _ in matched]
             self.delays += [seconds for _, seconds in matched]
         return [True] * len(matched)
 
     def ensure(self, subscription: Subscription) -> None:
-        """Let the bus have a rule."""
+        """Add a rule to the bus."""
         pattern = bus_pattern(subscription)
         try:
             self._matches(pattern, {})

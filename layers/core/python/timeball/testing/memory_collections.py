@@ -1,4 +1,4 @@
-"""Collections in memory: what each asks beside reading and writing rows."""
+"""Collections in memory: the queries of each beyond reading and writing rows."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ from timeball.testing.memory_rows import Memory, MemoryRows
 
 
 class MemoryJobs(MemoryRows[JobKey, Job]):
-    """The jobs. Work comes only with a reading that asks for it, so that nobody relies on it by chance."""
+    """The jobs. Work is returned only by a reading that asks for it, so that no code relies on it by chance."""
 
     tasks: "MemoryTasks"
-    """Those that are read beside them."""
+    """The tasks that are read together with jobs."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("key"))
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
-        """Insert each job that is not there."""
+        """Insert each job that does not exist."""
         return [job and _with_work(job, None) for job in super().insert(rows, now)]
 
     def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
@@ -43,18 +43,18 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
         return found if with_work else [job and _with_work(job, None) for job in found]
 
     def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
-        """Replace each job that is as it was read."""
+        """Replace each job that is unchanged since it was read."""
         return [evolve(one, row=one.row and _with_work(one.row, None)) for one in super().swap(swaps, now)]
 
     def listed(self, parts: Sequence[Among], query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return the jobs of a tenant, or of parts of them, by when they were created."""
+        """Return the jobs of a tenant, or of parts of them, by their creation."""
         with self._memory.lock:
             own = [job for job in self._of_users() if job.key.tenant == query.tenant]
             jobs = [(job.created_at, job.key) for job in own if self._is_listed(job, parts)]
         return _page(jobs, query)
 
     def _is_listed(self, job: Job, parts: Sequence[Among]) -> bool:
-        """Say whether the index has a job in one of these parts, or (none) at all: here as soon as it belongs there."""
+        """Return whether the index has a job in one of these parts, or (none) at all; this index never lags."""
         return not parts or among(job.status) in parts
 
     def read_with_tasks(
@@ -65,7 +65,7 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
             return self.read(keys, with_work=with_work), [self.tasks.version(ref) for ref in refs]
 
     def of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
-        """Return a task's jobs, by when they were created."""
+        """Return a task's jobs, by their creation."""
         with self._memory.lock:
             own = [job for job in self.values() if job.key.tenant == task.tenant and job.task_id == task.task_id]
             return _page([(job.created_at, job.key) for job in own], query)
@@ -83,7 +83,7 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
             return min(sum(job.is_open for job in own), most)
 
     def sample_open(self, tenant: str, most: int) -> list[JobKey]:
-        """Return a tenant's open jobs, those first whose hashes are the least."""
+        """Return a tenant's open jobs, those with the lowest hashes first."""
         with self._memory.lock:
             keys = [job.key for job in self._of_users() if job.key.tenant == tenant and job.is_open]
         return sorted(keys, key=lambda key: fraction_of("listed", key.tenant, key.job_id))[:most]
@@ -107,7 +107,7 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         super().__init__(memory, attrgetter("id"))
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
-        """Return the schedule's runs whose fire time lies within."""
+        """Return the schedule's runs with a fire time between two instants, both included."""
         return [
             run
             for run in self._of_job(job)
@@ -128,14 +128,14 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
     def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
-        """Return who waits in a line."""
+        """Return the runs that wait in a line."""
         mine = Waiting(limiter.name, part)
         with self._memory.lock:
             waiting = [(run.place_in_line, run.id) for run in self.values() if run.waiting == mine]
         return [run for _, run in sorted(waiting) if run.job.tenant == limiter.tenant][:limit]
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
-        """Return the dead letters of a tenant, by when they died."""
+        """Return the dead letters of a tenant, by the time of their failure."""
         with self._memory.lock:
             dead = [((run.finished_at or 0), run.id) for run in self.values() if run.is_dead_letter]
         return _page([one for one in dead if one[1].job.tenant == query.tenant], query)
@@ -151,7 +151,7 @@ class MemoryRuns(MemoryRows[RunId, Run]):
 
 
 def _page(entries: Sequence[tuple[int, Id]], query: ListQuery[Id]) -> list[tuple[int, Id]]:
-    """Return what comes behind a position, in the order that was asked for."""
+    """Return the entries after a position, in the order of the query."""
     within = sorted(one for one in entries if query.from_at <= one[0] <= query.to_at)
     if query.oldest_first:
         following = [one for one in within if query.after is None or one > query.after]
@@ -180,21 +180,21 @@ class MemoryOperations(MemoryRows[OperationKey, Operation]):
         super().__init__(memory, attrgetter("key"))
 
     def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
-        """Return the operations of a tenant, by when they were created."""
+        """Return the operations of a tenant, by their creation."""
         with self._memory.lock:
             own = [(one.created_at, key) for key, one in self.items() if key.tenant == query.tenant]
         return _page(own, query)
 
 
 class MemoryTasks(MemoryRows[TaskKey, Task]):
-    """The tasks, and beside them the versions that were replaced."""
+    """The tasks, and their replaced versions."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("key"))
         self.replaced: MemoryRows[TaskRef, Task] = MemoryRows(memory, attrgetter("ref"))
 
     def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
-        """Return the tasks of a tenant that are not deleted, by when they were created."""
+        """Return the tasks of a tenant that are not deleted, by their creation."""
         with self._memory.lock:
             there = [(task.created_at, task.key) for task in self.values() if not task.is_deleted]
         return _page([one for one in there if one[1].tenant == query.tenant], query)
@@ -213,7 +213,7 @@ class MemoryHosts(MemoryRows[HostKey, Host]):
 
 
 class MemorySlots(MemoryRows[str, Slots]):
-    """The slots, by their tenants."""
+    """The backfill slots, by their tenants."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("tenant"))
@@ -227,14 +227,14 @@ class MemoryFreezes(MemoryRows[str, Freezes]):
 
 
 class MemoryCalendars(MemoryRows[CalendarKey, Calendar]):
-    """The calendars, and which jobs may name them."""
+    """The calendars, and the jobs that may name them."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("key"))
         self._uses: dict[tuple[CalendarKey, JobKey], int] = {}
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
-        """Return a tenant's calendars behind a name."""
+        """Return a tenant's calendars after a name."""
         with self._memory.lock:
             own = [one for key, one in sorted(self.items()) if key.tenant == tenant and key.name > after]
         return [one for one in own if not one.is_deleted][:limit]
@@ -246,7 +246,7 @@ class MemoryCalendars(MemoryRows[CalendarKey, Calendar]):
         return [None] * len(uses)
 
     def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
-        """Return which jobs may name a calendar."""
+        """Return the jobs that may name a calendar."""
         with self._memory.lock:
             noted = sorted((job, at) for (calendar, job), at in self._uses.items() if calendar == key)
         return [(job, at) for job, at in noted if job.job_id > after][:limit]

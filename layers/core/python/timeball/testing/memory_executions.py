@@ -8,7 +8,7 @@ from timeball.ports.executions import UNDER_WAY, UNKNOWN, Standing
 
 @dataclass(frozen=True)
 class Started:
-    """An execution: when it ends (ms), as what, and whether it was stopped."""
+    """An execution: when it ends (ms), with which result, and when it was stopped."""
 
     ends_at: int
     end: Standing
@@ -16,9 +16,9 @@ class Started:
 
 
 class MemoryExecutions:
-    """What has been started. While it is `silent` nobody knows how anything stands, and nothing is stopped.
+    """The started executions. While it is `silent`, no poll is answered and nothing is stopped.
 
-    So many looks as are `unanswered` come to nothing by themselves.
+    In addition, the next `unanswered` polls are not answered.
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
@@ -33,14 +33,14 @@ class MemoryExecutions:
         self.started.setdefault(arn, Started(ends_at, end))
 
     def look(self, arns: Sequence[str]) -> list[Standing | None]:
-        """Return how each execution stands; None: nobody knows now."""
+        """Return how each execution stands; None if that is unknown now."""
         self.looks += [(self._now(), arn) for arn in arns]
         is_answered = not self.silent and self.unanswered == 0
         self.unanswered = max(0, self.unanswered - 1)
         return [self._standing(arn) if is_answered else None for arn in arns]
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
-        """Stop each execution, as far as it is under way; return whether that is done."""
+        """Stop each execution that is under way; return whether that is done."""
         for arn in () if self.silent else arns:
             one = self.started.get(arn)
             if one is not None and one.stopped_at is None and self._now() < one.ends_at:

@@ -1,4 +1,4 @@
-"""The due index in memory: what waits for a time, by shard and by the UTC day of that time, or of its writing."""
+"""The due index in memory: entries by shard and by the UTC day of their due time, or of their writing."""
 
 from bisect import bisect_right
 
@@ -8,14 +8,14 @@ from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place, 
 
 
 class Buckets:
-    """Its `entries` are (shard, day, due instant in ms) by what waits."""
+    """The buckets of the due index; `entries` holds (shard, day, due instant in ms) by owner."""
 
     def __init__(self) -> None:
         self.entries: dict[Owned, tuple[int, int, int]] = {}
         self._buckets: dict[tuple[int, int], dict[Owned, tuple[int, str, Owned]]] = {}
 
     def put(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
-        """Let a row wait for an instant, and for none that it waited for before; with None it waits no more."""
+        """Set the instant for which a row waits, in place of an earlier one; None removes the row."""
         if key in self.entries:
             old_shard, day, _ = self.entries.pop(key)
             del self._buckets[old_shard, day][key]
@@ -25,7 +25,7 @@ class Buckets:
             self._buckets.setdefault((shard, day), {})[key] = (due_at, _name(key), key)
 
     def page(self, query: DueQuery) -> DuePage:
-        """Return what is due, in the order of instants, and of names within one."""
+        """Return the due entries, ordered by instant and then by name."""
         entries = self._buckets.get((query.shard, query.day_at // DAY_MS), {})
         ready = sorted(entry for entry in entries.values() if entry[0] <= query.through_at)
         start = 0 if query.after is None else bisect_right(ready, _order(query.after), key=lambda entry: entry[:2])

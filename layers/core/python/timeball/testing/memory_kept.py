@@ -1,4 +1,4 @@
-"""What stands beside the collections of rows, in memory: attempts, works, requests, history, days, owners, counts."""
+"""Data beside the collections of rows, in memory: attempts, works, requests, history, days, owners, counts."""
 
 import hashlib
 from collections import Counter
@@ -28,17 +28,17 @@ class MemoryAttempts(dict[RunId, dict[int, Attempt]]):
         self._memory = memory
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:  # noqa: ARG002 - kept for good
-        """Keep each attempt that is not kept."""
+        """Store each attempt that is not stored yet."""
         return [self._memory.repeatedly(partial(self._insert, run_id, attempt)) for run_id, attempt in attempts]
 
     def replace(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:  # noqa: ARG002 - kept for good
-        """Keep each attempt instead of what was kept."""
+        """Store each attempt, in place of an earlier one."""
         with self._memory.lock:
             for run_id, attempt in attempts:
                 self.setdefault(run_id, {})[attempt.number] = attempt
 
     def of_run(self, run: RunId) -> list[Attempt]:
-        """Return what was kept of a run's attempts, by number."""
+        """Return the stored attempts of a run, by number."""
         with self._memory.lock:
             return [attempt for _, attempt in sorted(self.get(run, {}).items())]
 
@@ -55,7 +55,7 @@ class MemoryWorks(dict[tuple[JobKey, str], Work]):
         self._memory = memory
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:  # noqa: ARG002 - kept for good
-        """Keep each work under a name that is made from it."""
+        """Store each work under a name derived from it."""
         with self._memory.lock:
             names = [hashlib.blake2b(repr(work).encode(), digest_size=16).hexdigest() for _, work in works]
             self.update({(key, name): work for (key, work), name in zip(works, names, strict=True)})
@@ -75,11 +75,11 @@ class MemoryRequests(dict[tuple[JobKey, str], int]):
         return self.setdefault((job, request), at)
 
     def noted(self, job: JobKey, request: str) -> int | None:
-        """Return what is noted."""
+        """Return the note."""
         return self.get((job, request))
 
     def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
-        """Note when events were taken in; the first note stands."""
+        """Note when events were accepted; the first note stands."""
         return [self.setdefault((JobKey(tenant, "an event"), name), now) for name in names]
 
 
@@ -101,14 +101,14 @@ class MemoryWindows(dict[Window, int]):
 
 
 class MemoryIntakes(dict[str, Intake]):
-    """The intake of each tenant."""
+    """The reservations of each tenant."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory
 
     def take(self, taking: Taking) -> Intake | None:
-        """Count, if there is room."""
+        """Reserve, if there is room."""
         with self._memory.lock:
             standing = self.read(taking.tenant)
             lacks = taking.active and (standing.most != taking.active or standing.left < taking.amount)
@@ -118,12 +118,12 @@ class MemoryIntakes(dict[str, Intake]):
             return None
 
     def give_back(self, taking: Taking) -> None:
-        """Count backwards."""
+        """Release."""
         with self._memory.lock:
             self[taking.tenant] = _counted(self.read(taking.tenant), taking, -1)
 
     def reckon(self, before: Intake, after: Intake) -> bool:
-        """Keep what is left, unless that has changed."""
+        """Store what is left, unless that has changed."""
         with self._memory.lock:
             standing = self.read(before.tenant)
             if (standing.left, standing.counted_at) != (before.left, before.counted_at):
@@ -132,7 +132,7 @@ class MemoryIntakes(dict[str, Intake]):
             return True
 
     def read(self, tenant: str) -> Intake:
-        """Return the intake."""
+        """Return the reservations."""
         return self.get(tenant, Intake(tenant))
 
 
@@ -153,7 +153,7 @@ class MemoryEdges:
         self._memory = memory
 
     def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Keep each."""
+        """Store each edge."""
         with self._memory.lock:
             self.kept |= dict.fromkeys(edges, now)
 
@@ -163,7 +163,7 @@ class MemoryEdges:
             return [sorted(edge.child for edge in self.kept if edge.parent == parent) for parent in parents]
 
     def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:  # noqa: ARG002 - at once
-        """Forget each that is as old."""
+        """Forget each edge that is old enough."""
         with self._memory.lock:
             for edge in edges:
                 if self.kept.get(edge, noted_before) < noted_before:
@@ -171,7 +171,7 @@ class MemoryEdges:
 
 
 class MemoryChanges:
-    """The revisions that jobs had, whole, and what was announced."""
+    """The former revisions of jobs, with their payloads, and the announcements."""
 
     def __init__(self, memory: Memory) -> None:
         self.revisions: dict[RevisionId, Revision] = {}
@@ -179,7 +179,7 @@ class MemoryChanges:
         self._memory = memory
 
     def note(self, notes: Sequence[Revision | Announcement], now: int) -> None:  # noqa: ARG002 - kept for good
-        """Keep each."""
+        """Store each note."""
         with self._memory.lock:
             for note in notes:
                 if isinstance(note, Revision):
@@ -194,12 +194,12 @@ class MemoryChanges:
         return kept if whole else [one and outline(one) for one in kept]
 
     def of_job(self, newest: RevisionId, limit: int) -> list[Revision]:
-        """Return a job's revisions from one backwards."""
+        """Return a job's revisions, from one backwards."""
         older = [evolve(newest, version=version) for version in range(newest.version, 0, -1)]
         return [one for one in self.read(older) if one is not None][:limit]
 
     def announced(self, query: ChangesQuery) -> list[Announcement]:
-        """Return what was announced, the newest first."""
+        """Return announcements, the newest first."""
         with self._memory.lock:
             found = sorted(self.announcements, reverse=True)
         return [
@@ -241,7 +241,7 @@ class MemoryPartitions(dict[int, Tick]):
         self._memory = memory
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:
-        """Let the newest owner that ticks have the partition."""
+        """Give the partition to the newest owner that ticks."""
         with self._memory.lock:
             tick = next_tick(self.get(partition), owner, now)
             if tick is not None:
@@ -258,12 +258,12 @@ class MemoryDueIndex:
         self._memory = memory
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        """Answer from the entries as they stand."""
+        """Return the entries as they stand."""
         with self._memory.lock:
             return [self._memory.buckets.page(query) for query in queries]
 
     def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
-        """Return the instants of what is due from one on to another."""
+        """Return the due instants of entries between two instants."""
         with self._memory.lock:
             entries = self._memory.buckets.entries.values()
             due = sorted(at for of, _, at in entries if of == shard and first_at <= at <= last_at)
@@ -275,12 +275,12 @@ class MemoryDueIndex:
             return {shard: self.oldest_days[shard] for shard in shards if shard in self.oldest_days}
 
     def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
-        """Let the oldest day be a later one."""
+        """Raise the oldest day."""
         with self._memory.lock:
             self.oldest_days[shard] = max(self.oldest_days.get(shard, 0), oldest_day_at)
 
     def most_shards(self, shards: int) -> int:
-        """Keep the greatest number of shards."""
+        """Store the greatest number of shards."""
         with self._memory.lock:
             self.shards = max(self.shards, shards)
             return self.shards

@@ -1,4 +1,4 @@
-"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, what came back too often; watches."""
+"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, dead messages; and watches."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from timeball.ports.queue import NO_LEAD, Delivery, Depth, Lead, Watch, by_messa
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
 NOISY_MESSAGES, NOISY_SHARE = 30, 0.1
-"""From how many messages in flight on, and from which share of all, a tenant is noisy."""
+"""A tenant is noisy from this number of messages in flight, and from this share of all, on."""
 
 
 @dataclass(eq=False)
@@ -26,10 +26,10 @@ class _Message:
 
 
 class MemoryQueue:
-    """All priorities' queues. Senders use `send`; an executor takes an `inbox` of one priority.
+    """The queues of all priorities. Senders use `send`; an executor uses the `inbox` of one priority.
 
-    A message comes at least so long before its runs' instant, and names so many of them at the most. A queue that
-    `is_fair` delivers the messages of quiet tenants first.
+    A message comes at least its lead before its runs' instant, and names `runs_per_message` of them at the most. A
+    queue that `is_fair` delivers the messages of quiet tenants first.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class MemoryQueue:
         self.watches: list[Watch] = []
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:  # noqa: ARG002 - a delay counts from the moment of sending
-        """Send messages, to be seen after the whole seconds until their lead, or after as many as a queue can wait."""
+        """Send messages, visible after the whole seconds until their lead, or after the longest delay of a queue."""
         sent_at, lead_ms = self._now(), self._lead.of(len(runs))
         for positions in in_messages(runs, self._runs_per_message):
             first = runs[positions[0]]
@@ -61,11 +61,11 @@ class MemoryQueue:
         return [True] * len(watches)
 
     def due_watches(self) -> list[Watch]:
-        """Return the watches whose instant has come; each stays until it is taken away from `watches`."""
+        """Return the watches whose instant has come; each stays until it is removed from `watches`."""
         return [watch for watch in self.watches if watch.at <= self._now()]
 
     def depth(self, priority: str) -> Depth:
-        """Count the messages: those that may be received now, those that were, and those to be seen later."""
+        """Count the messages: visible, in flight, and delayed."""
         hidden = [one for one in self._messages.get(priority, []) if one.visible_at > self._now()]
         in_flight = sum(one.receives > 0 for one in hidden)
         visible = len(self._messages.get(priority, [])) - len(hidden)
@@ -81,9 +81,9 @@ class MemoryQueue:
         return MemoryInbox(self, priority)
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
-        """Deliver up to `limit` visible messages; one that was received too often is dead instead.
+        """Deliver up to `limit` visible messages; a message that was received too often becomes dead instead.
 
-        Those of a tenant that keeps executors busy come after all others, as AWS documents it of fair queues.
+        The messages of a tenant that keeps executors busy come last, as AWS documents it for fair queues.
         """
         now = self._now()
         messages = self._messages.get(priority, [])
@@ -110,7 +110,7 @@ class MemoryQueue:
 
     @staticmethod
     def _fairly(messages: Sequence[_Message], now: int) -> list[_Message]:
-        """Return what is visible: first that of quiet tenants, then by how little their noisy ones have in flight."""
+        """Return the visible messages: first those of quiet tenants, then by how few of a tenant are in flight."""
         in_flight = Counter(one.runs[0].job.tenant for one in messages if one.visible_at > now and one.receives)
         noisy = {
             tenant: count
@@ -121,7 +121,7 @@ class MemoryQueue:
         return sorted(visible, key=lambda one: noisy.get(one.runs[0].job.tenant, 0)) if noisy else visible
 
     def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
-        """Send new messages, to be seen in so many seconds: of one receipt, in one."""
+        """Send new messages, visible in `seconds`: one for the deliveries of each receipt."""
         messages, visible_at = self._messages.setdefault(priority, []), self._now() + seconds * SECOND_MS
         messages += [
             _Message(tuple(one.run for one in ones), ones[0].not_before or 0, visible_at, ones[0].unfit)
@@ -136,11 +136,11 @@ class MemoryQueue:
             messages[:] = [message for message in messages if run not in message.runs]
 
     def waiting(self, priority: str) -> list[tuple[RunId, int]]:
-        """Return the runs of each message that is not deleted, and from when it may be received."""
+        """Return the runs of each message that is not deleted, and when it becomes visible."""
         return [(run, message.visible_at) for message in self._messages.get(priority, []) for run in message.runs]
 
     def hide_one(self, priority: str, receipt: str, seconds: int) -> None:  # noqa: ARG002 - a receipt is of one queue
-        """Set from when a received message is seen again; a receipt that is no longer the newest does nothing."""
+        """Set when a received message becomes visible again; a receipt that is no longer the newest does nothing."""
         message = self.newest(receipt)
         if message is not None:
             message.visible_at = self._now() + seconds * SECOND_MS
@@ -165,16 +165,16 @@ class MemoryInbox:
     priority: str
 
     def receive(self, limit: int, seconds: int) -> list[Delivery]:
-        """Take up to so many visible messages, each hidden for so many seconds."""
+        """Receive up to `limit` visible messages, and hide each for `seconds`."""
         return self.queue.receive(self.priority, limit, seconds)
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
-        """Hide each message for so many seconds from now."""
+        """Hide each message for `seconds` from now."""
         for delivery in deliveries:
             self.queue.hide_one(self.priority, delivery.receipt, seconds)
 
     def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
-        """Send new messages, to be seen in so many seconds: of one receipt, in one."""
+        """Send new messages, visible in `seconds`: one for the deliveries of each receipt."""
         return self.queue.send_again(self.priority, deliveries, seconds)
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:

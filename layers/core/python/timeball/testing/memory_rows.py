@@ -1,6 +1,7 @@
-"""A collection of rows in memory: a dictionary of values, each write atomic under the lock of its store.
+"""A collection of rows in memory: a dictionary of values; each write is atomic under the lock of its store.
 
-`lose_answers(n)` makes the next n conditional writes happen twice, as when the first answer is lost and repeated below.
+`lose_answers(n)` makes the next n conditional writes happen twice, as if the first answer were lost and the write
+repeated.
 """
 
 import threading
@@ -22,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class Memory:
-    """What the collections of one store share: a lock, answers to lose, and the due index, which never lags."""
+    """The state shared by the collections of one store: a lock, answers to lose, and a due index without lag."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -32,14 +33,14 @@ class Memory:
         self._written_by: dict[tuple[type, object], int] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what outlives its process."""
+        """Return the state that outlives its process."""
         return {name: value for name, value in vars(self).items() if name != "lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=threading.RLock())
 
     def repeatedly(self, write: Callable[[int], _T]) -> _T:
-        """Do a write under an id of its own, and once more if its answer is to be lost."""
+        """Do a write under an id of its own, and once more if its answer must be lost."""
         with self.lock:
             self._writes += 1
             answer = write(self._writes)
@@ -49,15 +50,15 @@ class Memory:
             return answer
 
     def sign(self, write_id: int, key: object, row: object) -> None:
-        """Note which write a row is of; 0: of one that is not repeated."""
+        """Note the write that a row is from; 0: a write that is not repeated."""
         self._written_by[type(row), key] = write_id
 
     def is_of(self, write_id: int, key: object, row: object) -> bool:
-        """Say whether a row that stands is of a write."""
+        """Return whether a standing row is from a write."""
         return self._written_by.get((type(row), key)) == write_id
 
     def written(self, key: object, before: object, after: object, now: int) -> None:
-        """Take note of a row that was written: what waits for a time stands in the due index."""
+        """Update the due index after a row was written."""
         due_before = getattr(before, "due_at", None) if before else -1
         if (
             isinstance(key, Owned)
@@ -67,11 +68,11 @@ class Memory:
             self.index(key, after.due_at, after.shard, now)
 
     def seen(self, key: object, row: Row | None, *, strong: bool) -> Row | None:  # noqa: ARG002 - all reads are strong here
-        """Return a row as a read answers with it."""
+        """Return a row as a read returns it."""
         return row
 
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
-        """Let a row stand in the due index, or (None) no more."""
+        """Set a row's entry in the due index, or (None) remove it."""
         self.buckets.put(key, due_at, shard, now)
 
 
@@ -84,7 +85,7 @@ class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
         self._key_of: Callable[[Row], RowKey] = key_of
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
-        """Insert each row that is not there."""
+        """Insert each row that does not exist."""
         return [self._memory.repeatedly(partial(self._insert, row, now)) for row in rows]
 
     def read(self, keys: Sequence[RowKey], *, strong: bool = True) -> list[Row | None]:
@@ -93,11 +94,11 @@ class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
             return [self._memory.seen(key, self.get(key), strong=strong) for key in keys]
 
     def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:
-        """Replace each row that is as it was read."""
+        """Replace each row that is unchanged since it was read."""
         return [self._memory.repeatedly(partial(self._swap, swap, now)) for swap in swaps]
 
     def write(self, key: RowKey, after: Row, now: int, write_id: int = 0) -> None:
-        """Let a row stand, whatever stood there before; `write_id` tells by which write, where that may be repeated."""
+        """Store a row in place of any other; `write_id` identifies a write that may be repeated."""
         before, self[key] = self.get(key), after
         self._memory.sign(write_id, key, after)
         self._memory.written(key, before, after, now)

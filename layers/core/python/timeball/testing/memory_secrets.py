@@ -1,4 +1,4 @@
-"""Secrets in memory, with what keeps them from being read."""
+"""Secrets in memory, and failures to read them."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from timeball.ports.secrets import SecretUnreadableError
 
 
 class MemorySecrets:
-    """Secrets by their names. A new value makes the current one the one before it.
+    """Secrets by their names. A new value makes the current one the previous one.
 
-    `asked` counts how often values were asked for; while it `is_away`, nothing is answered.
+    `asked` counts how often values were read; while it `is_away`, reads raise UnavailableError.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class MemorySecrets:
         """Return the current value and the one before."""
         self.asked += 1
         if self.is_away:
-            raise UnavailableError("nobody answers")
+            raise UnavailableError("the secrets are away")
         if name not in self._live:
             raise SecretUnreadableError("there is no such secret, or it has no value yet")
         return self._live[name]

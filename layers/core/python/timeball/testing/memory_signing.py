@@ -10,7 +10,7 @@ class MemorySigning:
         self.stored: SigningSecrets | None = None
 
     def secrets(self, fresh: str) -> SigningSecrets:
-        """Return what is stored."""
+        """Return the stored secrets."""
         self.stored = self.stored or SigningSecrets(fresh)
         return self.stored
 

@@ -38,7 +38,7 @@ from timeball.testing.memory_signing import MemorySigning
 
 
 class MemoryStore(Store):
-    """Everything the engine stores, in this process. A test may have collections of its own kinds."""
+    """Everything that the engine stores, in this process. A test may replace some collections."""
 
     jobs: MemoryJobs
     runs: MemoryRuns
@@ -108,7 +108,7 @@ class MemoryStore(Store):
         self._memory = memory
 
     def waiting(self) -> dict[Owned, tuple[int, int, int]]:
-        """Return the due index: the shard, the day and the due instant (ms) of what waits."""
+        """Return the due index: the shard, the day and the due instant (ms) of each entry."""
         return self._memory.buckets.entries
 
     def lose_answers(self, count: int) -> None:

@@ -1,7 +1,7 @@
 """A clock that moves only when nothing else can: waits cost nothing, and every test is replayable.
 
 `VirtualClock.run` drives a coroutine on an event loop whose time is this clock's, so that `asyncio.sleep`, timeouts and
-the clock agree. Work that leaves the loop (threads, sockets) is not seen by it.
+the clock agree. It does not see work outside the loop (threads, sockets).
 """
 
 import asyncio
@@ -47,15 +47,15 @@ class VirtualClock:
                 await self._loop.alarm(at)
 
     def alarm(self, at: int | None) -> "asyncio.Future[None]":
-        """Return what is done when the clock has reached an instant (None: never), unless somebody sets it earlier."""
+        """Return a future that is done once the clock has reached an instant (None: never), or once a task sets it."""
         if self._loop is None:
             raise StuckError("The clock is not running.")
         return self._loop.alarm(at)
 
     def pass_to(self, at: int) -> bool:
-        """Move the clock to an instant if nobody but the caller would do anything until then; say whether that is so.
+        """Move the clock to an instant if no other task would act until then; return whether it moved.
 
-        It saves a caller who waits the way through the event loop.
+        It saves a waiting caller the way through the event loop.
         """
         if self._loop is None or not self._loop.is_idle_until(at):
             return False
@@ -68,7 +68,7 @@ class VirtualClock:
             return runner.run(main)
 
     def runner(self) -> asyncio.Runner:
-        """Return a runner on this clock: what a run of it has begun goes on in the next, until the runner is closed."""
+        """Return a runner on this clock: tasks of one run continue in the next, until the runner is closed."""
         return asyncio.Runner(loop_factory=self._new_loop)
 
     def _new_loop(self) -> "_VirtualLoop":
@@ -80,7 +80,7 @@ class VirtualClock:
 
 
 class _Timer(asyncio.TimerHandle):
-    """A callback for an instant, which the loop treats as it treats an alarm."""
+    """A callback for an instant, which the loop handles like an alarm."""
 
     def done(self) -> bool:
         return self.cancelled()
@@ -92,7 +92,7 @@ class _Timer(asyncio.TimerHandle):
 class _VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop that, instead of waiting, moves its clock to the next instant that a task waits for.
 
-    It looks at no sockets, and spends little on each step: a simulation takes millions of them.
+    It ignores sockets, and spends little on each step: a simulation takes millions of them.
     """
 
     _ready: deque[asyncio.Handle]
@@ -136,7 +136,7 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def is_idle_until(self, at: int) -> bool:
-        """Say whether nothing can go on, but for the running task, before an instant and at it."""
+        """Return whether nothing but the running task can act before an instant, or at it."""
         if self._ready:
             return False
         waiting = self._waiting
@@ -162,4 +162,4 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
         for _ in range(len(ready)):
             handle = ready.popleft()
             if not handle.cancelled():
-                handle._run()  # noqa: SLF001 - who else should run it but the loop?
+                handle._run()  # noqa: SLF001 - the loop itself must run it

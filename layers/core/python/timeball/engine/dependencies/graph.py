@@ -223,7 +223,8 @@ def _unshared(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mappin
             continue
         if spec.schedule.is_one_off:
             yield Fault(
-                "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once.", place
+                "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once.",
+                place,
             )
         elif spec.inherits:
             yield Fault(

@@ -111,9 +111,7 @@ def _noted(
 ) -> Subscription | Unheard:
     """Note jobs in the row of their pattern, and the pattern in its tenant's row; return the pattern's row."""
     most = context.rules.max_subscribers
-    full = Unheard(
-        f"{most} jobs run on this pattern already, which is the maximum; let one of them start the others."
-    )
+    full = Unheard(f"{most} jobs run on this pattern already, which is the maximum; let one of them start the others.")
     for _ in range(TRIES):
         (row,) = context.store.subscriptions.read([key])
         new = _notes(row, specs, now)

@@ -37,9 +37,9 @@ class Batch:
     """The messages of one batch, and their live runs.
 
     `owner` names this batch and no other. Its invocation, which shares its time in `hands`, ends at `deadline_at` (ms;
-    None: never). With `removes` the batch removes its messages at its end. Its runs get `slots` of the invocation when
-    they are claimed, by the `rank` of its priority; with `has_slots` they have them from the beginning. `waiting` are
-    deliveries that are not claimed yet; `claiming` have a slot for that.
+    None: never). With `removes` the batch removes its messages at its end. Its runs get capacity of the invocation from
+    `slots` when they are claimed, by the `rank` of its priority; with `has_slots` they have it from the beginning.
+    `waiting` are deliveries that are not claimed yet; `claiming` have capacity for that.
     """
 
     context: Context
@@ -92,7 +92,7 @@ class Batch:
             log.exception("messages of ended runs come again", extra={"owner": self.owner})
 
     def held(self) -> Counter[str]:
-        """Return how many slots each tenant's runs have here: live runs, and runs that are being claimed."""
+        """Return how many of each tenant's runs hold capacity here: live runs, and runs that are being claimed."""
         live = [flight.run.id for flight in self.live if not flight.is_over]
         return Counter(run.job.tenant for run in (*live, *(delivery.run for delivery in self.claiming)))
 
@@ -182,7 +182,7 @@ class Batch:
         await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
 
     async def _with_slots(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
-        """Return the deliveries that get a slot; the others are kept elsewhere, and leave."""
+        """Return the deliveries that get capacity; the others are kept elsewhere, and leave."""
         asking = [delivery for delivery in deliveries if delivery in self.waiting]
         admitted = await self.slots.admit(self, asking) if asking else []
         self.waiting.difference_update(asking)

@@ -199,7 +199,7 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
                 one.decision = Decision(Action.STAY)  # the end of the run before it sends it again
             case _:
                 wait_until = run.not_before if run.not_before > now else now + context.rules.margin_ms
-                # In another state it would never be next in line for the lock, so a scan queues it again.
+                # In another state it would never be the next holder of the lock, so a scan queues it again.
                 is_queued = run.state is RunState.QUEUED or (run.state is RunState.RETRYING and run.waiting is None)
                 one.decision = Decision(Action.WAIT if is_queued else Action.DEFER, wait_until=wait_until)
 

@@ -1,12 +1,12 @@
-"""Execute a batch of messages, and more messages of the queue while calls last: a call that hangs occupies only a slot.
+"""Execute a batch of messages, and more messages of the queue while calls last.
 
 Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would
 block a whole executor, and as many such targets as there are executors would block all of them. Instead an executor has
-a hundred slots, which its tenants and priorities share (`sharing/places.py`). While a call lasts, the executor takes
-more messages itself: from its queue, and from the queues of higher priorities, to which it lends idle slots. A message
-that gets no slot is kept for a moment (`slots.py`). The executor also takes more while its runs wait for their
-instants, if executors seem too few for what is due. When it is too old for that, its successor does so
-(`sharing/succession.py`).
+capacity for a hundred runs, which its tenants and priorities share (`sharing/places.py`), and a call that hangs
+occupies only its own. While a call lasts, the executor takes more messages itself: from its queue, and from the queues
+of higher priorities, to which it lends idle capacity. A message that gets no capacity is kept for a moment
+(`slots.py`). The executor also takes more while its runs wait for their instants, if executors seem too few for what is
+due. When it is too old for that, its successor does so (`sharing/succession.py`).
 
 Invariant: each batch has an owner of its own, as if it had an invocation of its own, so no batch mistakes another's
 claim for its own.
@@ -47,7 +47,7 @@ async def execute(
 
 
 class _Executor:
-    """An invocation: its running batches, the slots that they share, and the messages that it takes itself."""
+    """An invocation: its running batches, the capacity that they share, and the messages that it takes itself."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class _Executor:
         return [one for one in given.result() if one.receipt not in self._done | self._taking.gone]
 
     async def _wait(self) -> bool:
-        """Wait for the next check, the end of a batch, or a free slot for kept messages; return if a check is due."""
+        """Wait for the next check, the end of a batch, or free capacity for kept messages; return if a check is due."""
         look = asyncio.create_task(self._context.clock.sleep_until(self._look_at))
         freed = asyncio.create_task(self._slots.changed.wait()) if self._slots.kept else look
         await asyncio.wait({look, freed, *self._at_work}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,8 +1,8 @@
-"""The slots of one executor, and the messages that wait for one. Both are known here, so the order is decided here.
+"""The capacity of one executor, and the messages that wait for it. Both are known here, so the order is decided here.
 
-A message that gets no slot is kept for a moment: its runs begin as soon as a slot is free, and meanwhile it does not
-delay others in its queue. Then it is sent back, because another executor may have room. Each time it is kept twice as
-long, up to 8 s: a message whose tenant has its share everywhere costs few requests.
+A message that gets no capacity is kept for a moment: its runs begin as soon as capacity is free, and meanwhile it does
+not delay others in its queue. Then it is sent back, because another executor may have room. Each time it is kept twice
+as long, up to 8 s: a message whose tenant has its share everywhere costs few requests.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from timeball.engine.execution.offload import Offload
 from timeball.ports.queue import Delivery, by_message
 
 MOST_KEPT = 200
-"""How many messages without a slot an executor keeps: a queue has 120,000 in flight at the most."""
+"""How many messages without capacity an executor keeps: a queue has 120,000 in flight at the most."""
 
 LATE_MS = 8 * SECOND_MS
 """How long runs of a higher priority are assumed to wait, after a full answer of their queue, a late run in it, or a
@@ -32,7 +32,7 @@ class Holding(Protocol):
     rank: int
 
     def held(self) -> Counter[str]:
-        """Return how many slots each tenant's runs have in it."""
+        """Return how many of each tenant's runs hold capacity in it."""
 
     def due_by(self, at: int) -> list[Delivery]:
         """Return the deliveries that wait in it to be claimed by an instant (ms)."""
@@ -40,7 +40,7 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """The deliveries of one message that waits for slots, and until when (ms) it is kept."""
+    """The deliveries of one message that waits for capacity, and until when (ms) it is kept."""
 
     deliveries: tuple[Delivery, ...]
     rank: int
@@ -53,7 +53,7 @@ class Kept:
 
 
 class Slots:
-    """The slots of an executor: `batches` hold them, `kept` messages wait for them. `changed`: one may be free.
+    """The capacity of an executor: `batches` hold it, `kept` messages wait for it. `changed`: some may be free.
 
     `has_more`: more messages wait in its queue than have come.
     """
@@ -69,9 +69,10 @@ class Slots:
         self._late_until: dict[int, int] = {}
 
     async def admit(self, batch: Holding, deliveries: Sequence[Delivery]) -> list[Delivery]:
-        """Return the deliveries whose runs get slots now, and keep the messages of the others.
+        """Return the deliveries whose runs get capacity now, and keep the messages of the others.
 
-        Messages that are kept, and runs of other batches that will be claimed at the same time, compete for the slots.
+        Messages that are kept, and runs of other batches that will be claimed at the same time, compete for the
+        capacity.
         """
         now = self._context.clock.now()
         asks = [self._kept(ones, batch.rank, number) for number, ones in enumerate(by_message(deliveries))]
@@ -90,7 +91,7 @@ class Slots:
         return [delivery for delivery in deliveries if delivery.receipt in chosen]
 
     async def refill(self) -> list[Kept]:
-        """Remove and return the kept messages that get slots now."""
+        """Remove and return the kept messages that get capacity now."""
         await self._weigh([*self.kept.values()])
         chosen = self._placed([*self.kept.values()])
         for one in chosen:

@@ -99,7 +99,7 @@ class Taking:
         return {rank: taken for rank, taken in found.items() if taken and takes}
 
     async def refill(self) -> dict[int, list[Delivery]]:
-        """Return the kept messages that have slots now, by rank."""
+        """Return the kept messages that have capacity now, by rank."""
         takes = self._part() is Part.TAKES
         return _by_rank(await self.slots.refill()) if takes and self.slots.kept else {}
 
@@ -146,9 +146,9 @@ class Taking:
     def _above(self, batches: Sequence[Batch], *, lasts: bool) -> dict[int, int]:
         """Return for how many messages to ask higher queues, while a call lasts or before `low` exceeds its minimum.
 
-        It asks only for messages that get a slot here, whichever tenant owns them: other executors may be idle. Runs
-        that wait here beyond the minimum of their priority have no slot yet. `normal` does not ask ahead: that would be
-        a request for each batch of every burst.
+        It asks only for messages that get capacity here, whichever tenant owns them: other executors may be idle. Runs
+        that wait here beyond the minimum of their priority have no capacity yet. `normal` does not ask ahead: that
+        would be a request for each batch of every burst.
         """
         own, now = len(self.inboxes) - 1, self.context.clock.now()
         if now < self._asks_above_at or self._part() is not Part.TAKES:
@@ -165,7 +165,7 @@ class Taking:
         return {rank: min(self._at_once, room) for rank in range(own) if not self.slots.keeps(rank)}
 
     def _wanted(self, held: Mapping[str, int], rounds: int) -> int:
-        """Return for how many messages to ask the own queue: for those that get slots, or for all if some are kept.
+        """Return for how many messages to ask the own queue: for those that get capacity, or for all if some are kept.
 
         So messages after the kept ones are found.
         """
@@ -189,7 +189,7 @@ class Taking:
             await messages.send_back(deliveries)
             await messages.remove_acknowledged()
         except Exception:
-            log.exception("messages without a slot here come again")
+            log.exception("messages without capacity here come again")
         self.gone |= {one.receipt for one in messages.done()}
 
     async def _start(self, successor: Successor) -> None:

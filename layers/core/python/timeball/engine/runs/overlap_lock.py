@@ -1,8 +1,8 @@
-"""The overlap lock of a job: the run that holds it may start; at most one other run is next in line.
+"""The overlap lock of a job: the run that holds it may start; at most one other run is the next holder.
 
 The lock is a pair on the job's row, and each change of it is one conditional write. It is acquired before the claim of
-its run and released after that run's end. The message of the run that is next in line is sent before the lock is handed
-over: a crash in between leaves a message whose claim takes the lock.
+its run and released after that run's end. The message of the next holder is sent before the lock is handed over: a
+crash in between leaves a message whose claim takes the lock.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ def needs_lock(run: Run, job: Job) -> bool:
 def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Step]:
     """Ask for the lock of each run's job; among runs of one job, the earliest fire asks first.
 
-    Returns START (it holds the lock), SKIP, STAY (it is next in line), or WAIT, also if a job keeps changing. Raises
+    Returns START (it holds the lock), SKIP, STAY (it is the next holder), or WAIT, also if a job keeps changing. Raises
     UnavailableError.
     """
     steps = [Step.WAIT] * len(wanting)
@@ -123,10 +123,10 @@ def _end(context: Context, job: Job, run: Run, now: int, reason: Reason = Reason
 
 
 def release(context: Context, runs: Sequence[RunId]) -> None:
-    """Take the lock from ended runs. The next run in line gets its message first, and then the lock. May be repeated.
+    """Take the lock from ended runs. The next holder gets its message first, and then the lock. May be repeated.
 
-    If a pause withdrew the holder, it and the next in line change places, if the latter may continue: it has started
-    before. While a job is paused, a run that held the lock or was next in line stays named there and does not misfire,
+    If a pause withdrew the holder, it and the next holder change places, if the latter may continue: it has started
+    before. While a job is paused, a run that was its holder or next holder stays named there and does not misfire,
     unless a manual run takes the lock meanwhile. Raises UnavailableError.
     """
     runs = list(dict.fromkeys(runs))
@@ -149,7 +149,7 @@ def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> 
         return None
     if job.holder == run and parked is not None and parked.state is RunState.QUEUED:
         if not send(context, [parked], now)[0]:
-            raise UnavailableError("the message of the run next in line is not sent yet")
+            raise UnavailableError("the message of the next holder is not sent yet")
         return locked(job, parked.id, None if is_over else run, handed_at=now)
     if not is_over:
         return None

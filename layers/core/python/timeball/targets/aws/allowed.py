@@ -1,9 +1,10 @@
 """Which resources of AWS a tenant's targets may name: those of a list of ARNs, where `*` and `?` mean what IAM says.
 
-An entry may name the tenants that it is for (`…:jobs=acme+globex`); without any it is for all. The stack gives the
-executors their rights by the same list, but IAM knows executors and no tenants. Invariants: what is not on the list for
-a tenant is refused by the API, and by the executor at each call; what is Timeball's own is refused there too, however
-much is listed. Who may hand its functions and queues what he likes is every tenant, and every admin.
+An entry may name the tenants that it is for (`…:jobs=acme+globex`); without tenants it is for all. The stack grants the
+executors their rights by the same list, but IAM knows executors and no tenants. Invariants: the API, and the executor
+at each call, refuse an ARN that is not on the list for a tenant; they also refuse Timeball's own resources, whatever is
+listed, because a caller that may send anything to Timeball's functions and queues has the rights of every tenant and
+admin.
 """
 
 import re
@@ -22,40 +23,40 @@ _KINDS: Final = (
 _TENANTS: Final = rf"{TENANT_NAME.pattern}(?:\+{TENANT_NAME.pattern})*"
 _ENTRY: Final = re.compile(rf"(arn:aws[a-z-]*:{_KINDS}[^\s,=]{{1,500}})(?:=({_TENANTS}))?", re.ASCII)
 _ROLE: Final = re.compile(r"(arn:aws[a-z-]*:iam::[0-9*?]{1,12}:role/[^\s,]{1,500})()", re.ASCII)
-"""Its name may have an equals sign in it, and no target names it."""
+"""The name of a role may contain an equals sign, and no target names a role."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An ARN that is listed, and the tenants that it is for; none: all."""
+    """A listed ARN, and the tenants that it is for; none: all."""
 
     arn: str
     tenants: frozenset[str] = frozenset()
 
     def covers(self, arn: str, tenant: str) -> bool:
-        """Say whether it lists an ARN for a tenant."""
+        """Return whether it lists an ARN for a tenant."""
         return (not self.tenants or tenant in self.tenants) and bool(_expression(self.arn).fullmatch(arn))
 
 
 @dataclass(frozen=True)
 class AllowedArns:
-    """A list of entries, and the name of the stack, with which the names of all that is its own begin."""
+    """A list of entries, and the name of the stack, which is the prefix of its own resources' names."""
 
     entries: tuple[Entry, ...] = ()
     stack: str = ""
 
     @property
     def arns(self) -> tuple[str, ...]:
-        """The ARNs that are listed, whatever tenants they are for."""
+        """Return the listed ARNs, for any tenant."""
         return tuple(entry.arn for entry in self.entries)
 
     def closed(self, target: AwsTarget, tenant: str) -> list[str]:
-        """Return the fields of a tenant's target that name what it may not use."""
+        """Return the fields of a tenant's target that name resources which it may not use."""
         named = arns_of(target)
         return [field for field, arns in named.items() if not all(self.covers(arn, tenant) for arn in arns)]
 
     def covers(self, arn: str, tenant: str) -> bool:
-        """Say whether an ARN is on the list for a tenant, and not Timeball's own."""
+        """Return whether an ARN is on the list for a tenant, and is not Timeball's own."""
         return not self._is_own(arn) and any(entry.covers(arn, tenant) for entry in self.entries)
 
     def _is_own(self, arn: str) -> bool:
@@ -67,7 +68,7 @@ NONE_ALLOWED: Final = AllowedArns()
 
 
 def parse_arns(text: str, stack: str = "") -> AllowedArns:
-    """Return a list of entries, with commas between, that a stack allows. Raises ValueError, with a sentence."""
+    """Parse a comma-separated list of entries that a stack allows. Raises ValueError, with a sentence."""
     return AllowedArns(tuple(map(_entry, filter(None, map(str.strip, text.split(","))))), stack)
 
 
@@ -77,8 +78,8 @@ def _entry(text: str) -> Entry:
         raise ValueError(
             f"{text[:200]!r} is no ARN of a function, a queue, a topic, a state machine, a bus, a cluster, a task "
             "definition, a subnet, a security group or a role; write one such as "
-            "arn:aws:lambda:eu-west-1:123456789012:function:reports-*, and =acme+globex behind it if it is for these "
-            "tenants alone"
+            "arn:aws:lambda:eu-west-1:123456789012:function:reports-*, followed by =acme+globex if it is for these "
+            "tenants only"
         )
     arn, tenants = found.groups()
     return Entry(arn, frozenset(tenants.split("+") if tenants else ()))

@@ -1,6 +1,6 @@
-"""Calls targets of AWS: one request, in a thread of its own, and one answer.
+"""Call targets of AWS: one request, in a thread of its own, and one answer.
 
-Invariants: the loop never waits for AWS; a request is sent at most once. A call that is late is answered at its
+Invariants: the loop never waits for AWS; a request is sent at most once. A call without an answer is given up at its
 timeout, and its thread is left behind until the client gives up.
 """
 
@@ -30,20 +30,21 @@ _T = TypeVar("_T")
 _Given = TypeVarTuple("_Given")
 
 Sign = Callable[[RunId, int], str]
-"""Returns the token of an attempt. It may block."""
+"""Return the token of an attempt. It may block."""
 
 _UNLISTED = (
-    "The target was not called: this tenant may not use it in this deployment. What may be called is listed in the "
-    "setting timeball:targets."
+    "The target was not called: this tenant may not use it in this deployment. The setting timeball:targets lists the "
+    "targets that may be called."
 )
 _WAITS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-"""How long clients wait for an answer, in seconds: the first that a call's timeout fits into.
+"""How long clients wait for an answer, in seconds: the first value that the timeout of a call fits into.
 
-A thread is left behind for no longer than its call took: else short calls of slow functions would take all of them.
+So a thread is left behind for about the time of its call at the most: otherwise short calls of slow functions would
+occupy all threads.
 """
 
 _THREADS = 2 * PLACES
-"""One for each call that is under way, and as many for those that their calls have not waited for."""
+"""One for each call that is under way, and as many for threads that their calls have left behind."""
 
 
 @asynccontextmanager
@@ -54,9 +55,9 @@ async def aws_caller(
     witness: Witness | None = None,
     allowed: AllowedArns | None = None,
 ) -> AsyncIterator["AwsCaller"]:
-    """Open a caller of targets of AWS, and of a witness. Requests that hang at its end are left behind.
+    """Open a caller of targets of AWS, with an optional witness. Requests that hang at its end are left behind.
 
-    `allowed`: what tenants' targets may name; without it all that IAM allows.
+    `allowed`: what tenants' targets may name; without it, everything that IAM allows.
     """
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
     try:
@@ -89,12 +90,12 @@ class AwsCaller:
         target = call.work.target
         if isinstance(target, HttpTarget):
             return
-        with suppress(Exception):  # the call meets the same, and says so
+        with suppress(Exception):  # the call meets the same error, and reports it
             request = await self._request(call, target)
             await self._in_thread(self._connect, request.service, request.region, _wait_for(call.timeout_seconds))
 
     async def call(self, call: Call) -> Answer:
-        """Send one request and return what came of it, at the latest when the call's timeout is over."""
+        """Send one request and return its result, at the latest when the call's timeout is over."""
         target, sent = call.work.target, _Sent()
         if isinstance(target, HttpTarget):
             return self._uncallable("This target is no resource of AWS.")
@@ -116,12 +117,12 @@ class AwsCaller:
             return self._uncallable(str(unsendable))
         except _UnreachedError as unreached:
             return unanswered(call, sent.at, self._clock.now(), str(unreached))
-        except Exception as error:  # noqa: BLE001 -- what a payload, or a secret, provokes is an answer, never a crash
+        except Exception as error:  # noqa: BLE001 -- a payload, or a secret, leads to an answer, never to a crash
             return unanswered(call, sent.at, self._clock.now(), f"The call failed ({type(error).__name__}).")
         return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
 
     async def _request(self, call: Call, target: AwsTarget) -> AwsRequest:
-        """Return what is asked of AWS; in a trial, which has a witness, there is no run to report on."""
+        """Return the request to AWS. A trial, which has a witness, has no run to report on."""
         token, may_report = None, (call.takes_report or is_followed(target)) and self._witness is None
         if may_report and self._sign is not None:  # the first of a process reads the secret
             token = await self._in_thread(self._sign, call.run, call.attempt)
@@ -137,13 +138,13 @@ class AwsCaller:
         """Send a request, in a thread. Raises _UnreachedError if there is no answer."""
         try:
             client = self._connect(request.service, request.region, _wait_for(call.timeout_seconds))
-        except Exception as unmade:  # noqa: BLE001 -- a region that is none, no credentials: an answer, never a crash
+        except Exception as unmade:  # noqa: BLE001 -- a wrong region, no credentials: an answer, never a crash
             kind = type(unmade).__name__
             raise _UnreachedError(f"AWS cannot be called ({request.service} in {request.region}: {kind}).") from None
         from botocore import exceptions  # noqa: PLC0415 - loaded with the client
 
         sent.at = self._clock.now()
-        if sent.is_over:  # asked after its instant was noted, as the call notes its end before it reads that
+        if sent.is_over:  # read after `at` is set, because the call sets `is_over` before it reads `at`
             raise _UnreachedError
         try:
             answer: dict[str, Any] = getattr(client, request.operation)(**request.arguments)
@@ -155,7 +156,7 @@ class AwsCaller:
             return Reply(400, "", "ParamValidationError", str(bad))
         except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError):
             sent.at = None
-            raise _UnreachedError(f"No connection to AWS came about ({request.service} in {request.region}).") from None
+            raise _UnreachedError(f"No connection to AWS was made ({request.service} in {request.region}).") from None
         except (exceptions.BotoCoreError, OSError) as broken:
             kind = type(broken).__name__
             raise _UnreachedError(f"AWS did not answer ({request.service} in {request.region}: {kind}).") from None
@@ -163,7 +164,7 @@ class AwsCaller:
 
 
 class _Sent:
-    """When a request left (ms), as the thread tells that sends it; and whether its call is over, so that none may."""
+    """When a request left (ms), set by its thread; and whether its call is over, so that none may leave."""
 
     at: int | None = None
     is_over = False

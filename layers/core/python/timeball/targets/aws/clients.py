@@ -1,6 +1,6 @@
-"""The clients of AWS that calls need: each is made when a call asks for it first, and kept for the process.
+"""The clients of AWS that calls need: each is made for the first call that needs it, and kept for the process.
 
-Invariant: importing this loads nothing of AWS. A request is sent once: only the engine decides on a retry.
+Invariant: importing this module loads nothing of AWS. A request is sent once: only the engine decides on a retry.
 """
 
 import threading
@@ -13,11 +13,11 @@ from timeball.domain.sharing.places import PLACES
 _CONNECT_SECONDS = 5
 
 _one_at_a_time = threading.Lock()
-"""boto3's clients may be shared by threads, what makes them may not."""
+"""Threads may share boto3's clients, but not the session that makes them."""
 
 
 Connect = Callable[[str, str, int], Any]
-"""Returns a client of a service in a region that waits so many seconds for an answer. It may block."""
+"""Return a client of a service in a region that waits so many seconds for an answer. It may block."""
 
 
 def connect(service: str, region: str, seconds: int) -> Any:  # noqa: ANN401 - as boto3 makes them
@@ -38,5 +38,5 @@ def _client(service: str, region: str, seconds: int) -> Any:  # noqa: ANN401 - a
         max_pool_connections=PLACES,
         tcp_keepalive=True,  # a function may be silent for minutes
     )
-    make: Any = boto3.client  # its type knows only names that are written out
+    make: Any = boto3.client  # its type knows only literal names
     return make(service, region_name=region, config=config)

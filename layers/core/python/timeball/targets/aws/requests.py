@@ -1,7 +1,7 @@
-"""What is asked of AWS for a call: one operation of one service for each type of target.
+"""The request to AWS for a call: one operation of one service for each type of target.
 
-What AWS can tell apart is named by tenant, run and attempt, so that the same request again does nothing again, and none
-of another tenant is taken for it. What is followed is named so that no run has two of it at once.
+Wherever AWS takes a name, it is built from tenant, run and attempt, so that AWS ignores a repeated request and never
+mistakes it for another tenant's. A followed execution is named so that no run has two of them at once.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ from timeball.ports.target import Call
 from timeball.targets.envelope import Facts, as_headers, as_json, as_variables
 
 _NOTHING: Final = "{}"
-"""The body of a message without a payload: AWS takes none that is empty."""
+"""The body of a message without a payload: AWS accepts no empty body."""
 
 _NO_CHARACTERS: Final = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
 
 _LONGEST_TOKEN: Final = 64
-"""Of ECS, in characters; the name of an execution may have 80, and the mark of a message 128."""
+"""The limit of ECS, in characters; the name of an execution may have 80, and the mark of a message 128."""
 
 _LONGEST_GROUP: Final = 128
-"""Of messages, in characters."""
+"""The limit for messages, in characters."""
 
 _INVOCATIONS: Final = {Invocation.REQUEST_RESPONSE: "RequestResponse", Invocation.EVENT: "Event"}
 
@@ -48,7 +48,7 @@ class AwsRequest:
 
 
 def shown(request: AwsRequest) -> dict[str, Any]:
-    """Return a request as a trial shows it; it holds nothing secret."""
+    """Return a request as a trial shows it; it contains nothing secret."""
     arguments = {name: one.decode() if isinstance(one, bytes) else one for name, one in request.arguments.items()}
     return {
         "service": request.service,
@@ -59,7 +59,7 @@ def shown(request: AwsRequest) -> dict[str, Any]:
 
 
 def request_of(target: AwsTarget, call: Call, facts: Facts) -> AwsRequest:
-    """Return what is asked for a call of a target of AWS."""
+    """Return the request for a call of a target of AWS."""
     match target:
         case LambdaTarget():
             return _of(target.function_arn, "lambda", "invoke", _invocation(target, call, facts))
@@ -76,10 +76,10 @@ def request_of(target: AwsTarget, call: Call, facts: Facts) -> AwsRequest:
 
 
 def mark_of(call: Call) -> str:
-    """Return what names an attempt of a run wherever AWS takes a name: readable if that is short enough.
+    """Return the name of an attempt of a run for AWS: readable if that is short enough.
 
-    Two tenants may have jobs of the same id, and call the same resource for the same instant. What is followed has the
-    name of the first attempt that may have started it, until it is known what became of it.
+    Two tenants may have jobs of the same id, and call the same resource for the same instant. A followed execution has
+    the name of the first attempt that may have started it, until its fate is known.
     """
     attempt = call.starts_as if is_followed(call.work.target) and call.starts_as is not None else call.attempt
     readable = f"{call.run.job.tenant}.{call.run}-{attempt}"
@@ -95,7 +95,7 @@ def queue_url(arn: str) -> str:
 
 
 def execution_arn(target: StepFunctionsTarget, call: Call) -> str:
-    """Return the execution that a call has started, if it did."""
+    """Return the ARN of the execution that a call has started, if it did."""
     begin, _, machine = target.state_machine_arn.partition(":stateMachine:")
     return f"{begin}:execution:{machine.partition(':')[0]}:{mark_of(call)}"
 
@@ -130,7 +130,7 @@ def _notification(target: SnsTarget, call: Call, facts: Facts) -> dict[str, Any]
 
 
 def _text(call: Call) -> str:
-    """Return a payload as a message: what SQS takes no message with stands in strings alone, and is escaped there."""
+    """Return a payload as a message. Characters that SQS refuses occur only in strings, and are escaped there."""
     return (call.work.payload or _NOTHING).translate(_NO_CHARACTERS)
 
 
@@ -148,7 +148,7 @@ def _with_message(arn: str, group: str | None, call: Call, facts: Facts) -> dict
 
 
 def _group_of(tenant: str, group: str) -> str:
-    """Return a tenant's group of messages: in that of another it could hold up what that sends."""
+    """Return a tenant's message group: within another tenant's group it could delay that tenant's messages."""
     of_tenant = f"{tenant}.{group}"
     if len(of_tenant) <= _LONGEST_GROUP:
         return of_tenant

@@ -1,6 +1,6 @@
-"""How large a payload a target takes: what AWS takes, less what tells of the run.
+"""How large a payload a target takes: AWS's limit, minus the facts of the run.
 
-Where AWS's bound lies above what any payload may have, there is none here.
+Where AWS's limit is above the limit of all payloads, there is none here.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Final
 from timeball.domain.model.terms.target import Target, TargetType
 
 _FACTS_BYTES: Final = 2048
-"""For what tells of the run, however long its id: with names and signs around them, the facts have some 800."""
+"""Room for the facts of a run, however long its id: with names and quotes they have some 800 bytes."""
 
 _MOST_BYTES: Final[Mapping[TargetType, int]] = {
     TargetType.SQS: 1024 * 1024,
@@ -19,16 +19,16 @@ _MOST_BYTES: Final[Mapping[TargetType, int]] = {
     TargetType.EVENT_BRIDGE: 256 * 1024,
     TargetType.ECS: 8192,
 }
-"""What AWS takes at once. Lambda takes 6 MB, and 1 MB as an event."""
+"""AWS's limits. Lambda takes 6 MB, and 1 MB as an event."""
 
 
 def fits_all(payload: str) -> bool:
-    """Say whether a payload (JSON text) is so small that it fits any target."""
+    """Return whether a payload (JSON text) is small enough for any target."""
     return len(json.dumps(payload)) <= min(_MOST_BYTES.values()) - _FACTS_BYTES
 
 
 def too_large(target: Target, payload: str | None) -> str | None:
-    """Say, in a sentence, that a payload (JSON text) is too large for a target; None if it is not."""
+    """Return a sentence if a payload (JSON text) is too large for a target; None if it is not."""
     most = _MOST_BYTES.get(target.type)
     if payload is None or most is None:
         return None

@@ -1,7 +1,7 @@
-"""What an answer of AWS, or an error, makes of its attempt: pure rules.
+"""The verdict about an attempt from an answer of AWS, or from an error: pure rules.
 
-An error is judged by its HTTP status as any webhook's is, so one `retryOn` fits all targets; what AWS calls throttling
-counts as a 429, whatever its status. Handed over is done, unless the target is to report.
+An error is judged by its HTTP status like that of a webhook, so one `retryOn` fits all targets. AWS's throttling errors
+count as a 429, whatever their status. A call that AWS has accepted is done, unless the target must report.
 """
 
 import json
@@ -22,7 +22,7 @@ _THROTTLED: Final = 429
 _FAULT: Final = 500
 
 _OF_FUNCTION: Final = "FunctionError"
-"""Lambda did its part; what failed is the function."""
+"""Lambda itself succeeded; the function failed."""
 
 _AS_STATUS: Final[Mapping[str, int]] = {
     **dict.fromkeys(
@@ -36,7 +36,7 @@ _AS_STATUS: Final[Mapping[str, int]] = {
         ),
         _THROTTLED,
     ),
-    # A function that is being made ready: it was idle for long, or is changed just now.
+    # A function that is getting ready: it was idle for long, or is being changed.
     **dict.fromkeys(
         (
             "CodeArtifactUserPendingException",
@@ -46,13 +46,13 @@ _AS_STATUS: Final[Mapping[str, int]] = {
         ),
         _FAULT,
     ),
-    # Of one event, or one task, of an answer that has the status 200.
+    # Errors of one event, or one task, within an answer of the status 200.
     "AGENT": _FAULT,
     "InternalException": _FAULT,
     "InternalFailure": _FAULT,
     _OF_FUNCTION: _FAULT,
 }
-"""As which status an error counts that has none, or one that says something else."""
+"""The status for an error that has none, or a misleading one."""
 
 _NO_ROOM: Final = (
     "RESOURCE:",
@@ -62,15 +62,15 @@ _NO_ROOM: Final = (
     "No Container Instances were found",
     "You've reached the limit",
 )
-"""How ECS begins to say, by a code or in words, that it has no room for a task now."""
+"""The beginnings of ECS's codes and messages that say that it has no room for a task now."""
 
 _ALREADY: Final = ("ExecutionAlreadyExists", "ConflictException")
-"""An execution has this name, or a task this token: it was started before. Of the latter AWS says its ARN."""
+"""An execution has this name, or a task this token: it was started before. For a task, AWS adds its ARN."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What AWS answered: the status, what is kept of it, and the code of an error with its message."""
+    """An answer of AWS: the status, what is kept of it, and the code of an error with its message."""
 
     status: int
     body: str = ""
@@ -79,7 +79,7 @@ class Reply:
 
 
 def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
-    """Return what an answer of AWS says that is no error by itself; of a function's, `Payload` was read already."""
+    """Return the reply in an answer of AWS that is no error by itself; a function's `Payload` was read already."""
     status: int = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 200)
     match kind:
         case TargetType.LAMBDA:
@@ -102,7 +102,7 @@ def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
 
 
 def refused(answer: Mapping[str, Any]) -> Reply:
-    """Return what an error says that AWS answers with."""
+    """Return the reply in an error of AWS."""
     error, about = answer.get("Error", {}), answer.get("ResponseMetadata", {})
     tasks = answer.get("resourceIds") or [None]
     kept = "" if tasks[0] is None else _kept(taskArn=tasks[0])
@@ -110,7 +110,7 @@ def refused(answer: Mapping[str, Any]) -> Reply:
 
 
 def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answer:
-    """Return what a reply makes of a call. An error that blames the request tells of a service that works."""
+    """Return the result of a call from its reply. An error that blames the request shows that the service works."""
     if reply.code is None or reply.code in _ALREADY:
         done = _handed_over(call, reply)
         return Answer(done, called_at, finished_at, reply.status, reply.body, is_down=False)
@@ -122,12 +122,12 @@ def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answ
 
 
 def _handed_over(call: Call, reply: Reply) -> Succeeded | Accepted:
-    """Return what it is that AWS has taken a call: done, unless it is followed or the target is to report."""
+    """Return the verdict on a call that AWS has accepted: done, unless it is followed or the target must report."""
     target = call.work.target
     if is_followed(target):
         ids = json.loads(reply.body or "{}")
         named = ids.get("executionArn") or ids.get("taskArn")
-        if named is None and isinstance(target, StepFunctionsTarget):  # it was started before, and is found by its name
+        if named is None and isinstance(target, StepFunctionsTarget):  # it was started before, under its name
             named = execution_arn(target, call)
         if named is not None:
             return Accepted(named)
@@ -138,7 +138,7 @@ def _as_status(reply: Reply) -> int:
     code = reply.code or ""
     if code.startswith(_NO_ROOM) or reply.message.startswith(_NO_ROOM):
         return _FAULT
-    if "throttl" in code.lower():  # each service has words of its own for it, and several for that of keys
+    if "throttl" in code.lower():  # each service has its own codes for it, and several for KMS
         return _THROTTLED
     return _AS_STATUS.get(code, reply.status if reply.status >= 300 else 400)
 

@@ -1,1 +1,1 @@
-"""Webhooks: what may be called, how, and what an answer means. All that Timeball knows of HTTP as a client."""
+"""Webhooks: what may be called, how, and what an answer means. This package is Timeball's whole HTTP client."""

@@ -1,6 +1,6 @@
-"""Which addresses a webhook may reach: public ones, and what a setting opens on top.
+"""Which addresses a webhook may reach: public ones, and those that a setting opens.
 
-An IPv6 address that leads to an IPv4 one (mapped, NAT64) is judged as that one. Imports no HTTP client.
+An IPv6 address that leads to an IPv4 address (mapped, NAT64) is judged by the latter. Imports no HTTP client.
 """
 
 import ipaddress
@@ -13,19 +13,19 @@ _NEVER: tuple[Network, ...] = (
     ipaddress.ip_network("169.254.0.0/16"),  # link-local: instance metadata, container credentials, the Lambda runtime
     ipaddress.ip_network("fe80::/10"),  # link-local
     ipaddress.ip_network("fd00:ec2::/32"),  # instance metadata and its neighbours over IPv6
-    ipaddress.ip_network("64:ff9b:1::/48"),  # NAT64 of local use: where the inner address stands is anybody's choice
-    # Nobody serves webhooks here, and versions of Python disagree: some, or all, call them global.
+    ipaddress.ip_network("64:ff9b:1::/48"),  # NAT64 of local use: the position of the inner address is not fixed
+    # No webhooks are served here, and versions of Python disagree: some, or all, call these addresses global.
     ipaddress.ip_network("192.0.0.0/24"),  # protocol assignments
     ipaddress.ip_network("192.88.99.0/24"),  # relays of 6to4
     ipaddress.ip_network("2001::/23"),  # protocol assignments; Teredo, whose addresses carry two others
     ipaddress.ip_network("2002::/16"),  # 6to4, whose addresses carry another
     ipaddress.ip_network("3fff::/20"),  # documentation
 )
-"""Closed whatever the setting says."""
+"""Closed, whatever the setting says."""
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _ASSIGNED_V6 = ipaddress.IPv6Network("2000::/3")
-"""All of IPv6 that is global unicast; `is_global` also accepts what nobody has assigned."""
+"""All of IPv6 that is global unicast; `is_global` also accepts unassigned addresses."""
 
 
 class ForbiddenAddressError(OSError):
@@ -34,7 +34,7 @@ class ForbiddenAddressError(OSError):
 
 @dataclass(frozen=True)
 class AddressRules:
-    """What is open besides public addresses, and the port that is closed on all that is not public."""
+    """The networks that are open besides public addresses, and the port that is closed on all but public addresses."""
 
     allowed: tuple[Network, ...] = ()
     closed_port: int | None = None
@@ -49,7 +49,7 @@ class AddressRules:
             raise ForbiddenAddressError
 
     def is_open(self, address: Address, port: int) -> bool:
-        """Say whether a webhook may connect to an address at a port."""
+        """Return whether a webhook may connect to an address at a port."""
         if isinstance(address, ipaddress.IPv6Address):
             if address.scope_id is not None:
                 return False
@@ -67,8 +67,8 @@ PUBLIC_ONLY = AddressRules()
 def parse_rules(private_targets: str, runtime_api: str = "") -> AddressRules:
     """Return the rules of a comma-separated list of CIDRs.
 
-    `runtime_api` is the `host:port` of Lambda's runtime API, if there is one; its port is closed.
-    Raises ValueError, with a sentence, for what is no CIDR.
+    `runtime_api` is the `host:port` of Lambda's runtime API, if there is one; its port is closed. Raises ValueError,
+    with a sentence, for text that is no CIDR.
     """
     allowed: list[Network] = []
     for text in filter(None, map(str.strip, private_targets.split(","))):
@@ -76,7 +76,7 @@ def parse_rules(private_targets: str, runtime_api: str = "") -> AddressRules:
             allowed.append(ipaddress.ip_network(text))
         except ValueError:
             raise ValueError(f"{text!r} is not a network; write one as 10.0.0.0/8 or fd00::/8.") from None
-    # Only the port counts: whoever listens there on one local address listens on others.
+    # Only the port counts: a process that listens on one local address may listen on others.
     port = runtime_api.rpartition(":")[2]
     return AddressRules(tuple(allowed), int(port) if port.isdecimal() else None)
 
@@ -87,7 +87,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _inner(address: ipaddress.IPv6Address) -> Address:
-    """Return the IPv4 address at which packets to an IPv6 one end, or that one itself."""
+    """Return the IPv4 address to which packets for an IPv6 address go, or the IPv6 address itself."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped or address

@@ -1,6 +1,7 @@
-"""Calls webhooks: one connection, one request, one answer, whatever the target does.
+"""Call webhooks: one connection, one request, one answer, whatever the target does.
 
-Invariants: only addresses are called of which the rules pass all that a name leads to; a request is sent at most once.
+Invariants: a call goes out only if the rules allow every address that its name leads to; a request is sent at most
+once.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ from timeball.targets.http.verdict import answered, unsent
 from timeball.targets.witness import Witness
 
 Sign = Callable[[RunId, int], str]
-"""Returns the token of an attempt. It may block."""
+"""Return the token of an attempt. It may block."""
 
 
 @asynccontextmanager
@@ -45,9 +46,9 @@ async def http_caller(
 ) -> AsyncIterator["HttpCaller"]:
     """Open a caller of webhooks in the running loop. Name look-ups that hang at its end are left behind.
 
-    `trust`: the file of certificates to verify by, if not the system's. `sign`: what makes the token of an attempt
-    whose target may report on it. `ring`: the keys that webhooks are signed with; without it none that asks for one is
-    sent. `witness`: who is told of the one call that is made.
+    `trust`: the file of certificates to verify by, if not the system's. `sign`: returns the token of an attempt whose
+    target may report on it. `ring`: the keys that sign webhooks; without it, a webhook that asks for a signature is not
+    sent. `witness`: records the one call that is made.
     """
     with open_names(lookup, rules) as names, open_transfers() as transfers:
         signing = None if ring is None else Signing(ring)
@@ -78,15 +79,15 @@ class HttpCaller:
         self._asked: dict[tuple[RunId, int], Asked] = {}
 
     async def prepare(self, call: Call) -> None:
-        """Read what is secret of a call before its instant, and ask whom its name leads to, which is not waited for."""
-        with suppress(Exception):  # the call meets the same, and says so
+        """Read the secrets of a call before its instant, and start the look-up of its name without waiting for it."""
+        with suppress(Exception):  # the call meets the same error, and reports it
             target = webhook_of(call.work)
             url = parse_url(target.url)
             self._asked[call.run, call.attempt] = self._names.ask(call.run.job.tenant, url.host, url.port)
             await self._secrets(call, target)
 
     async def call(self, call: Call) -> Answer:
-        """Send one request and return what came of it, at the latest when the call's timeout is over."""
+        """Send one request and return its result, at the latest when the call's timeout is over."""
         exchange = Exchange(self._clock, self._names.rules)
         deadline = asyncio.timeout(call.timeout_seconds)
         host = "the target"
@@ -97,9 +98,9 @@ class HttpCaller:
                 sentence = await self._exchange(call, await self._request(call, target), exchange)
         except TemplateError as why:  # the same payload would lack it again
             return unsent(self._clock.now(), str(why), may_retry=False)
-        except NoKeyError as why:  # nothing has left, and somebody may mend the secret meanwhile
+        except NoKeyError as why:  # nothing has left, and the secret may be mended meanwhile
             return unsent(self._clock.now(), str(why), may_retry=True)
-        except Exception as error:  # noqa: BLE001 -- what a hostile target provokes is an answer, never a crash
+        except Exception as error:  # noqa: BLE001 -- a hostile target leads to an answer, never to a crash
             sentence = late(exchange, call.timeout_seconds) if deadline.expired() else unsent_because(error, host)
         now = self._clock.now()
         if sentence is not None:
@@ -109,7 +110,7 @@ class HttpCaller:
         return answered(call, exchange.called_at, now, exchange.status, _text(exchange), retry_after)
 
     async def _request(self, call: Call, target: HttpTarget) -> Request:
-        """Return what is sent."""
+        """Return the request."""
         token, keys = await self._secrets(call, target)
         request = request_of(call, self._clock.now(), token, keys)
         if self._showing is not None:
@@ -117,19 +118,19 @@ class HttpCaller:
         return request
 
     async def _secrets(self, call: Call, target: HttpTarget) -> tuple[str | None, Keys]:
-        """Return the token of a call, and the keys that it is signed with; each is read unless it is known."""
+        """Return the token of a call, and the keys that sign it; each is read unless it is known."""
         token: str | None = None
         keys: Keys = ()
         if call.takes_report and self._sign is not None:  # in a thread: the first of a process reads the secret
             token = await asyncio.to_thread(self._sign, call.run, call.attempt)
         if target.secret_id is not None:
             if self._signing is None:
-                raise NoKeyError("No secret is read here.")
+                raise NoKeyError("No secret can be read here.")
             keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
         return token, keys
 
     async def _exchange(self, call: Call, request: Request, exchange: Exchange) -> str | None:
-        """Send a request, and return why there is no answer; None: there is one."""
+        """Send a request; return why there is no answer, or None if there is one."""
         exchange.has_body = request.method != "HEAD"
         addresses = await self._addresses(call, request.url)
         with closing(handle_of(exchange, request, addresses, call.timeout_seconds, self._trust)) as curl:
@@ -142,9 +143,9 @@ class HttpCaller:
             return sentence_of(code, curl.getinfo(pycurl.OS_ERRNO), exchange)
 
     async def _addresses(self, call: Call, url: Url) -> Sequence[str]:
-        """Return whom to call, as it was found ahead; what came to nothing, or is closed, is looked up again.
+        """Return the addresses to call, as found in advance. A failed or forbidden result is looked up again.
 
-        Both, for what takes longer tells which it was.
+        Both are, because the time of the answer would otherwise show which of the two it was.
         """
         asked = self._asked.pop((call.run, call.attempt), None)
         if asked is not None:
@@ -155,7 +156,7 @@ class HttpCaller:
 
 
 def _text(exchange: Exchange) -> str:
-    """Return what is kept of an answer's body as text that is no longer than that in UTF-8 either."""
+    """Return the kept part of an answer's body as text, which is no longer than that in UTF-8 either."""
     if exchange.header("content-encoding").lower() not in {"", "identity"}:
-        return ""  # it was not asked for: noise to a reader, or a bomb to whoever unpacks it
+        return ""  # it was not asked for: noise to a reader, or a bomb to a program that unpacks it
     return exchange.body.decode("utf-8", "replace").encode()[:BODY_BYTES].decode("utf-8", "ignore")

@@ -1,7 +1,7 @@
-"""One exchange with a webhook, as libcurl's callbacks see it: whom it may reach, and how much may come back.
+"""One exchange with a webhook, as libcurl's callbacks see it: which addresses it reaches, and how much may come back.
 
-Invariants: a socket is made only for an address that the rules pass; no more than WIRE_BYTES are taken off the wire,
-from the connection on, no more than HEAD_BYTES before the answer's body, and BODY_BYTES of that are kept.
+Invariants: a socket is made only for an address that the rules allow; at most WIRE_BYTES are read from the wire, from
+the connection on, and at most HEAD_BYTES before the answer's body, of which at most BODY_BYTES are kept.
 """
 
 import socket
@@ -18,32 +18,33 @@ from timeball.ports.clock import Clock
 from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError
 
 WIRE_BYTES: Final = 256 * 1024
-"""How much one exchange may bring, with its TLS handshake, its headers and what frames its body."""
+"""How much one exchange may receive, with its TLS handshake, its headers and the framing of its body."""
 
 HEAD_BYTES: Final = 32 * 1024
-"""How much may come before the answer's body: interim answers and headers, of which each line costs a call of ours."""
+"""How much may come before the answer's body: interim answers and headers. Each line costs a call of ours."""
 
 BODY_BYTES: Final = 16 * 1024
-"""How much of an answer is read, and kept; the rest is never taken off the wire."""
+"""How much of an answer is read, and kept; the rest is never read from the wire."""
 
 _MOST_LINES: Final = 128
 _LONGEST_LINE: Final = 8 * 1024
-"""Of one head."""
+"""The limits for one head."""
 
 _STOP: Final = -1
 _END_OF_STREAM: Final = 1
-"""Linux counts it as a byte that came."""
+"""Linux counts the end of the stream as a received byte."""
 _RECEIVED_AT: Final = 128
-"""Where Linux's `tcp_info` holds how many bytes have come, in eight of its own."""
+"""Where Linux's `tcp_info` holds the number of received bytes, as eight bytes."""
 
 
 class Exchange:
-    """What has come of one exchange.
+    """The state of one exchange.
 
     `has_body`: whether the answer may have one. `opened_at` is the moment (ms) at which it had a socket, `called_at`
-    that at which the connection stood and the request went onto the wire, `headed_at` that at which the answer's head
-    was there, whose lines are `head`; each None before. `is_forbidden`: an address was refused. `is_cut`: the target
-    sent more than it may. `is_garbage`: what it sent is no answer. `is_whole`: no more of the body is to come, or kept.
+    the moment at which the connection stood and the request was sent, `headed_at` the moment at which the answer's head
+    was complete, whose lines are `head`; each is None before. `is_forbidden`: an address was refused. `is_cut`: the
+    target sent more than it may. `is_garbage`: what it sent is no answer. `is_whole`: no more of the body will come, or
+    be kept.
     """
 
     def __init__(self, clock: Clock, rules: AddressRules) -> None:
@@ -69,16 +70,16 @@ class Exchange:
             return pycurl.SOCKET_BAD
         made = socket.socket(where.family, where.socktype, where.protocol)
         self.opened_at = self.opened_at or self._clock.now()
-        self._sockets.append(made)  # libcurl has it a second time, and this one tells how much came
+        self._sockets.append(made)  # libcurl has a duplicate, and this one counts the received bytes
         return made
 
     def leave(self, *_: object) -> int:
-        """Note that the connection stands, TLS agreed on, and the request leaves."""
+        """Note that the connection stands, including TLS, and that the request leaves."""
         self.called_at = self._clock.now()
         return int(pycurl.PREREQFUNC_OK)
 
     def take_line(self, line: bytes) -> int | None:
-        """Take a line of a head. libcurl judges it, but lets HTTP/3.0 pass, and headers without a name."""
+        """Take a line of a head. libcurl checks it, but accepts HTTP/3.0 and headers without a name."""
         if self.headed_at is not None:
             return None  # a trailer
         self._head_bytes += len(line)
@@ -95,29 +96,29 @@ class Exchange:
         return _STOP if self.is_cut or self.is_garbage or self.is_whole else None
 
     def take_body(self, data: bytes) -> int | None:
-        """Keep what may be kept of the body, and end the exchange with that."""
+        """Keep the body up to its limit, and end the exchange there."""
         self.body += data[: BODY_BYTES - len(self.body)]
         self.is_whole = len(self.body) == BODY_BYTES
         return _STOP if self.is_whole else None
 
     def count(self, *_: object) -> int:
-        """End the exchange if more has been taken off the wire than may be."""
+        """End the exchange if more was read from the wire than is allowed."""
         if sum(map(_taken, self._sockets)) > WIRE_BYTES:
             self.is_cut = True
         return _STOP if self.is_cut else 0
 
     def close(self) -> None:
-        """End the connection now: a target that is slow to say goodbye in TLS is not waited for."""
+        """Close the connection now, without waiting for a target that is slow to end TLS."""
         self.count()
         for opened in self._sockets:
             with suppress(OSError):
-                opened.shutdown(socket.SHUT_RDWR)  # also that of libcurl, which may still want to say goodbye
+                opened.shutdown(socket.SHUT_RDWR)  # also for libcurl's duplicate, which may still want to end TLS
             opened.close()
         self._sockets.clear()
 
     @property
     def status(self) -> int:
-        """The status of the head that comes, or has come; 0 before."""
+        """Return the status of the head that comes, or has come; 0 before."""
         return int(self.head[0][9:12]) if self.head else 0
 
     def headers(self) -> list[tuple[str, str]]:
@@ -131,7 +132,7 @@ class Exchange:
 
 
 def _taken(opened: socket.socket) -> int:
-    """Return how many bytes were taken off the wire, as far as the system tells."""
+    """Return how many bytes were read from the wire, as far as the system reports it."""
     if sys.platform != "linux":
         return 0
     told = opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)

@@ -1,7 +1,7 @@
-"""What libcurl is told of one exchange.
+"""The options of libcurl for one exchange.
 
-Invariants: it asks no name server, no proxy and no file of the environment; it follows nobody, unpacks nothing, and
-uses a connection once.
+Invariants: it asks no name server, no proxy and no file of the environment; it follows no redirect, decompresses
+nothing, and uses a connection once.
 """
 
 import ssl
@@ -24,13 +24,14 @@ _ALWAYS: Final = (
     (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
     (pycurl.PROXY, ""),
     (pycurl.NOSIGNAL, 1),
-    (pycurl.NOPROGRESS, 0),  # what counts the bytes that come
+    (pycurl.NOPROGRESS, 0),  # enables the callback that counts received bytes
     # A kept connection may be dead by the next call, which then fails for no fault of its target; and it could carry
-    # the rest of one tenant's answer into another's.
+    # the rest of one tenant's answer into the exchange of another tenant.
     (pycurl.FRESH_CONNECT, 1),
     (pycurl.FORBID_REUSE, 1),
     (pycurl.SSL_SESSIONID_CACHE, 0),
-    # Of what is taken at once the callbacks are called for every line: a flood of lines is to leave others their turn.
+    # libcurl calls back for every line of what it reads at once: a flood of lines must leave other transfers their
+    # turn.
     (pycurl.BUFFERSIZE, 4 * 1024),
 )
 
@@ -38,7 +39,9 @@ _ALWAYS: Final = (
 def handle_of(
     exchange: Exchange, request: Request, addresses: Sequence[str], timeout_seconds: float, trust: Path | None
 ) -> pycurl.Curl:
-    """Return what sends a request to one of the addresses, and tells its exchange; who calls closes it.
+    """Return the handle that sends a request to one of the addresses, and reports to its exchange.
+
+    The caller closes it.
 
     `trust`: a file of certificates to verify by, if not those of the system.
     """
@@ -46,7 +49,7 @@ def handle_of(
     for option, value in _ALWAYS:
         curl.setopt(option, value)
     curl.setopt(pycurl.URL, request.url.origin)
-    curl.setopt(pycurl.REQUEST_TARGET, request.url.request_target)  # as a part of its url libcurl would write it anew
+    curl.setopt(pycurl.REQUEST_TARGET, request.url.request_target)  # as part of its url, libcurl would rewrite it
     curl.setopt(pycurl.CUSTOMREQUEST, request.method)
     if request.body is not None or request.method not in _BODILESS:
         curl.setopt(pycurl.POSTFIELDS, request.body or b"")
@@ -70,27 +73,27 @@ def handle_of(
 
 
 def _lines(request: Request) -> list[bytes]:
-    """Return the lines of the headers; an empty one has to be written with a semicolon, or libcurl leaves it out."""
+    """Return the header lines. An empty header must be written with a semicolon, or libcurl omits it."""
     lines = [f"{name}: {value}" if value.strip() else f"{name};" for name, value in request.headers.items()]
     lines.append("Expect:")
     if "content-type" not in map(str.lower, request.headers):
-        lines.append("Content-Type:")  # libcurl would say that it is a form
+        lines.append("Content-Type:")  # libcurl would declare a form
     return [line.encode() for line in lines]
 
 
 def _known(url: Url, addresses: Sequence[str]) -> str:
-    """Say which addresses a host has. The plus: for a minute, and not for as long as there is a process."""
+    """Return a host's addresses for libcurl. The plus limits the entry to a minute, instead of the process's life."""
     return f"+{url.host}:{url.port}:{','.join(f'[{one}]' if ':' in one else one for one in addresses)}"
 
 
 def _ask_nobody(*_: object) -> int:
-    """Refuse libcurl a look-up of its own: it would be of addresses that nobody has judged."""
+    """Refuse libcurl a look-up of its own, whose addresses the rules would not check."""
     return 1
 
 
 @cache
 def _trusted(trust: Path | None) -> Sequence[tuple[int, str | None]]:
-    """Return by which options certificates are verified: by a file, or else by what the system has, says Python."""
+    """Return the options that verify certificates: by a file, or else by the system's, as Python finds them."""
     system = ssl.get_default_verify_paths()
     file = system.cafile if trust is None else str(trust)
     if file:

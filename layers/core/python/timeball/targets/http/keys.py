@@ -1,6 +1,6 @@
-"""The keys that webhooks are signed with: read when the first call needs one, and kept for a while.
+"""The keys that sign webhooks: read when the first call needs one, and kept for a while.
 
-Invariants: a secret is read for its own tenant alone, by its name; a key leaves this process in no message and no log.
+Invariants: a secret is read only for its own tenant, by its name; no message and no log of this process contains a key.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from timeball.ports.secrets import Secrets, SecretUnreadableError
 from timeball.targets.http.signature import parse_key
 
 KEPT_MS: Final = 5 * MINUTE_MS
-"""How long a key is used before its secret is read again: so long a rotation takes to be known everywhere."""
+"""How long a key is used before its secret is read again: a rotation takes this long to be known everywhere."""
 KEPT_UNANSWERED_MS: Final = HOUR_MS
-"""How long it is used at the most while nobody answers who knows of a newer one."""
+"""How long a key is used at the most while Secrets Manager does not answer."""
 ASKED_AGAIN_MS: Final = 10 * SECOND_MS
-"""How long nobody is asked again after a refusal, or no answer: a hundred calls a second may need the same secret."""
+"""How long after a refusal, or no answer, a secret is not read again: a hundred calls a second may need it."""
 
 MOST_KEPT: Final = 1_000
 
@@ -32,7 +32,7 @@ class NoKeyError(Exception):
 
 @dataclass(frozen=True)
 class _Known:
-    """What was found out about a secret: its keys, or why it has none; until when (ms) that is not asked again."""
+    """The result for a secret: its keys, or why it has none; until when (ms) it is not read again."""
 
     keys: Keys | None
     why: str
@@ -41,21 +41,21 @@ class _Known:
 
 
 class KeyRing:
-    """What a process knows of secrets."""
+    """The secrets that a process has read."""
 
     def __init__(self, secrets: Secrets, prefix: str, clock: Clock) -> None:
         self._secrets, self._prefix, self._clock = secrets, prefix, clock
         self._known: dict[str, _Known] = {}
 
     def known(self, tenant: str, name: str) -> Keys | None:
-        """Return the keys of a tenant's secret, the newest first; None: it is to be read. Raises NoKeyError."""
+        """Return the keys of a tenant's secret, the newest first; None if it must be read. Raises NoKeyError."""
         if not may_name(name, tenant, self._prefix):
             raise NoKeyError(f"The secret {name} is none of this tenant's.")
         found = self._known.get(name)
         return None if found is None or self._clock.now() >= found.until else _keys(name, found)
 
     def find(self, name: str) -> _Known:
-        """Read a secret; it blocks. Where nobody answers, what was known goes on for a while."""
+        """Read a secret; it blocks. Without an answer, the keys that are known remain in use for a while."""
         now, before = self._clock.now(), self._known.get(name)
         again_at = now + ASKED_AGAIN_MS
         try:
@@ -72,7 +72,7 @@ class KeyRing:
         return _Known(tuple(key for key in keys if key is not None), "", now, now + KEPT_MS)
 
     def keep(self, name: str, found: _Known) -> Keys:
-        """Keep what was found, and forget what was read the longest ago if that is too much. Raises NoKeyError."""
+        """Store a result, and drop the oldest one if there are too many. Raises NoKeyError."""
         self._known.pop(name, None)
         self._known[name] = found
         if len(self._known) > MOST_KEPT:
@@ -87,7 +87,7 @@ def _keys(name: str, found: _Known) -> Keys:
 
 
 class Signing:
-    """Fetches keys for the calls of one loop; of those that need the same secret at once, one reads it."""
+    """Fetches keys for the calls of one loop; among calls that need the same secret at once, one reads it."""
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring

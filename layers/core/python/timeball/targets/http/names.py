@@ -1,8 +1,8 @@
-"""Finds the addresses that a host's name leads to, and lets a call go on only if all of them are open.
+"""Find the addresses of a host's name, and let a call continue only if all of them are open.
 
-Invariant: a look-up begins only if its tenant holds fewer threads than are free. So name servers that are slow for one
-tenant's hosts hold no other tenant up, although a look-up outlives its call: no thread can be stopped. How long it may
-take says the system's resolver, by what the stack tells executors.
+Invariant: a look-up begins only if its tenant holds fewer threads than are free. So slow name servers of one tenant's
+hosts delay no other tenant, although a look-up outlives its call: no thread can be stopped. The system's resolver
+decides how long it may take, by the options that the stack gives the executors.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from timeball.domain.sharing.places import PLACES
 from timeball.targets.http.addresses import AddressRules
 
 _THREADS = 2 * PLACES
-"""Twice as many as calls are under way: one tenant's look-ups take half of them at the most."""
+"""Twice the number of calls under way: one tenant's look-ups take half of them at the most."""
 
 Lookup = Callable[[str, int], Sequence[str]]
-"""Returns the addresses of a host for a port, as text; raises OSError if there are none. It may block."""
+"""Return the addresses of a host for a port, as text; raises OSError if there are none. It may block."""
 
 Asked: TypeAlias = "asyncio.Future[Sequence[str]]"
 """The addresses of a host, once they are found."""
@@ -31,7 +31,7 @@ Asked: TypeAlias = "asyncio.Future[Sequence[str]]"
 
 @dataclass(frozen=True)
 class _Question:
-    """Where a tenant's call leads. Tenants ask apart: a look-up may have to wait behind many others of its tenant."""
+    """The name that a tenant's call needs. Tenants do not share look-ups, which wait for others of their tenant."""
 
     tenant: str
     host: str
@@ -44,7 +44,7 @@ def _look_up(host: str, port: int) -> Sequence[str]:
 
 
 class Names:
-    """Whom names lead to, as somebody says who may block, and which of that is open."""
+    """Look-ups of names by a function that may block, and the rules for their addresses."""
 
     def __init__(self, lookup: Lookup, rules: AddressRules, threads: ThreadPoolExecutor) -> None:
         self.rules = rules
@@ -55,7 +55,7 @@ class Names:
         self._held: Counter[str] = Counter()
 
     def ask(self, tenant: str, host: str, port: int) -> Asked:
-        """Look a name up: once for all calls of a tenant at the same time, for a batch often calls one host."""
+        """Look a name up: once for all calls of a tenant at the same time, as a batch often calls one host."""
         question = _Question(tenant, host, port)
         asked = self._asked.get(question)
         if asked is not None:
@@ -70,18 +70,18 @@ class Names:
         return asked
 
     async def addresses(self, asked: Asked, port: int) -> Sequence[str]:
-        """Return what was found; raises ForbiddenAddressError if a single address is not open, and OSError."""
-        found = await asyncio.shield(asked)  # whose time is over leaves it to the others
+        """Return the addresses found; raises ForbiddenAddressError if a single one is not open, and OSError."""
+        found = await asyncio.shield(asked)  # a call that ends leaves the look-up to the others
         for address in found:
             self.rules.check(address, port)
         return found
 
     def close(self) -> None:
-        """Begin no look-up any more."""
+        """Begin no more look-ups."""
         self._waiting.clear()
 
     def _begin(self) -> None:
-        """Begin the look-ups for which there are threads: a tenant takes none of the last ones from the others."""
+        """Begin the look-ups for which there are threads: no tenant takes the last threads from the others."""
         while (tenant := next_in_share(self._waiting, self._held, _THREADS - self._held.total())) is not None:
             question = self._waiting[tenant].popleft()
             if not self._waiting[tenant]:
@@ -92,7 +92,7 @@ class Names:
             found.add_done_callback(partial(self._end, question))
 
     def _end(self, question: _Question, found: Asked) -> None:
-        """Hand on what a look-up came to, and begin the next one."""
+        """Pass on the result of a look-up, and begin the next one."""
         self._held[question.tenant] -= 1
         asked = self._asked.pop(question)
         if found.cancelled():
@@ -101,14 +101,14 @@ class Names:
             asked.set_result(found.result())
         else:
             asked.set_exception(error)
-            asked.exception()  # or asyncio logs that of a look-up which no call waits for any more
+            asked.exception()  # or asyncio logs the error of a look-up for which no call waits any more
         self._begin()
 
 
 @contextmanager
 def open_names(lookup: Lookup | None, rules: AddressRules) -> Iterator[Names]:
-    """Look names up for a while; look-ups that hang at its end are left behind."""
-    # Threads of our own: slow name servers of one tenant must not keep the store from its threads.
+    """Open look-ups of names; those that hang at the end are left behind."""
+    # Use separate threads: slow name servers of one tenant must not take the store's threads.
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="lookup")
     names = Names(lookup or _look_up, rules, threads)
     try:
@@ -119,7 +119,7 @@ def open_names(lookup: Lookup | None, rules: AddressRules) -> Iterator[Names]:
 
 
 def is_address(host: str) -> bool:
-    """Say whether a host is an address and no name."""
+    """Return whether a host is an address, not a name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             return bool(socket.inet_pton(family, host))

@@ -1,6 +1,6 @@
-"""What is sent to a webhook: url, method, headers and body, filled in, checked and signed before anything leaves.
+"""The request to a webhook: url, method, headers and body, filled in, checked and signed before anything is sent.
 
-Imports no HTTP client, so that a target can be validated when a job is created, by the same rules.
+Imports no HTTP client, so that a target can be validated by the same rules when a job is created.
 """
 
 import re
@@ -32,7 +32,7 @@ RESERVED_HEADERS = frozenset(
     }
     | {"te", "trailer", "transfer-encoding", "upgrade"}
 )
-"""What frames the request or routes the connection, in lower case: never the user's to set."""
+"""Headers that frame the request or route the connection, in lower case: a user may never set them."""
 
 JSON = "application/json"
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
@@ -40,14 +40,14 @@ _UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
 def webhook_of(work: Work) -> HttpTarget:
-    """Return the webhook that work calls; raises UncallableError for what is none."""
+    """Return the webhook that work calls; raises UncallableError if its target is none."""
     if not isinstance(work.target, HttpTarget):
         raise UncallableError("This target is no webhook.")
     return work.target
 
 
 def parse_method(text: str) -> str:
-    """Return a target's method in upper case; raises UncallableError for one that is no webhook's."""
+    """Return a target's method in upper case; raises UncallableError if webhooks do not have it."""
     method = text.upper()
     if method not in METHODS:
         raise UncallableError(f"The target's method must be one of {', '.join(sorted(METHODS))}.")
@@ -55,7 +55,7 @@ def parse_method(text: str) -> str:
 
 
 def check_headers(target: HttpTarget) -> None:
-    """Raise UncallableError for a header of the user's that cannot be sent, or is not the user's to set."""
+    """Raise UncallableError for a user's header that cannot be sent, or that users may not set."""
     for name, value in target.headers.items():
         if not _TOKEN.fullmatch(name):
             raise UncallableError("The name of one of the target's headers is not a header's name.")
@@ -100,7 +100,7 @@ def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[by
 
 
 def _together(*many: Mapping[str, str]) -> Mapping[str, str]:
-    """Return headers of which later ones win, whatever the case of their names."""
+    """Return headers where later ones win, whatever the case of their names."""
     named = {name.lower(): (name, value) for headers in many for name, value in headers.items()}
     return dict(named.values())
 

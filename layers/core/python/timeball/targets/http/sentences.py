@@ -1,6 +1,6 @@
-"""What a person reads of a call without an answer: a sentence with no header, no payload, no address behind a name.
+"""The sentences for calls without an answer. They contain no header, no payload, and no address that a name leads to.
 
-Each has a place for what the host is called.
+Each has a placeholder for the host.
 """
 
 import errno
@@ -17,7 +17,7 @@ _UNKNOWN = (
     "The name {host} could not be resolved, or leads to an address that webhooks may not call: private, local or "
     "reserved."
 )
-"""Of a name one sentence for both: what differs would tell which names the network has of its own."""
+"""One sentence for both cases: a difference would show which names the network resolves."""
 _MALFORMED = "The target's url is malformed."
 
 _FLOOD = "{host} sent more than 256 KB around its answer, or more than 32 KB before it."
@@ -27,7 +27,7 @@ _NO_TLS = "No TLS connection to {host} could be agreed on."
 _NO_CONNECTION = "No connection to {host} could be made."
 _EARLY = "{host} closed the connection before it answered."
 _MIDDLE = "{host} closed the connection in the middle of its answer, or broke the rules of HTTP there."
-_GARBAGE = "What {host} answered is not HTTP, or its headers are too large."
+_GARBAGE = "The answer of {host} is not HTTP, or its headers are too large."
 
 _UNCONNECTED = {
     pycurl.E_URL_MALFORMAT: _MALFORMED,
@@ -39,16 +39,16 @@ _BROKEN_OFF = {pycurl.E_OK, pycurl.E_GOT_NOTHING, pycurl.E_RECV_ERROR, pycurl.E_
 
 
 def late(exchange: Exchange, timeout_seconds: float) -> str:
-    """Say of an exchange that is given up how far it came."""
+    """Return a sentence that says how far an exchange came before it was given up."""
     if exchange.is_cut:
         return _FLOOD
     if exchange.called_at is None:
-        return f"No connection to {{host}} came about within {timeout_seconds:g} s."
+        return f"No connection to {{host}} could be made within {timeout_seconds:g} s."
     return f"{{host}} did not answer in full within {timeout_seconds:g} s."
 
 
 def unsent_because(error: Exception, host: str) -> str:
-    """Say why a call of a host, a name or an address, did not come to an exchange."""
+    """Return a sentence that says why a call of a host, a name or an address, had no exchange."""
     if isinstance(error, UncallableError):
         return str(error)
     if isinstance(error, ForbiddenAddressError) and is_address(host):
@@ -60,7 +60,7 @@ def unsent_because(error: Exception, host: str) -> str:
 
 
 def sentence_of(code: int, system_error: int, exchange: Exchange) -> str | None:
-    """Say why an exchange that ended with these codes of libcurl and of the system has no answer; None: it has one."""
+    """Return why an exchange with these codes of libcurl and of the system has no answer; None if it has one."""
     if exchange.is_cut:
         return _FLOOD
     if exchange.is_whole or (code == pycurl.E_OK and exchange.headed_at is not None):

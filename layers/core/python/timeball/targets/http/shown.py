@@ -1,4 +1,4 @@
-"""A webhook's call as a trial shows it: what was sent, without the values of the user's headers, and what took time."""
+"""A webhook's call as a trial shows it: the request, without the values of the user's headers, and its timings."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -15,14 +15,14 @@ _LONGEST_HEADERS: Final = 8 * 1024
 
 
 class Showing:
-    """Tells a witness of the one call that is made."""
+    """Records the one call that is made in a witness."""
 
     def __init__(self, witness: Witness) -> None:
         self._witness = witness
         self._sent_at: int | None = None
 
     def sends(self, request: Request, own: Collection[str], signatures: int, now: int) -> None:
-        """Tell what is sent; a header of the user's `own` has no value, for that may be secret."""
+        """Record the request. The user's `own` headers are shown without values, which may be secret."""
         hidden = {name.lower() for name in own}
         headers = {name: None if name.lower() in hidden else value for name, value in request.headers.items()}
         body = None if request.body is None else request.body[:_LONGEST_BODY].decode("utf-8", "ignore")
@@ -31,7 +31,7 @@ class Showing:
         self._sent_at = now
 
     def hears(self, exchange: Exchange, curl: pycurl.Curl, now: int) -> None:
-        """Tell what came by now, and how long each part took, as far as the call came; TLS only where it is spoken."""
+        """Record what has come so far, and how long each phase took that was reached; TLS only if it is used."""
         if exchange.headed_at is not None:
             self._witness.headers = _shown_headers(exchange.headers())
         connecting, greeting = curl.getinfo(pycurl.CONNECT_TIME), curl.getinfo(pycurl.APPCONNECT_TIME)
@@ -50,12 +50,12 @@ def _between(begin: int | None, end: int | None) -> int | None:
 
 
 def _in_ms(seconds: float) -> int | None:
-    """Return what libcurl measured; it says 0 of what it did not come to."""
+    """Return what libcurl measured in ms; None for its 0, which stands for a phase that was not reached."""
     return round(seconds * SECOND_MS) if seconds else None
 
 
 def _shown_headers(headers: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return an answer's headers, as many as are no flood."""
+    """Return an answer's headers, up to a limit."""
     shown: dict[str, str] = {}
     left = _LONGEST_HEADERS
     for name, value in headers:

@@ -1,6 +1,6 @@
-"""Signatures by Standard Webhooks, by which a target knows that a request is Timeball's and was not changed.
+"""Signatures by Standard Webhooks, which prove to a target that a request is Timeball's and was not changed.
 
-While a key is changed two are live, and each signs: a target that knows either of them is served.
+While a key is being changed two are live, and each signs: a target that knows either of them accepts the request.
 """
 
 import binascii
@@ -15,8 +15,8 @@ SHORTEST_KEY, LONGEST_KEY = 24, 64
 
 
 def parse_key(text: str) -> bytes | None:
-    """Return the key that a secret's value is; None: it is none."""
-    text = text.strip()  # what a file or a form brings ends in a line feed
+    """Return the key in a secret's value; None if it contains none."""
+    text = text.strip()  # a value from a file or a form ends in a line feed
     digits = text.removeprefix(PREFIX)
     try:
         key = b64decode(digits + "=" * (-len(digits) % 4), validate=True)

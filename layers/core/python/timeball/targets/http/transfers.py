@@ -1,6 +1,6 @@
-"""Drives libcurl by the running loop: any number of transfers at once, in one thread.
+"""Drive libcurl by the running loop: any number of transfers at once, in one thread.
 
-Invariant: a transfer that nobody waits for any more is taken off, and its connection closed.
+Invariant: a transfer for which no call waits any more is removed, and its connection closed.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pycurl
 
 _idle: list[pycurl.CurlMulti] = []
-"""Those of callers that have ended: each knows the certificates that it has verified by, which take long to read."""
+"""Handles of callers that have ended: each keeps the certificates that it has loaded, which take long to read."""
 
 
 @contextmanager
@@ -36,10 +36,10 @@ class Transfers:
         self._timer: asyncio.Handle | None = None
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)  # what was to be done after an earlier caller's end
+        multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)  # work that an earlier caller's end has left
 
     async def perform(self, curl: pycurl.Curl) -> int:
-        """Do a transfer, and return how libcurl says that it ended."""
+        """Do a transfer, and return libcurl's code of its end."""
         self._multi.add_handle(curl)
         end = self._ends[curl] = self._loop.create_future()
         try:
@@ -49,7 +49,7 @@ class Transfers:
             self._take_off(curl)
 
     def close(self) -> None:
-        """End what is under way, close what still says goodbye, and watch nothing any more."""
+        """End all transfers, close connections that still end TLS, and watch no sockets any more."""
         for curl, end in list(self._ends.items()):
             self._take_off(curl)
             end.cancel()
@@ -63,7 +63,7 @@ class Transfers:
             self._multi.remove_handle(curl)
 
     def _watch(self, what: int, descriptor: int, *_: object) -> None:
-        """Watch a socket for what libcurl waits for there."""
+        """Watch a socket for the events that libcurl waits for."""
         wanted = 0 if what == pycurl.POLL_REMOVE else what
         before = self._watched.pop(descriptor, 0)
         if wanted:
@@ -86,7 +86,7 @@ class Transfers:
             self._timer = self._loop.call_later(ms / 1000, self._act, pycurl.SOCKET_TIMEOUT, 0)
 
     def _act(self, descriptor: int, event: int) -> None:
-        """Let libcurl do what can be done now, and tell those whose transfers have ended."""
+        """Let libcurl do what can be done now, and end the transfers that are complete."""
         self._multi.socket_action(descriptor, event)
         left = 1
         while left:

@@ -1,7 +1,7 @@
-"""A webhook's url, as strict as the API that accepts it: so nobody can read it differently.
+"""A webhook's url, as strict as the API that accepts it, so that no other parser can read it differently.
 
-Invariant: whom it names is what is looked up and called. What follows is sent as it stands, for no dots are resolved
-and nothing is decoded; only what no url may hold is percent-encoded.
+Invariant: the host that it names is looked up and called. The rest is sent as it stands: no dots are resolved and
+nothing is decoded; only characters that no url may contain are percent-encoded.
 """
 
 import re
@@ -19,7 +19,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class UncallableError(ValueError):
-    """The target is such that nothing can be sent; the message is a sentence."""
+    """Nothing can be sent to this target; the message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Url:
 
     @property
     def origin(self) -> str:
-        """Who is called, and how: the url without what it asks for there."""
+        """Return the scheme, the host and the port: the url without its path and query."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}"
 
     @property
     def request_target(self) -> str:
-        """What the request asks for, to the letter."""
+        """Return the request target, exactly as it is sent."""
         return self.rest if self.rest.startswith("/") else f"/{self.rest}"
 
     def __str__(self) -> str:

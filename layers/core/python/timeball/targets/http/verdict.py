@@ -1,4 +1,4 @@
-"""What an HTTP answer, or that there was none, makes of its attempt: pure rules, and all that reads a status."""
+"""The verdict about an attempt from an HTTP answer, or from its absence: pure rules, and the only ones on a status."""
 
 import re
 from contextlib import suppress
@@ -17,7 +17,7 @@ ACCEPTED = 202
 def answered(
     call: Call, called_at: int | None, finished_at: int, status: int, body: str = "", retry_after: str = ""
 ) -> Answer:
-    """Return what an answer makes of a call. A 4xx tells of a host that works."""
+    """Return the result of a call from its answer. A 4xx shows that the host works."""
     verdict, error = _verdict(call, status), None
     if isinstance(verdict, Failed):
         verdict = Failed(verdict.may_retry, parse_retry_after(retry_after, finished_at))
@@ -26,7 +26,7 @@ def answered(
 
 
 def unsent(now: int, error: str, *, may_retry: bool) -> Answer:
-    """Return what it makes of a call that nothing of it could be sent, for no fault of the target."""
+    """Return the result of a call that could not be sent, for no fault of the target."""
     return Answer(Failed(may_retry), None, now, error=error)
 
 

@@ -1,4 +1,4 @@
-"""Submit budgets over DynamoDB: one row for each tenant with such a quota, an attribute for each second that counts."""
+"""Reservations over DynamoDB: one row for each tenant with such a quota, an attribute for each second that counts."""
 
 from typing import Any, Final
 

@@ -216,7 +216,7 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
 
 
 def intake_key(tenant: str) -> Key:
-    """Return the key of the row of a tenant's submit budget."""
+    """Return the key of the row of a tenant's reservations."""
     return {"pk": tenant_key(tenant), "sk": INTAKE}
 
 
