@@ -1,4 +1,4 @@
-"""A client of the API over the memory fakes: an API Gateway event in, the answer parsed."""
+"""A client of the API over the memory fakes: it sends an API Gateway event and parses the answer."""
 
 import base64
 import itertools
@@ -39,13 +39,13 @@ from timeball.testing.virtual_clock import VirtualClock
 DOCUMENT = document()
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
 OPERATING = "acme"
-SECRET = "s" * 64
 """The tenant whose admins manage all tenants."""
+SECRET = "s" * 64
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client sees."""
+    """An answer as a client sees it."""
 
     status: int
     headers: Mapping[str, str]
@@ -61,7 +61,7 @@ class Answer:
 
 @dataclass
 class Api:
-    """The API of one test, and what stands behind it; if it `counts`, what it tells is kept by `flush`."""
+    """The API of one test, with its store, queue, bus and clock; with `counts`, `flush` writes what was counted."""
 
     store: MemoryStore = field(default_factory=MemoryStore)
     clock: VirtualClock = field(default_factory=lambda: VirtualClock(NOW))
@@ -121,7 +121,7 @@ class Api:
         return seen
 
     def flush(self) -> None:
-        """Do what the function does at the end of an invocation."""
+        """Flush the telemetry, as the function does at the end of an invocation."""
         self.tally.flush(self.store.usage)
 
     def create(self, **fields: object) -> Any:
@@ -140,7 +140,7 @@ class Api:
         return work
 
     def receive(self) -> None:
-        """Make the runs of what the bus has matched, as the events function would."""
+        """Create the runs of all events that the bus has matched, as the events function would."""
         messages, self.bus.queue = self.bus.queue, []
         receive(self.context, self.bus, messages)
 
@@ -153,7 +153,7 @@ class Api:
 
 
 def check_documented(method: str, path: str, answer: Answer) -> None:
-    """Hold an answer of a route against the OpenAPI document: its status, its headers, its fields."""
+    """Check an answer of a route against the OpenAPI document: its status, its headers, its fields."""
     routes = [route for route in ROUTES if route.method == method and route.path_pattern.fullmatch(path)]
     for route in routes:
         described = DOCUMENT["paths"][route.path][method.lower()]["responses"].get(str(answer.status))
@@ -165,7 +165,7 @@ def check_documented(method: str, path: str, answer: Answer) -> None:
 
 
 def check_fields(schema: Any, value: Any) -> None:
-    """Hold the names of an answer's fields against a schema, as deep as that names any."""
+    """Check the names of an answer's fields against a schema, as deep as the schema names any."""
     if "$ref" in schema:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     for alternative in schema.get("anyOf", ()):
@@ -204,7 +204,7 @@ def event_of(
         },
         "isBase64Encoded": False,
     }
-    if query:  # what is given several times the gateway joins with commas
+    if query:  # the gateway joins repeated values with commas
         event["rawQueryString"] = urlencode(query, doseq=True, errors="surrogatepass")
         event["queryStringParameters"] = {
             name: text if isinstance(text, str) else ",".join(text) for name, text in query.items()

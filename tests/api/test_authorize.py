@@ -30,7 +30,7 @@ NOBODY: dict[str, Any] = {"isAuthorized": True, "context": {}}
 
 
 def refused(why: str, tenant: str | None = None) -> dict[str, Any]:
-    """What is said of a key that opens nothing."""
+    """Return the authorizer's answer for a key that opens nothing."""
     return {"isAuthorized": True, "context": {"refused": why, **({"refusedOf": tenant} if tenant else {})}}
 
 
@@ -38,7 +38,7 @@ UNKNOWN = refused("unknown")
 
 
 class Keys(MemoryTenants):
-    """Two keys that are known, and which were looked up; `broken` is how often that still fails."""
+    """Two known keys, and the ids that were looked up; the next `broken` look-ups fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Keys(MemoryTenants):
         return super().find_holder(key_id)
 
     def change(self, text: str, **fields: Any) -> None:
-        """Change what is stored of a key."""
+        """Change the stored row of a key."""
         key = key_of(text)
         self.keys[key.key_id] = replace(self.keys.get(key.key_id, key), **fields)
 
@@ -101,21 +101,19 @@ def test_a_known_key_names_its_tenant(authorizer: Authorizer, header: str) -> No
         f"Bearer tb_{'x' * 300}",
     ],
 )
-def test_what_is_no_key_is_not_even_looked_up(authorizer: Authorizer, keys: Keys, header: str | None) -> None:
+def test_a_malformed_key_is_not_even_looked_up(authorizer: Authorizer, keys: Keys, header: str | None) -> None:
     assert authorizer(event(header)) == (NOBODY if header is None else refused("malformed"))
     assert keys.asked == []
 
 
 @pytest.mark.parametrize("place", [KEY_AT, KEY_AT + 31, len(GOOD) - 1])
-def test_a_key_with_one_wrong_digit_is_known_for_none_by_its_checksum(
-    authorizer: Authorizer, keys: Keys, place: int
-) -> None:
+def test_a_key_with_one_wrong_digit_is_refused_by_its_checksum(authorizer: Authorizer, keys: Keys, place: int) -> None:
     digit = "1" if GOOD[place] == "0" else "0"
     assert authorizer(event(f"Bearer {GOOD[:place]}{digit}{GOOD[place + 1 :]}")) == refused("malformed")
     assert keys.asked == []
 
 
-def test_an_event_without_headers_names_nobody(authorizer: Authorizer) -> None:
+def test_an_event_without_headers_names_no_tenant(authorizer: Authorizer) -> None:
     assert authorizer({"version": "2.0"}) == NOBODY
     assert authorizer({"version": "2.0", "headers": None}) == NOBODY
 
@@ -137,14 +135,14 @@ def test_known_and_unknown_keys_are_remembered_for_a_minute(
     assert CACHE_MS <= 60_000
 
 
-def test_a_key_that_expires_while_it_is_remembered_opens_nothing(authorizer: Authorizer, clock: VirtualClock) -> None:
+def test_a_key_that_expires_while_it_is_cached_opens_nothing(authorizer: Authorizer, clock: VirtualClock) -> None:
     assert authorizer(event(f"Bearer {SHORT}"))["context"]["keyId"] == SHORT_ID
     clock.advance(30_000)
     assert authorizer(event(f"Bearer {SHORT}")) == refused("expired", "acme")
 
 
-def test_memory_is_bounded_and_the_oldest_goes_first(authorizer: Authorizer, keys: Keys) -> None:
-    for number in range(CACHE_ENTRIES + 3):  # two of them are known
+def test_the_cache_is_bounded_and_drops_the_oldest_first(authorizer: Authorizer, keys: Keys) -> None:
+    for number in range(CACHE_ENTRIES + 3):  # two of them are valid
         authorizer(event(f"Bearer {text_of(number)}"))
     keys.asked.clear()
     authorizer(event(f"Bearer {text_of(CACHE_ENTRIES + 2)}"))
@@ -153,7 +151,9 @@ def test_memory_is_bounded_and_the_oldest_goes_first(authorizer: Authorizer, key
     assert keys.asked == [id_in(text_of(1))]
 
 
-def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(authorizer: Authorizer, keys: Keys) -> None:
+def test_an_unreadable_table_authorizes_no_request_and_is_read_again_by_the_next(
+    authorizer: Authorizer, keys: Keys
+) -> None:
     keys.broken = 1
     with pytest.raises(UnavailableError):
         authorizer(event(f"Bearer {GOOD}"))
@@ -168,14 +168,14 @@ def test_a_table_that_cannot_be_read_lets_nobody_in_and_is_asked_again(authorize
         ({"hashed": hash_of(BAD)}, UNKNOWN),
     ],
 )
-def test_a_key_that_is_revoked_or_over_or_has_another_secret_opens_nothing_and_it_is_said_whose_it_was(
+def test_a_revoked_or_expired_key_opens_nothing_and_its_tenant_is_named(
     authorizer: Authorizer, keys: Keys, change: dict[str, Any], told: dict[str, Any]
 ) -> None:
     keys.change(GOOD, **change)
     assert authorizer(event(f"Bearer {GOOD}")) == told
 
 
-def test_a_key_that_is_revoked_opens_nothing_a_minute_later_in_any_process(
+def test_a_revoked_key_opens_nothing_a_minute_later_in_any_process(
     authorizer: Authorizer, keys: Keys, clock: VirtualClock
 ) -> None:
     assert authorizer(event(f"Bearer {GOOD}")) == KNOWN
@@ -200,11 +200,11 @@ def test_the_keys_of_a_tenant_that_is_deleted_or_was_never_made_open_nothing(key
     assert Authorizer(keys, clock)(event(f"Bearer {GOOD}")) == UNKNOWN
 
 
-def test_of_the_token_of_an_attempt_the_api_knows_and_nothing_is_refused_here(authorizer: Authorizer) -> None:
+def test_the_token_of_an_attempt_is_left_to_the_api(authorizer: Authorizer) -> None:
     assert authorizer(event(f"Bearer tba_acme_1_{64 * '0'}")) == NOBODY
 
 
-def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_key_is_ever_logged_or_cached(authorizer: Authorizer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(0):
         authorizer(event(f"Bearer {GOOD}"))
     secret = GOOD.rpartition("_")[2]
@@ -213,7 +213,7 @@ def test_no_key_is_ever_logged_or_kept(authorizer: Authorizer, caplog: pytest.Lo
 
 
 @pytest.mark.parametrize("header", [None, "Bearer tb_x", f"Bearer {BAD}"])
-def test_strangers_reach_the_api_function_no_more_often_than_a_tenant_does(
+def test_requests_without_a_valid_key_together_have_the_rate_of_one_tenant(
     keys: Keys, clock: VirtualClock, header: str | None
 ) -> None:
     authorizer = Authorizer(keys, clock, 10)
@@ -241,7 +241,7 @@ def with_quota(per_second: int | None) -> Keys:
     return keys
 
 
-# Of each: the quota of all, a tenant's own, and how many of its hundred requests at once pass.
+# Each case: the default quota, a tenant's own, and how many of its hundred simultaneous requests pass.
 RATES: dict[str, tuple[int, int | None, int]] = {
     "that of the settings": (25, None, 50),
     "its own": (25, 5, 10),
@@ -252,9 +252,7 @@ RATES: dict[str, tuple[int, int | None, int]] = {
 
 
 @pytest.mark.parametrize("rates", RATES.values(), ids=RATES)
-def test_a_tenants_keys_together_make_so_many_requests_of_a_process(
-    clock: VirtualClock, rates: tuple[int, int | None, int]
-) -> None:
+def test_a_tenants_keys_share_one_rate_per_process(clock: VirtualClock, rates: tuple[int, int | None, int]) -> None:
     of_all, own, expected = rates
     keys, texts = with_quota(own), [fresh_key("globex", number.to_bytes(32)) for number in range(4)]
     keys.keys.insert([key_of(text) for text in texts], 0)

@@ -1,4 +1,4 @@
-"""Admins read what their tenant has cost, and gets where tenants contend; of other tenants they learn nothing."""
+"""An admin reads what its own tenant costs and its share under contention, and learns nothing of other tenants."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def count(api: Api, tenant: str, ago_ms: int, subject: str, **counts: int) -> No
     api.store.usage.add([(HourKey(tenant, hour_of(now - ago_ms), subject), named)], now)
 
 
-def test_a_tenants_cost_of_a_day_and_of_a_month_is_told_by_its_items(api: Api) -> None:
+def test_a_tenants_costs_are_itemized_by_day_and_by_month(api: Api) -> None:
     count(api, "globex", 0, "high", write_units=6_000, read_units=4_000, batches=100_000, executor_ms=200_000)
     count(api, "globex", 2 * HOUR_MS, "normal", write_units=2_000)
     count(api, "globex", 2 * HOUR_MS, "callers", api_requests=1_000, api_ms=50_000)
@@ -44,12 +44,12 @@ def test_a_tenants_cost_of_a_day_and_of_a_month_is_told_by_its_items(api: Api) -
     assert cost["month"]["items"]["writeUnits"] == {"quantity": 1_008_000, "usd": 0.63}
 
 
-def test_requests_are_counted_for_the_tenant_that_asks_and_added_once_in_half_a_minute() -> None:
+def test_requests_are_counted_for_their_tenant_and_added_once_in_half_a_minute() -> None:
     api = Api(counts=True)
     for _ in range(5):
         api.create(everySeconds=60)
     api.call("GET", "/v1/jobs/nothing")
-    api.call("GET", "/v1/jobs", tenant=None)  # nobody's
+    api.call("GET", "/v1/jobs", tenant=None)  # belongs to no tenant
     api.flush()
     api.clock.advance(FLUSH_MS)
     api.flush()
@@ -59,7 +59,7 @@ def test_requests_are_counted_for_the_tenant_that_asks_and_added_once_in_half_a_
 
 
 @pytest.mark.parametrize("by", [OPERATING, "globex"])
-def test_the_share_under_contention_is_the_weight_among_those_that_are_enabled(api: Api, by: str) -> None:
+def test_the_share_under_contention_is_the_weight_among_enabled_tenants(api: Api, by: str) -> None:
     assert read(api, "globex", by)["share"] == 0.5
     for name, weight, disabled in (("initech", 3, False), ("hooli", 50, True)):
         made = api.call(

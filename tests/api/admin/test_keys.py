@@ -1,4 +1,4 @@
-"""Keys by their routes: shown once, listed without themselves, changed, rotated with overlap, revoked."""
+"""Routes of API keys: a key is shown once, listed without its secret, changed, rotated with an overlap, and revoked."""
 
 import logging
 from typing import Any
@@ -22,13 +22,13 @@ def make(api: Api, path: str = KEYS, **fields: object) -> dict[str, Any]:
 
 
 def opens(api: Api, key: str) -> dict[str, Any]:
-    """Return what an authorizer that knows nothing yet says of a key; nothing of one that it refuses."""
+    """Return the context that a fresh authorizer gives a key; empty if it refuses the key."""
     told = Authorizer(api.tenants, api.clock)({"headers": {"authorization": f"Bearer {key}"}})
     context: dict[str, Any] = told["context"]
     return {} if "refused" in context else context
 
 
-def test_a_key_opens_what_it_is_for_and_is_shown_by_the_answer_that_made_it_alone(api: Api) -> None:
+def test_a_key_works_and_is_shown_only_by_the_answer_that_created_it(api: Api) -> None:
     answer = api.call("POST", OF_GLOBEX, {"role": "submitter", "name": "ci", "tags": {"team": "blue"}})
     made = answer.body
     assert (answer.status, answer.headers["ETag"]) == (201, '"1"')
@@ -47,7 +47,7 @@ def test_a_key_opens_what_it_is_for_and_is_shown_by_the_answer_that_made_it_alon
     assert api.tenants.keys[made["keyId"]].hashed == hash_of(made["key"])
 
 
-def test_nothing_that_is_logged_or_told_of_a_key_opens_anything(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_log_line_and_no_change_record_contains_a_usable_key(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         made = make(api)
         api.call("DELETE", f"{KEYS}/{made['keyId']}")
@@ -69,7 +69,7 @@ def test_nothing_that_is_logged_or_told_of_a_key_opens_anything(api: Api, caplog
         ({"expiresAt": "soon", "role": "boss", "key": "tb_mine"}, ["expiresAt", "key", "role"]),
     ],
 )
-def test_a_bad_key_is_refused_with_all_that_is_wrong(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
+def test_a_bad_key_is_refused_with_every_mistake_named(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
     before = repr(api.tenants.keys)
     answer = api.call("POST", KEYS, {"role": "viewer", **fields})
     assert answer.status == 400
@@ -110,7 +110,7 @@ def test_a_key_is_changed_by_a_merge_patch(api: Api) -> None:
     assert patch(api, key, {"nope": None}).bad_fields() == ["nope"]
 
 
-def test_a_rotated_key_opens_beside_the_new_one_until_the_overlap_is_over(api: Api) -> None:
+def test_a_rotated_key_works_beside_the_new_one_until_the_overlap_ends(api: Api) -> None:
     old = make(api, role="operator", name="ci", tags={"team": "blue"}, expiresAt="2026-11-22T09:30:00.250Z")
     api.clock.advance(3_600_000)
     answer = api.call("POST", f"{KEYS}/{old['keyId']}/rotate", {"overlapSeconds": 600})
@@ -118,7 +118,7 @@ def test_a_rotated_key_opens_beside_the_new_one_until_the_overlap_is_over(api: A
     assert answer.status == 201
     assert new["keyId"] != old["keyId"]
     assert (new["role"], new["name"], new["tags"]) == ("operator", "ci", {"team": "blue"})
-    assert new["expiresAt"] == "2026-11-22T10:30:00.250Z"  # it lives as long as the old one was to
+    assert new["expiresAt"] == "2026-11-22T10:30:00.250Z"  # it lives as long as the old one would have
     assert opens(api, old["key"])
     assert opens(api, new["key"])
     api.clock.advance(600_000)
@@ -126,7 +126,7 @@ def test_a_rotated_key_opens_beside_the_new_one_until_the_overlap_is_over(api: A
     assert opens(api, new["key"])
 
 
-def test_a_rotation_never_prolongs_a_key_and_takes_a_day_unless_told(api: Api) -> None:
+def test_a_rotation_never_prolongs_a_key_and_overlaps_for_a_day_by_default(api: Api) -> None:
     brief, endless = make(api, expiresAt="2026-11-21T09:31:00Z"), make(api)
     for key in (brief, endless):
         assert api.call("POST", f"{KEYS}/{key['keyId']}/rotate").status == 201
@@ -134,7 +134,7 @@ def test_a_rotation_never_prolongs_a_key_and_takes_a_day_unless_told(api: Api) -
     assert ends == [NOW - 250 + 60_000, NOW + 86_400_000]
 
 
-def test_a_revoked_key_opens_nothing_and_stays_on_the_list(api: Api) -> None:
+def test_a_revoked_key_opens_nothing_and_stays_listed(api: Api) -> None:
     key = make(api)
     answer = api.call("DELETE", f"{KEYS}/{key['keyId']}", headers={"If-Match": '"1"'})
     assert (answer.status, answer.headers["ETag"]) == (200, '"2"')
@@ -151,7 +151,7 @@ def test_a_revoked_key_opens_nothing_and_stays_on_the_list(api: Api) -> None:
     ("method", "body"),
     [("DELETE", None), ("PATCH", {"role": "viewer"}), ("PATCH", {"expiresAt": "2026-12-01T00:00:00Z"})],
 )
-def test_nobody_locks_himself_out(api: Api, method: str, body: object) -> None:
+def test_an_admin_key_cannot_revoke_demote_or_expire_itself(api: Api, method: str, body: object) -> None:
     own = make(api, role="admin")
     answer = api.call(method, f"{KEYS}/{own['keyId']}", body, key=own["keyId"])
     assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:locks-out")
@@ -160,14 +160,14 @@ def test_nobody_locks_himself_out(api: Api, method: str, body: object) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-def test_a_key_of_another_tenant_is_not_there_by_the_path_of_ones_own(api: Api, method: str) -> None:
+def test_another_tenants_key_is_not_found_under_the_callers_own_path(api: Api, method: str) -> None:
     key = make(api, OF_GLOBEX)
     body: object = {} if method == "PATCH" else None
     assert api.call(method, f"{KEYS}/{key['keyId']}", body).status == 404
     assert api.call(method, f"/v1/admin/tenants/acme/keys/{key['keyId']}", body).status == 404
 
 
-def test_an_admin_of_another_tenant_manages_the_keys_of_his_own_alone(api: Api) -> None:
+def test_an_admin_of_another_tenant_manages_only_its_own_keys(api: Api) -> None:
     answer = api.call("POST", KEYS, {"role": "admin"}, tenant="globex")
     assert (answer.status, answer.body["tenant"]) == (201, "globex")
     assert api.call("GET", OF_GLOBEX, tenant="globex").body["items"][0]["keyId"] == answer.body["keyId"]
@@ -176,18 +176,18 @@ def test_an_admin_of_another_tenant_manages_the_keys_of_his_own_alone(api: Api) 
 
 
 @pytest.mark.parametrize("lost", [{"method": "DELETE"}, {"method": "PATCH", "body": {"role": "viewer"}}])
-def test_an_admins_key_makes_no_other_from_the_moment_that_it_is_none(api: Api, lost: dict[str, Any]) -> None:
+def test_a_revoked_or_demoted_admin_key_creates_no_key_at_once(api: Api, lost: dict[str, Any]) -> None:
     stolen = make(api, role="admin")["keyId"]
     assert api.call("POST", KEYS, {"role": "admin"}, key=stolen).status == 201
     assert api.call(path=f"{KEYS}/{stolen}", **lost).status == 200
-    before = repr(api.tenants.keys)  # an authorizer may remember what it was for a minute
+    before = repr(api.tenants.keys)  # for a minute an authorizer may remember the old role
     for path in (KEYS, OF_GLOBEX, f"{KEYS}/{stolen}/rotate"):
         assert api.call("POST", path, {"role": "admin"}, key=stolen).status == 403
     assert api.call("GET", KEYS, key=stolen).status == 403
     assert repr(api.tenants.keys) == before
 
 
-def test_an_admins_key_that_has_expired_makes_no_other(api: Api) -> None:
+def test_an_expired_admin_key_creates_no_key(api: Api) -> None:
     brief = make(api, role="admin", expiresAt=format_instant(NOW + 1_000))["keyId"]
     api.clock.advance(1_000)
     assert api.call("POST", KEYS, {"role": "admin"}, key=brief).status == 403
@@ -197,7 +197,7 @@ ENDS_AT = "2026-12-01T00:00:00.000Z"
 LATER = "2026-12-01T00:00:01Z"
 
 
-def test_a_key_that_is_made_ends_no_later_than_its_maker(api: Api) -> None:
+def test_a_key_ends_no_later_than_the_key_that_created_it(api: Api) -> None:
     maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
     made = api.call("POST", KEYS, {"role": "admin"}, key=maker)
     assert (made.status, made.body["expiresAt"]) == (201, ENDS_AT)
@@ -206,7 +206,7 @@ def test_a_key_that_is_made_ends_no_later_than_its_maker(api: Api) -> None:
     assert api.call("POST", KEYS, {"role": "viewer", "expiresAt": ENDS_AT}, key=maker).status == 201
 
 
-def test_a_rotation_asked_for_by_a_key_that_ends_makes_none_that_outlives_it(api: Api) -> None:
+def test_a_key_rotated_by_a_key_that_expires_ends_no_later_than_that_key(api: Api) -> None:
     brief, maker = make(api, expiresAt="2026-11-30T00:00:00Z"), make(api, role="admin", expiresAt=ENDS_AT)
     api.clock.advance(2 * 86_400_000)
     for key in (brief, maker):
@@ -237,7 +237,7 @@ def test_a_rotation_whose_new_key_would_end_before_the_old_one_is_refused(api: A
         ({"role": "operator", "expiresAt": ENDS_AT}, {"role": "viewer", "expiresAt": LATER}),
     ],
 )
-def test_a_key_that_ends_gives_nothing_to_one_that_outlives_it(
+def test_a_key_that_expires_grants_nothing_to_a_key_that_outlives_it(
     api: Api, key: dict[str, Any], change: dict[str, Any]
 ) -> None:
     maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
@@ -251,7 +251,7 @@ def test_a_key_that_ends_gives_nothing_to_one_that_outlives_it(
 @pytest.mark.parametrize(
     "change", [{"role": "viewer"}, {"expiresAt": LATER}, {"expiresAt": ENDS_AT}, {"tags": {"a": "b"}}]
 )
-def test_a_key_that_ends_takes_away_from_one_that_outlives_it(api: Api, change: dict[str, Any]) -> None:
+def test_a_key_that_expires_may_restrict_a_key_that_outlives_it(api: Api, change: dict[str, Any]) -> None:
     maker = make(api, role="admin", expiresAt=ENDS_AT)["keyId"]
     other = make(api, role="operator")
     assert api.call("PATCH", f"{KEYS}/{other['keyId']}", change, key=maker).status == 200

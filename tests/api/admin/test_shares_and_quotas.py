@@ -1,4 +1,4 @@
-"""A tenant's weight and quotas: set by admins, told by the authorizer, kept by the API however many ask at once."""
+"""A tenant's weight and quotas: admins set them, the authorizer hands them on, the API enforces them under load."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ OF_ALL = {
     "eventPatterns": 50,
     "requestsPerSecond": 25,
 }
-"""What the settings say."""
+"""The rate that the settings give."""
 
 
 def _event(
@@ -45,7 +45,7 @@ def _submit(
 
 
 def test_fifty_clients_at_once_submit_as_many_jobs_a_second_as_the_quota_says(api: Api) -> None:
-    functions = [build_api(api.edge) for _ in range(50)]  # each answers one request at a time
+    functions = [build_api(api.edge) for _ in range(50)]  # each API instance answers one request at a time
 
     def ask(function: Handler) -> list[int]:
         return [function(_event(100), LambdaContext())["statusCode"] for _ in range(3)]
@@ -59,7 +59,7 @@ def test_fifty_clients_at_once_submit_as_many_jobs_a_second_as_the_quota_says(ap
         assert len(api.store.jobs) - before == 100
 
 
-def test_who_is_over_is_told_the_quotas_name_and_when_to_come_again(api: Api) -> None:
+def test_a_tenant_over_its_quota_gets_the_quotas_name_and_a_retry_time(api: Api) -> None:
     assert _submit(api, 1).status == 201
     refused = _submit(api, 1)
     assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "submitsPerSecond", "1")
@@ -68,14 +68,14 @@ def test_who_is_over_is_told_the_quotas_name_and_when_to_come_again(api: Api) ->
     assert _submit(api, 1).status == 201
 
 
-def test_each_job_of_a_batch_counts_and_all_or_none_are_created(api: Api) -> None:
+def test_each_job_of_a_batch_counts_and_either_all_are_created_or_none(api: Api) -> None:
     assert _submit(api, 5, "/v1/jobs:batch", {"jobs": [JOB] * 3}).status == 200
     assert _submit(api, 5, "/v1/jobs:batch", {"jobs": [JOB] * 3}).status == 429
     assert len(api.store.jobs) == 3
     assert "send fewer at once" in _submit(api, 5, "/v1/jobs:batch", {"jobs": [JOB] * 6}).body["detail"]
 
 
-def test_a_job_under_an_id_counts_when_it_is_created_and_not_when_it_is_as_it_was(api: Api) -> None:
+def test_a_put_counts_when_it_creates_a_job_and_not_when_it_changes_nothing(api: Api) -> None:
     assert [_submit(api, 1, "/v1/jobs/one", JOB, "PUT").status for _ in range(3)] == [201, 200, 200]
     assert _submit(api, 1, "/v1/jobs/two", JOB, "PUT").status == 429
 
@@ -90,7 +90,7 @@ def test_a_repeated_request_counts_for_nothing_and_is_answered_at_a_full_quota(a
     assert _submit(api, 1).status == 201
 
 
-def test_of_a_batch_at_a_full_quota_those_that_stand_are_answered_and_the_others_count(api: Api) -> None:
+def test_a_batch_repeated_at_a_full_quota_is_answered_and_only_its_new_jobs_count(api: Api) -> None:
     def batch(*delays: int) -> int:
         event = _event(2, "/v1/jobs:batch", {"jobs": [{**JOB, "delaySeconds": delay} for delay in delays]})
         return api.answer({**event, "headers": {**event["headers"], "idempotency-key": "once"}}).status
@@ -101,7 +101,7 @@ def test_of_a_batch_at_a_full_quota_those_that_stand_are_answered_and_the_others
     assert _submit(api, 2).status == 429
 
 
-def test_the_jobs_that_a_tenant_has_are_bounded_and_one_that_ends_makes_room(api: Api) -> None:
+def test_a_tenants_open_jobs_are_bounded_and_a_job_that_ends_makes_room(api: Api) -> None:
     quotas = Quotas(active_jobs=1)
     first = _submit(api, quotas)
     refused = _submit(api, quotas)
@@ -112,7 +112,7 @@ def test_the_jobs_that_a_tenant_has_are_bounded_and_one_that_ends_makes_room(api
     assert _submit(api, quotas).status == 201
 
 
-def test_a_job_is_counted_when_it_is_created_however_long_its_request_took_before(api: Api) -> None:
+def test_a_job_is_counted_in_the_second_in_which_it_is_created_even_if_its_request_took_long(api: Api) -> None:
     class SlowBus(MemoryBus):
         def ensure(self, subscription: Subscription) -> None:
             api.clock.advance(5 * SECOND_MS)
@@ -129,7 +129,7 @@ def test_a_job_is_counted_when_it_is_created_however_long_its_request_took_befor
     ("schedule", "field"),
     [({"everySeconds": 59}, "everySeconds"), ({"cronExpression": "0,1 9 * * *"}, "cronExpression")],
 )
-def test_a_job_that_would_fire_more_often_than_it_may_is_refused(
+def test_a_job_that_would_fire_more_often_than_the_quota_allows_is_refused(
     api: Api, schedule: dict[str, object], field: str
 ) -> None:
     quotas = Quotas(least_period_seconds=61)
@@ -139,7 +139,7 @@ def test_a_job_that_would_fire_more_often_than_it_may_is_refused(
     assert _submit(api, quotas, body={"handler": "https://example.com", "everySeconds": 61}).status == 201
 
 
-def test_a_quota_is_held_against_no_job_that_is_as_it_was(api: Api) -> None:
+def test_a_quota_applies_only_to_the_fields_that_a_patch_changes(api: Api) -> None:
     quotas, path = Quotas(least_period_seconds=61, payload_bytes=10), "/v1/jobs/often"
     job = {"handler": "https://example.com", "everySeconds": 60, "payload": "x" * 10}
     assert _submit(api, None, path, job, "PUT").status == 201
@@ -149,7 +149,7 @@ def test_a_quota_is_held_against_no_job_that_is_as_it_was(api: Api) -> None:
     assert (refused.status, refused.bad_fields()) == (400, ["everySeconds", "payload"])
 
 
-def test_a_payload_is_bounded_wherever_one_is_given(api: Api) -> None:
+def test_a_payload_is_bounded_on_every_route_that_takes_one(api: Api) -> None:
     quotas = Quotas(payload_bytes=10)
     job = _submit(api, quotas, body={**JOB, "payload": "x" * 8}).body["jobId"]
     for path, body in [("/v1/jobs", JOB), (f"/v1/jobs/{job}/trigger", {})]:
@@ -185,13 +185,13 @@ def test_a_tenants_weight_and_quotas_are_set_changed_and_taken_back(api: Api) ->
     assert (back.body["weight"], _limits(back)) == (1, OF_ALL)
 
 
-def test_what_a_tenant_uses_of_its_quotas_is_told_where_one_is_read(api: Api) -> None:
+def test_a_tenants_own_answer_shows_its_use_of_each_quota(api: Api) -> None:
     _submit(api, None)
     api.call("PATCH", f"{TENANTS}/acme", {"quotas": {"activeJobs": 7}})
     assert api.call("GET", f"{TENANTS}/acme").body["quotas"]["activeJobs"] == {"limit": 7, "used": 1}
 
 
-def test_whoever_plans_and_claims_goes_by_a_tenants_quotas_as_its_row_has_them(api: Api) -> None:
+def test_plans_and_claims_read_the_quotas_from_the_tenants_row(api: Api) -> None:
     api.call("POST", TENANTS, {"name": "heavy", "quotas": {"runsAtOnce": 2}})
     assert api.store.freezes["heavy"].quotas == Quotas(runs_at_once=2)
     api.call("PATCH", f"{TENANTS}/heavy", {"quotas": None})
@@ -209,7 +209,7 @@ def test_whoever_plans_and_claims_goes_by_a_tenants_quotas_as_its_row_has_them(a
         ({"quotas": {"jobs": 1}}, "quotas.jobs"),
     ],
 )
-def test_a_share_that_cannot_be_is_told(api: Api, body: dict[str, object], field: str) -> None:
+def test_a_weight_or_quota_out_of_range_is_refused_by_its_field(api: Api, body: dict[str, object], field: str) -> None:
     assert api.call("POST", TENANTS, {"name": "heavy", **body}).bad_fields() == [field]
 
 

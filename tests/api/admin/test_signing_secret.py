@@ -1,4 +1,4 @@
-"""The signing secret is rotated by its route, and no token of an attempt that is under way is refused."""
+"""A route rotates the signing secret, and the token of an attempt under way stays valid."""
 
 from tests.api.client import NOW, SECRET, Answer, Api
 from tests.api.runs.rows import row, waiting
@@ -15,7 +15,7 @@ def heartbeat(api: Api, run: Run, secret: str) -> Answer:
     return api.call("POST", f"/v1/runs/{run.id}/heartbeat", {"attempt": 1}, tenant=None, headers=headers)
 
 
-def test_a_token_from_before_a_rotation_ends_its_run_after_it(api: Api) -> None:
+def test_a_token_from_before_a_rotation_may_end_its_run_after_the_rotation(api: Api) -> None:
     run = waiting(api)
     token = token_of(run.id, 1, SECRET)
     assert api.store.signing.secrets(SECRET).newest == SECRET
@@ -26,7 +26,7 @@ def test_a_token_from_before_a_rotation_ends_its_run_after_it(api: Api) -> None:
     assert row(api, str(run.id)).state is RunState.SUCCEEDED
 
 
-def test_a_token_of_two_rotations_ago_is_refused_and_one_of_each_secret_since_is_not(api: Api) -> None:
+def test_a_token_is_valid_for_one_rotation_and_refused_after_two(api: Api) -> None:
     secrets = [api.store.signing.secrets(SECRET).newest]
     for _ in range(2):
         api.clock.advance(ACCEPTED_MS)
@@ -36,7 +36,7 @@ def test_a_token_of_two_rotations_ago_is_refused_and_one_of_each_secret_since_is
     assert [heartbeat(api, run, secret).status for secret in secrets] == [401, 200, 200]
 
 
-def test_a_rotation_that_is_asked_for_again_changes_nothing(api: Api) -> None:
+def test_a_repeated_rotation_changes_nothing(api: Api) -> None:
     first = api.call("POST", PATH)
     assert first.body == {
         "rotatedAt": format_instant(NOW),
@@ -53,7 +53,7 @@ def test_a_rotation_that_is_asked_for_again_changes_nothing(api: Api) -> None:
     assert api.call("POST", PATH).body["rotatedAt"] == format_instant(NOW + ACCEPTED_MS)
 
 
-def test_the_operating_tenants_admins_alone_rotate_it_and_no_answer_shows_it(api: Api) -> None:
+def test_only_admins_of_the_operating_tenant_rotate_the_secret_and_no_answer_shows_it(api: Api) -> None:
     assert api.call("POST", PATH, tenant="globex").status == 403
     assert api.call("POST", PATH, role="operator").status == 403
     answer = api.call("POST", PATH)

@@ -1,4 +1,4 @@
-"""Tenants by their routes, and what a disabled one may still do."""
+"""Routes of tenants, and what a disabled tenant may still do."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,11 +34,11 @@ def test_a_tenant_is_created_once_read_and_listed(api: Api) -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"name": None}, {"name": "a b"}, {"name": "x" * 41}, {"name": 5}, {"name": "a_b"}]
 )
-def test_a_name_that_is_none_is_refused(api: Api, body: dict[str, Any]) -> None:
+def test_an_invalid_tenant_name_is_refused(api: Api, body: dict[str, Any]) -> None:
     assert api.call("POST", TENANTS, body).bad_fields() == ["name"]
 
 
-def test_an_admin_of_another_tenant_sees_his_own_alone_and_changes_none(api: Api) -> None:
+def test_an_admin_of_another_tenant_sees_only_its_own_tenant_and_changes_none(api: Api) -> None:
     assert [one["name"] for one in api.call("GET", TENANTS, tenant="globex").body["items"]] == ["globex"]
     assert api.call("GET", f"{TENANTS}/globex", tenant="globex").status == 200
     assert api.call("GET", f"{TENANTS}/acme", tenant="globex").status == 404
@@ -63,7 +63,7 @@ def is_stopped(api: Api) -> bool:
     return any(row.stop_at(api.clock.now()) for row in rows if row.tenant == "globex")
 
 
-def test_what_a_tenant_has_is_held_while_it_is_disabled(api: Api) -> None:
+def test_a_tenants_jobs_are_stopped_while_it_is_disabled(api: Api) -> None:
     for disabled in (True, True, False, False, True):
         assert api.call("PATCH", f"{TENANTS}/globex", {"disabled": disabled}).status == 200
         assert is_stopped(api) is disabled
@@ -72,15 +72,15 @@ def test_what_a_tenant_has_is_held_while_it_is_disabled(api: Api) -> None:
     assert {row.tenant for row in api.store.freezes.values()} == {"globex", "new"}
 
 
-def test_a_creation_that_is_refused_stops_nobody(api: Api) -> None:
-    """Not even in the millisecond in which the one that is there was made."""
+def test_a_refused_creation_stops_no_tenant(api: Api) -> None:
+    """Not even in the millisecond in which the existing tenant was created."""
     for _ in range(2):
         assert api.call("POST", TENANTS, {"name": "globex", "disabled": True}).status == 409
         assert not is_stopped(api)
         api.clock.advance(1)
 
 
-def test_a_repeat_mends_a_change_that_was_cut_off_between_its_two_rows(api: Api) -> None:
+def test_a_repeat_completes_a_change_that_was_cut_off_between_its_two_rows(api: Api) -> None:
     api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
     api.store.freezes.clear()
     api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
@@ -90,7 +90,7 @@ def test_a_repeat_mends_a_change_that_was_cut_off_between_its_two_rows(api: Api)
     assert not is_stopped(api)
 
 
-def test_a_repeat_mends_a_creation_that_was_cut_off_between_its_two_rows(api: Api) -> None:
+def test_a_repeat_completes_a_creation_that_was_cut_off_between_its_two_rows(api: Api) -> None:
     body = {"name": "new", "disabled": True, "quotas": {"runsAtOnce": 1}}
     assert api.call("POST", TENANTS, body).status == 201
     whole = [(row.quotas, len(row.items)) for row in api.store.freezes.values()]
@@ -100,7 +100,7 @@ def test_a_repeat_mends_a_creation_that_was_cut_off_between_its_two_rows(api: Ap
     assert [(row.quotas, len(row.items)) for row in api.store.freezes.values()] == whole
 
 
-def test_a_tenant_is_deleted_when_it_is_disabled_and_its_name_stays_taken(api: Api) -> None:
+def test_a_disabled_tenant_can_be_deleted_and_its_name_stays_taken(api: Api) -> None:
     refused = api.call("DELETE", f"{TENANTS}/globex")
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:tenant-enabled")
     api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
@@ -111,10 +111,10 @@ def test_a_tenant_is_deleted_when_it_is_disabled_and_its_name_stays_taken(api: A
     assert api.call("POST", f"{TENANTS}/globex/keys", {"role": "viewer"}).status == 404
 
 
-def test_nothing_of_a_deleted_tenant_starts_also_if_disabling_it_was_cut_off(api: Api) -> None:
+def test_a_deleted_tenant_is_stopped_even_if_its_disabling_was_cut_off(api: Api) -> None:
     api.call("PATCH", f"{TENANTS}/globex", {"disabled": True})
     api.clock.advance(1)
-    start_tenant(api.context, "globex")  # as if the row had been written, and nothing after it
+    start_tenant(api.context, "globex")  # as if the process had died after the tenant's row, before the stop
     assert not is_stopped(api)
     assert api.call("DELETE", f"{TENANTS}/globex").status == 200
     assert is_stopped(api)
@@ -126,14 +126,14 @@ def test_the_operating_tenant_is_never_disabled(api: Api) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_the_keys_of_a_disabled_tenant_may_report_and_nothing_else(api: Api, route: Route) -> None:
+def test_the_keys_of_a_disabled_tenant_may_only_report(api: Api, route: Route) -> None:
     event = event_of(route.method, path_of(route), "globex", {}, {}, role="admin")
     event["requestContext"]["authorizer"]["lambda"]["disabled"] = "true"
     answer = api.answer(event)
     if route.is_public:
         assert answer.status == 200
     elif route.access is Access.ADMINISTER_ALL:
-        assert answer.status == 403  # as it was before
+        assert answer.status == 403  # as without the stop
     elif route.access is Access.REPORT:
         assert answer.status != 403
     else:

@@ -1,4 +1,4 @@
-"""How the tests ask for backfills, and move them on."""
+"""Ask for backfills and advance them, for tests."""
 
 from typing import Any
 
@@ -25,6 +25,6 @@ def runs_of(api: Api) -> list[Run]:
 
 
 def scan(api: Api) -> None:
-    """Move every backfill on once, as a scan would."""
+    """Advance every backfill once, as a scan would."""
     due = [one for one in api.store.backfills.values() if one.due_at is not None and one.due_at <= api.clock.now()]
     move_on(api.context, due)

@@ -1,4 +1,4 @@
-"""Backfills: what they make, list and stop. test_backfill_requests.py says what cannot be one."""
+"""Backfills: what they create, how they are listed and stopped. test_requests.py has the requests that are refused."""
 
 from dataclasses import replace
 from typing import Any
@@ -45,7 +45,7 @@ class TestCreating:
         assert read.headers["ETag"] == '"1"'
         assert read.body == answer.body
 
-    def test_a_backfill_that_waits_for_others_of_its_tenant_says_so_until_its_turn(self, api: Api) -> None:
+    def test_a_backfill_that_waits_for_a_slot_says_so_until_it_gets_one(self, api: Api) -> None:
         job = api.create(**HOURLY)
         first, *_, last = [backfill(api, job).body for _ in range(api.context.rules.running_backfills + 1)]
         path = f"/v1/jobs/{job['jobId']}/backfills"
@@ -57,7 +57,7 @@ class TestCreating:
         after = api.call("GET", f"{path}/{last['backfillId']}").body
         assert (after["status"], after["started"]) == ("running", 1)
 
-    def test_its_runs_stand_in_the_ledger_by_its_name(self, api: Api) -> None:
+    def test_its_runs_stand_in_the_ledger_under_its_name(self, api: Api) -> None:
         job = api.create(**HOURLY)
         made = backfill(api, job, paceSeconds=0).body
         path = f"/v1/jobs/{job['jobId']}/runs"
@@ -74,13 +74,13 @@ class TestCreating:
             assert api.call("GET", f"/v1/runs/{run['runId']}", tenant="globex").status == 404
         assert api.call("GET", f"/v1/jobs/{job['jobId']}/backfills/{made['backfillId']}").body["status"] == "completed"
 
-    def test_a_range_may_be_run_again_as_often_as_one_likes(self, api: Api) -> None:
+    def test_the_same_range_may_be_backfilled_again(self, api: Api) -> None:
         job = api.create(**HOURLY)
         first, second = backfill(api, job, paceSeconds=0).body, backfill(api, job, paceSeconds=0).body
         assert first["backfillId"] != second["backfillId"]
         assert len(runs_of(api)) == 6
 
-    def test_it_follows_its_pace(self, api: Api) -> None:
+    def test_it_keeps_its_pace(self, api: Api) -> None:
         job = api.create(**HOURLY)
         path = backfill(api, job, paceSeconds=60).headers["Location"]
         seen = []
@@ -91,7 +91,7 @@ class TestCreating:
         assert seen == [1, 1, 2, 2]
 
     @pytest.mark.parametrize("status", [JobStatus.PAUSED, JobStatus.COMPLETED, JobStatus.FAILED])
-    def test_it_works_on_a_paused_and_on_an_ended_job_and_never_moves_its_schedule(
+    def test_it_works_on_a_paused_and_on_an_ended_job_and_never_moves_their_schedule(
         self, api: Api, status: JobStatus
     ) -> None:
         job = api.create(**HOURLY)
@@ -134,7 +134,7 @@ class TestReadingAndCancelling:
         assert len(runs_of(api)) == len(rows)
         assert {**api.call("GET", path).body, "claimedRuns": []} == answer.body
 
-    def test_runs_under_way_are_named_and_asked_to_stop(self, api: Api) -> None:
+    def test_a_cancel_names_the_runs_under_way_and_asks_them_to_stop(self, api: Api) -> None:
         path = backfill(api, api.create(**HOURLY)).headers["Location"]
         api.put(claimed(runs_of(api)[0], "me", NOW, 30_000))
         named = str(runs_of(api)[0].id)
@@ -143,19 +143,19 @@ class TestReadingAndCancelling:
         assert (stopped["cancelRequested"], stopped["reason"]) == (True, "backfill_cancelled")
         assert api.call("DELETE", path).body["claimedRuns"] == [named]
 
-    def test_cancelling_twice_answers_alike(self, api: Api) -> None:
+    def test_a_second_cancel_gets_the_same_answer(self, api: Api) -> None:
         path = backfill(api, api.create(**HOURLY)).headers["Location"]
         first = api.call("DELETE", path)
         api.clock.advance(1000)
         again = api.call("DELETE", path)
         assert (again.text, again.headers["ETag"]) == (first.text, first.headers["ETag"])
 
-    def test_a_completed_backfill_stays_so(self, api: Api) -> None:
+    def test_a_completed_backfill_cannot_be_cancelled(self, api: Api) -> None:
         path = backfill(api, api.create(**HOURLY), paceSeconds=0).headers["Location"]
         answer = api.call("DELETE", path)
         assert (answer.status, answer.body["status"], answer.body["remaining"]) == (200, "completed", 0)
 
-    def test_a_job_that_is_cancelled_takes_its_backfills_with_it(self, api: Api) -> None:
+    def test_cancelling_a_job_cancels_its_backfills(self, api: Api) -> None:
         job = api.create(**HOURLY)
         path = backfill(api, job).headers["Location"]
         api.call("DELETE", f"/v1/jobs/{job['jobId']}")
@@ -184,7 +184,7 @@ class TestReadingAndCancelling:
 
     @pytest.mark.parametrize("method", ["GET", "DELETE"])
     @pytest.mark.parametrize("name", ["ABC", "a.b", "a" * 27, "a_b"])
-    def test_a_name_that_no_backfill_has_is_not_found(self, api: Api, method: str, name: str) -> None:
+    def test_an_unknown_backfill_name_is_not_found(self, api: Api, method: str, name: str) -> None:
         job = api.create(**HOURLY)
         assert api.call(method, f"/v1/jobs/{job['jobId']}/backfills/{name}").status == 404
 
@@ -201,7 +201,7 @@ class TestReadingAndCancelling:
 class TestListing:
     @pytest.fixture
     def job(self, api: Api) -> dict[str, Any]:
-        """A job with five backfills, the last two of one millisecond."""
+        """Create a job with five backfills, the last two of one millisecond."""
         job: dict[str, Any] = api.create(**HOURLY)
         for number in range(5):
             backfill(api, job, paceSeconds=number)
@@ -243,13 +243,13 @@ class TestListing:
             ({"cursor": "AAAAAAAAAAAAAAAA"}, ["cursor"]),
         ],
     )
-    def test_bad_parameters_are_named(
+    def test_every_bad_parameter_is_named(
         self, api: Api, job: dict[str, Any], query: dict[str, str], fields: list[str]
     ) -> None:
         answer = api.call("GET", f"/v1/jobs/{job['jobId']}/backfills", query=query)
         assert (answer.status, answer.bad_fields()) == (400, fields)
 
-    def test_a_cursor_serves_its_own_list_alone(self, api: Api, job: dict[str, Any]) -> None:
+    def test_a_cursor_is_valid_only_for_its_own_list(self, api: Api, job: dict[str, Any]) -> None:
         path = f"/v1/jobs/{job['jobId']}"
         cursor = api.call("GET", f"{path}/backfills", query={"limit": "1"}).body["nextCursor"]
         other = api.create(**HOURLY)
@@ -266,7 +266,7 @@ class TestListing:
         assert status(f"/v1/jobs/{other['jobId']}/runs", runs) == 200
         assert status(f"/v1/jobs/{other['jobId']}/backfills", runs) == 400
 
-    def test_its_parameters_are_few(self) -> None:
+    def test_the_list_takes_no_other_parameters(self) -> None:
         assert BACKFILL_PARAMETERS == ("limit", "cursor")
 
 

@@ -1,4 +1,4 @@
-"""What a backfill is asked for: its range, tried dry; what cannot be one; and one for each Idempotency-Key."""
+"""Requests for backfills: the range, the dry run, what is refused, and one backfill for each Idempotency-Key."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ class TestDryRuns:
         assert not api.store.backfills
         assert api.store.runs == runs
 
-    def test_it_makes_what_it_showed(self, api: Api) -> None:
+    def test_it_creates_the_runs_that_the_dry_run_showed(self, api: Api) -> None:
         job = api.create(**HOURLY)
         dry = backfill(api, job, dryRun=True).body
         backfill(api, job, paceSeconds=0)
@@ -73,13 +73,13 @@ class TestDryRuns:
         rows = api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]
         assert sorted(row["fireTime"] for row in rows) == dry["instants"]
 
-    def test_of_many_instants_the_first_thousand_are_shown(self, api: Api) -> None:
+    def test_only_the_first_thousand_instants_are_shown(self, api: Api) -> None:
         job = api.create(everySeconds=1)
         answer = backfill(api, job, dryRun=True, to="2026-11-20T02:46:40Z").body
         assert (answer["total"], len(answer["instants"])) == (MAX_INSTANTS, 1000)
         assert (answer["from"], answer["to"]) == ("2026-11-20T00:00:00.000Z", "2026-11-20T02:46:39.000Z")
 
-    def test_a_dry_run_takes_no_key_away(self, api: Api) -> None:
+    def test_a_dry_run_does_not_use_up_its_idempotency_key(self, api: Api) -> None:
         job = api.create(**HOURLY)
         assert backfill(api, job, dryRun=True, key="k").status == 200
         made = backfill(api, job, key="k")
@@ -87,7 +87,7 @@ class TestDryRuns:
         assert backfill(api, job, dryRun=True, key="k").status == 200
 
 
-# What is wrong, the fields beside a good range, the bad fields, words about the first of them.
+# The case, the fields beside a valid range, the bad fields, words of the first one's message.
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("no range", {"from": None, "to": None}, ["from", "to"], "begins"),
     ("no end", {"to": None}, ["to"], "now is the latest"),
@@ -128,7 +128,7 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
 class TestRefusing:
     @pytest.mark.parametrize("is_dry", [True, False])
     @pytest.mark.parametrize(("fields", "bad", "words"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
-    def test_what_cannot_be_a_backfill_is_named_and_not_stored(
+    def test_an_invalid_backfill_is_refused_with_its_bad_fields_and_stores_nothing(
         self, api: Api, fields: dict[str, Any], bad: list[str], words: str, *, is_dry: bool
     ) -> None:
         answer = backfill(api, api.create(**HOURLY), **{"dryRun": is_dry, **fields})
@@ -137,7 +137,7 @@ class TestRefusing:
         assert words in next(error["message"] for error in answer.body["errors"] if error["field"] == bad[0])
         assert not api.store.backfills
 
-    def test_a_range_before_and_after_all_fires_names_the_nearest_one(self, api: Api) -> None:
+    def test_a_range_before_or_after_all_fires_is_refused_with_the_nearest_fire(self, api: Api) -> None:
         job = api.create(scheduleAt="2026-11-20T00:00:00Z")
         early = backfill(api, job, **{"from": "2026-11-19T00:00:00Z", "to": "2026-11-20T00:00:00Z"})
         late = backfill(api, job, **{"from": "2026-11-20T00:00:00.001Z", "to": "2026-11-21T00:00:00Z"})
@@ -151,7 +151,7 @@ class TestRefusing:
         assert (answer.status, answer.bad_fields()) == (400, ["paceSeconds", "Idempotency-Key"])
 
     @pytest.mark.parametrize("raw", [b"", b"[]", b"{"])
-    def test_what_is_no_json_object_is_malformed(self, api: Api, raw: bytes) -> None:
+    def test_a_body_that_is_no_json_object_is_malformed(self, api: Api, raw: bytes) -> None:
         job = api.create(**HOURLY)
         answer = api.call("POST", f"/v1/jobs/{job['jobId']}/backfills", raw=raw)
         assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:malformed-body")
@@ -188,7 +188,9 @@ class TestIdempotency:
         assert len(api.store.backfills) == 1
 
     @pytest.mark.parametrize("change", [("PATCH", "", {"cronExpression": "30 * * * *"}), ("DELETE", "", None)])
-    def test_what_was_made_stands_whatever_became_of_the_job(self, api: Api, change: tuple[str, str, Any]) -> None:
+    def test_a_repeat_finds_its_backfill_even_if_the_job_has_changed_or_ended(
+        self, api: Api, change: tuple[str, str, Any]
+    ) -> None:
         job = api.create(**HOURLY)
         first = backfill(api, job, key="k")
         method, suffix, body = change
@@ -207,7 +209,7 @@ class TestIdempotency:
         assert [answer.status for answer in made] == [201, 201, 201]
         assert len({answer.body["backfillId"] for answer in made}) == 3
 
-    def test_a_race_of_two_requests_makes_one(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_two_racing_requests_make_one_backfill(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         job = api.create(**HOURLY)
         first = backfill(api, job, key="k")
         api.clock.advance(1)
@@ -217,13 +219,13 @@ class TestIdempotency:
         assert again.headers["Idempotency-Replayed"] == "true"
         assert backfill(api, job, key="k", paceSeconds=7).status == 422
 
-    def test_one_whose_answer_was_lost_in_the_store_is_no_replay(self, api: Api) -> None:
+    def test_a_backfill_whose_stores_answer_was_lost_is_no_replay(self, api: Api) -> None:
         job = api.create(**HOURLY)
         api.store.lose_answers(1)
         answer = backfill(api, job, key="k")
         assert (answer.status, "Idempotency-Replayed" in answer.headers) == (201, False)
 
-    def test_a_store_that_does_not_answer_is_a_503_and_the_repeat_makes_it(
+    def test_a_store_that_does_not_answer_is_a_503_and_a_repeat_makes_the_backfill(
         self, api: Api, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         job = api.create(**HOURLY)

@@ -1,4 +1,4 @@
-"""Calendars over the API: what they hold, who may change them, and that none is deleted which a job names."""
+"""Calendars over the API: their dates, their access, and that a calendar that a job names cannot be deleted."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def body(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in {**HOLIDAYS, **fields}.items() if name != "name"}
 
 
-def test_a_calendar_is_made_read_replaced_and_deleted(api: Api) -> None:
+def test_a_calendar_is_created_read_replaced_and_deleted(api: Api) -> None:
     made = make(api, ranges=[{"from": "2026-12-28", "to": "2026-12-31"}])
     assert (made.status, made.headers["Location"], made.headers["ETag"]) == (201, "/v1/calendars/holidays", '"1"')
     read = api.call("GET", "/v1/calendars/holidays")
@@ -39,7 +39,7 @@ def test_a_calendar_is_made_read_replaced_and_deleted(api: Api) -> None:
     assert (again.status, again.body["version"]) == (201, 4)
 
 
-def test_a_name_is_given_once_and_the_same_request_under_its_key_repeats_the_answer(api: Api) -> None:
+def test_a_name_is_taken_once_and_the_same_request_under_its_key_repeats_the_answer(api: Api) -> None:
     key = {"Idempotency-Key": "k"}
     first = api.call("POST", "/v1/calendars", HOLIDAYS, headers=key)
     again = api.call("POST", "/v1/calendars", HOLIDAYS, headers=key)
@@ -49,7 +49,7 @@ def test_a_name_is_given_once_and_the_same_request_under_its_key_repeats_the_ans
     assert api.call("POST", "/v1/calendars", HOLIDAYS, tenant="other").status == 201
 
 
-def test_put_makes_and_its_conditions_hold(api: Api) -> None:
+def test_a_put_creates_a_calendar_and_its_preconditions_hold(api: Api) -> None:
     path = "/v1/calendars/holidays"
     assert api.call("PUT", path, body(), headers={"If-Match": '"1"'}).status == 412
     assert api.call("PUT", path, body(), headers={"If-None-Match": "*"}).status == 201
@@ -57,7 +57,7 @@ def test_put_makes_and_its_conditions_hold(api: Api) -> None:
     assert api.call("PUT", path, body(dates=[]), headers={"If-Match": '"7"'}).status == 412
 
 
-def test_calendars_are_listed_by_name_in_pages_that_only_their_tenant_sees(api: Api) -> None:
+def test_calendars_are_listed_by_name_page_by_page_and_only_to_their_tenant(api: Api) -> None:
     for name in ("c", "a", "b", "d"):
         make(api, name=name)
     make(api, name="gone")
@@ -87,7 +87,7 @@ def test_calendars_are_listed_by_name_in_pages_that_only_their_tenant_sees(api: 
         ({"colour": "red"}, ["colour"]),
     ],
 )
-def test_bad_fields_are_all_named(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
+def test_every_bad_field_is_named(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
     answer = make(api, **fields)
     assert answer.status == 400
     assert sorted(answer.bad_fields()) == bad
@@ -107,7 +107,7 @@ def test_a_job_names_a_calendar_and_its_next_runs_leave_out_the_dates(api: Api) 
     assert listed["nextRunAt"] == "2026-11-22T08:00:00.000Z"
 
 
-def test_of_a_fire_that_the_calendar_moves_the_start_is_shown_until_it_has_started(api: Api) -> None:
+def test_a_fire_that_the_calendar_moves_shows_its_moved_start_until_it_has_started(api: Api) -> None:
     make(api, dates=["2026-11-23", "2026-11-24"])
     moving = {"name": "holidays", "policy": "next"}
     body = {"cronExpression": "0 9 * * MON", "timezone": "Europe/Berlin", "calendar": moving}
@@ -130,7 +130,7 @@ def test_of_a_fire_that_the_calendar_moves_the_start_is_shown_until_it_has_start
     assert api.call("GET", path).body["nextRuns"][0] == expected[1]
 
 
-def test_of_a_one_off_that_waits_for_another_day_that_is_shown(api: Api) -> None:
+def test_a_one_off_that_its_calendar_moves_shows_its_moved_start(api: Api) -> None:
     make(api, dates=["2026-11-21"])
     job = api.create(delaySeconds=0, calendar={"name": "holidays", "policy": "next"})
     starts_at = "2026-11-22T09:30:00.250Z"
@@ -156,7 +156,7 @@ def test_a_job_cannot_name_a_calendar_that_does_not_exist(api: Api) -> None:
 
 
 @pytest.mark.parametrize("end", ["cancel", "another calendar", "no calendar"])
-def test_a_calendar_in_use_is_not_deleted_until_no_open_job_names_it(api: Api, end: str) -> None:
+def test_a_calendar_is_not_deleted_while_an_open_job_names_it(api: Api, end: str) -> None:
     make(api)
     make(api, name="another")
     job = api.create(**DAILY, calendar={"name": "holidays"})
@@ -172,7 +172,7 @@ def test_a_calendar_in_use_is_not_deleted_until_no_open_job_names_it(api: Api, e
     assert api.call("DELETE", "/v1/calendars/holidays").status == 200
 
 
-def test_a_repeat_of_a_creation_stands_although_the_calendar_is_gone(api: Api) -> None:
+def test_a_repeated_creation_gets_its_answer_although_the_calendar_is_gone(api: Api) -> None:
     make(api)
     hook = {"handler": "https://example.com/hook", **DAILY, "calendar": {"name": "holidays"}}
     key = {"Idempotency-Key": "k"}
@@ -183,8 +183,8 @@ def test_a_repeat_of_a_creation_stands_although_the_calendar_is_gone(api: Api) -
     assert (again.status, again.body["jobId"]) == (201, first.body["jobId"])
 
 
-def test_whoever_is_about_to_name_a_calendar_keeps_it_from_being_deleted(api: Api, monkeypatch: Any) -> None:
-    """The delete comes between the reading of the calendar and the insert of the job."""
+def test_a_job_that_is_being_created_keeps_its_calendar_from_being_deleted(api: Api, monkeypatch: Any) -> None:
+    """The delete comes between the read of the calendar and the insert of the job."""
     make(api)
     insert, deletes = api.store.jobs.insert, []
 
@@ -213,7 +213,7 @@ def test_a_skip_passes_over_the_dates_of_the_calendar(api: Api) -> None:
     assert {row["reason"] for row in rows} == {"skipped_by_hand"}
 
 
-def test_a_job_that_lets_go_of_its_calendar_after_a_skip_fires_on_the_dates_that_were_passed_over(api: Api) -> None:
+def test_a_job_that_drops_its_calendar_after_a_skip_fires_on_the_dates_that_were_passed_over(api: Api) -> None:
     make(api)
     job = api.create(**DAILY, calendar={"name": "holidays"})
     assert api.call("POST", f"/v1/jobs/{job['jobId']}/skip-next").status == 200

@@ -1,4 +1,4 @@
-"""iCalendar files: which dates their events take, what is refused with which sentence, and that no file costs much."""
+"""iCalendar files: the dates that their events take, the sentence of each refusal, and that no file costs much."""
 
 import pytest
 
@@ -10,7 +10,7 @@ BERLIN = "Europe/Berlin"
 
 
 def file(*events: str, before: str = "") -> str:
-    """Return a file of events, each of lines with `|` between."""
+    """Return a file with these events; `|` separates the lines of an event."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//", *before.split("|")]
     for number, event in enumerate(events, start=1):
         uid = [] if "UID:" in event else [f"UID:{number}"]
@@ -19,7 +19,7 @@ def file(*events: str, before: str = "") -> str:
 
 
 def days(*texts: str, timezone: str = BERLIN, before: str = "") -> list[str]:
-    """Return what a file takes, in short: a date, or a first and a last one."""
+    """Return the dates that a file takes: each as a date, or as `first/last`."""
     found, faults = read_ics(file(*texts, before=before), timezone, NOW)
     assert faults == []
     return [str(first) if first == last else f"{first}/{last}" for first, last in found]
@@ -29,33 +29,33 @@ ALL_DAY = "DTSTART;VALUE=DATE:20261225"
 EVENING = "DTSTART;TZID=Europe/Berlin:20261224T180000"
 
 
-# It is 21 November 2026. Of each: what an event says, and the dates that it takes in Berlin.
+# It is 21 November 2026. Each case is an event and the dates that it takes in Berlin.
 @pytest.mark.parametrize(
     ("event", "taken"),
     [
         (ALL_DAY, ["2026-12-25"]),  # without an end it is one day
-        (f"{ALL_DAY}|DTEND;VALUE=DATE:20261227", ["2026-12-25/2026-12-26"]),  # the end is no part of it
-        (f"{ALL_DAY}|DTEND;VALUE=DATE:20261225", ["2026-12-25"]),  # as some programs write one day
+        (f"{ALL_DAY}|DTEND;VALUE=DATE:20261227", ["2026-12-25/2026-12-26"]),  # the end is exclusive
+        (f"{ALL_DAY}|DTEND;VALUE=DATE:20261225", ["2026-12-25"]),  # some programs write one day like this
         (f"{ALL_DAY}|DURATION:P3D", ["2026-12-25/2026-12-27"]),
         (f"{ALL_DAY}|DURATION:PT5H", ["2026-12-25"]),
         (EVENING, ["2026-12-24"]),  # an instant
-        (f"{EVENING}|DTEND;TZID=Europe/Berlin:20261225T000000", ["2026-12-24"]),  # up to midnight, and not beyond
+        (f"{EVENING}|DTEND;TZID=Europe/Berlin:20261225T000000", ["2026-12-24"]),  # until midnight, and no longer
         (f"{EVENING}|DURATION:PT7H", ["2026-12-24/2026-12-25"]),
         ("DTSTART:20261224T233000Z", ["2026-12-25"]),  # in UTC; clocks in Berlin show 00:30
-        ("DTSTART:20261224T233000", ["2026-12-24"]),  # floating: as clocks in the calendar's zone show it
+        ("DTSTART:20261224T233000", ["2026-12-24"]),  # floating: local time of the calendar's zone
         ("DTSTART;TZID=America/New_York:20261224T200000", ["2026-12-25"]),
-        ("DTSTART;VALUE=DATE:20200101", []),  # long over
+        ("DTSTART;VALUE=DATE:20200101", []),  # long past
         ("DTSTART;VALUE=DATE:20251230|DTEND;VALUE=DATE:20260102", ["2025-12-30/2026-01-01"]),
         ("DTSTART;VALUE=DATE:20401224", []),  # too far ahead
         (f"{ALL_DAY}|STATUS:CANCELLED", []),
-        (f"{ALL_DAY}|TRANSP:TRANSPARENT", ["2026-12-25"]),  # as many files of holidays have it
+        (f"{ALL_DAY}|TRANSP:TRANSPARENT", ["2026-12-25"]),  # common in holiday files
         (
             "DTSTART;VALUE=DATE:19901225|RRULE:FREQ=YEARLY",
             [f"{year}-12-25" for year in range(2025, 2032)],
         ),
         (f"{ALL_DAY}|RRULE:FREQ=DAILY;COUNT=3", ["2026-12-25/2026-12-27"]),
         (f"{ALL_DAY}|RRULE:FREQ=DAILY;UNTIL=20261226", ["2026-12-25/2026-12-26"]),
-        (f"{EVENING}|RRULE:FREQ=DAILY;UNTIL=20261225T170000Z", ["2026-12-24/2026-12-25"]),  # 18:00 in Berlin is in
+        (f"{EVENING}|RRULE:FREQ=DAILY;UNTIL=20261225T170000Z", ["2026-12-24/2026-12-25"]),  # includes 18:00 in Berlin
         (f"{EVENING}|RRULE:FREQ=DAILY;UNTIL=20261225T165959Z", ["2026-12-24"]),
         (
             f"{ALL_DAY}|RRULE:FREQ=MONTHLY;COUNT=2;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1",
@@ -76,7 +76,7 @@ def test_a_timed_event_repeats_by_its_own_clock_and_takes_dates_of_the_calendars
     assert days(event, timezone="Pacific/Honolulu") == ["2026-03-01", "2026-03-08"]
 
 
-def test_an_occurrence_that_is_moved_takes_its_new_date_alone() -> None:
+def test_a_moved_occurrence_takes_only_its_new_date() -> None:
     rule = "UID:a|DTSTART;VALUE=DATE:20261225|RRULE:FREQ=DAILY;COUNT=2"
     moved = "UID:a|RECURRENCE-ID;VALUE=DATE:20261226|DTSTART;VALUE=DATE:20270106"
     assert days(rule, moved) == days(moved, rule) == ["2026-12-25", "2027-01-06"]
@@ -87,7 +87,7 @@ def test_an_occurrence_that_is_moved_takes_its_new_date_alone() -> None:
     assert days(*floating) == ["2026-12-24"]
 
 
-def test_a_file_may_bring_its_own_time_zone_and_hold_more_than_one_calendar() -> None:
+def test_a_file_may_bring_its_own_time_zone_and_hold_several_calendars() -> None:
     standard = "BEGIN:STANDARD|DTSTART:19700101T000000|TZOFFSETFROM:+1200|TZOFFSETTO:+1200|END:STANDARD"
     zone = f"BEGIN:VTIMEZONE|TZID:Ours|{standard}|END:VTIMEZONE"
     assert days("DTSTART;TZID=Ours:20261225T080000", before=zone) == ["2026-12-24"]
@@ -115,7 +115,7 @@ def test_a_file_may_bring_its_own_time_zone_and_hold_more_than_one_calendar() ->
         (f"{ALL_DAY}|DTSTART;VALUE=DATE:20261226", "it says not, or not once, when it begins (DTSTART)."),
     ],
 )
-def test_what_is_not_understood_is_refused_with_a_sentence(event: str, sentence: str) -> None:
+def test_each_unsupported_event_is_refused_with_a_sentence(event: str, sentence: str) -> None:
     _, faults = read_ics(file("DTSTART;VALUE=DATE:20261201", event), BERLIN, NOW)
     assert len(faults) == 1, faults
     assert faults[0].startswith("Event 2 (")
@@ -133,13 +133,13 @@ def test_what_is_not_understood_is_refused_with_a_sentence(event: str, sentence:
         "BEGIN:VEVENT\n" * 15_000,
     ],
 )
-def test_what_is_no_such_file_is_refused(text: str) -> None:
+def test_a_body_that_is_no_calendar_file_is_refused(text: str) -> None:
     found, faults = read_ics(text, BERLIN, NOW)
     assert (found, len(faults)) == ([], 1)
     assert "BEGIN:VCALENDAR" in faults[0]
 
 
-def test_each_defect_has_its_sentence_and_a_file_of_many_has_an_end() -> None:
+def test_each_defect_has_its_sentence_and_the_number_of_sentences_is_bounded() -> None:
     _, faults = read_ics(file("SUMMARY:a", ALL_DAY, "SUMMARY:c"), BERLIN, NOW)
     assert [fault[:11] for fault in faults] == ["Event 1 (a)", "Event 3 (c)"]
     assert len(read_ics(file(*["SUMMARY:x"] * MAX_EVENTS), BERLIN, NOW)[1]) < MAX_EVENTS
@@ -164,7 +164,7 @@ def test_no_file_takes_long(rule: str) -> None:
         read_ics(file(*[rule] * 50), BERLIN, NOW)
 
 
-def test_a_calendar_is_made_of_a_file_and_keeps_its_dates(api: Api) -> None:
+def test_a_calendar_is_created_from_a_file_and_keeps_its_dates(api: Api) -> None:
     mine, summer = "DTSTART;VALUE=DATE:20261227", "DTSTART;VALUE=DATE:20270701|DTEND;VALUE=DATE:20270815"
     body = {"timezone": BERLIN, "dates": ["2026-12-24"], "ics": file(mine, summer, mine)}
     made = api.call("PUT", "/v1/calendars/closed", body)

@@ -1,4 +1,4 @@
-"""The API beside a graph at work: both over the same rows and the same clock."""
+"""The API beside a working graph: both use the same rows and the same clock."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ def recurring(job_id: str) -> JobSpec:
 
 
 def fire_time(cycle: int = 0) -> str:
-    """Return the fire time of a cycle as text; that of a graph of one-offs is the first one's."""
+    """Return the fire time of a cycle as text; a graph of one-offs has the fire time of its first job."""
     return format_instant(BEGIN + cycle * PERIOD * SECOND_MS)
 
 
@@ -39,5 +39,5 @@ def read(api: Api, job_id: str, cycle: int = 0) -> Any:
 
 
 def states(api: Api, job_id: str, cycle: int = 0) -> dict[str, str]:
-    """Return the status of each job of a cycle, in their order."""
+    """Return the status of each job of a cycle, in the order of the answer."""
     return {item["jobId"]: item["status"] for item in read(api, job_id, cycle)["items"]}

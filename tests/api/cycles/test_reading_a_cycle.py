@@ -1,4 +1,4 @@
-"""A cycle of a graph in one call: all its runs, from whichever job it is asked for, and who waits for whom."""
+"""A cycle of a graph in one call: all its runs, whichever job is asked for, and which run waits for which."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def waiting(api: Api, job_id: str, cycle: int = 0) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("first", [node("a"), recurring("a")], ids=["once", "recurring"])
 @pytest.mark.parametrize("job_id", ["a", "c", "d"])
-def test_all_runs_of_a_cycle_are_told_parents_first_whoever_of_it_is_named(first: JobSpec, job_id: str) -> None:
+def test_a_cycle_lists_all_its_runs_parents_first_whichever_job_is_named(first: JobSpec, job_id: str) -> None:
     with Graph(first, *DIAMOND[1:]) as graph:
         graph.until(10)
         cycle = read(api_of(graph), job_id)
@@ -35,7 +35,7 @@ def test_all_runs_of_a_cycle_are_told_parents_first_whoever_of_it_is_named(first
 
 
 @pytest.mark.parametrize("first", [node("a"), recurring("a")], ids=["once", "recurring"])
-def test_it_says_who_waits_for_whom_and_what_blocks_them(first: JobSpec) -> None:
+def test_a_cycle_shows_what_each_run_waits_for_and_what_blocks_it(first: JobSpec) -> None:
     with Graph(first, *DIAMOND[1:], failing="b") as graph:
         graph.until(-10)
         api = api_of(graph)
@@ -49,7 +49,7 @@ def test_it_says_who_waits_for_whom_and_what_blocks_them(first: JobSpec) -> None
         assert cycle["isOver"]
 
 
-def test_cycles_are_apart_and_one_that_is_to_come_is_shown_too() -> None:
+def test_cycles_are_separate_and_a_future_cycle_is_shown_too() -> None:
     with Graph(recurring("a"), node("b", "a"), failing="a") as graph:
         graph.until(10)
         graph.failing.clear()
@@ -62,7 +62,7 @@ def test_cycles_are_apart_and_one_that_is_to_come_is_shown_too() -> None:
         assert not read(api, "b", 2)["isOver"]
 
 
-def test_a_gate_is_shown_with_what_it_holds_up_but_not_what_else_waits_for_it() -> None:
+def test_a_gate_is_shown_with_the_runs_that_it_holds_up_but_not_with_other_jobs_that_wait_for_it() -> None:
     gate = evolve(node("gate"), schedule=Schedule(At(1)))
     with Graph(gate, node("other", "gate"), recurring("a"), node("b", "a gate"), failing="gate") as graph:
         graph.until(10)
@@ -74,7 +74,7 @@ def test_a_gate_is_shown_with_what_it_holds_up_but_not_what_else_waits_for_it() 
         assert [item["jobId"] for item in other["items"]] == ["gate", "other"]
 
 
-def test_a_graph_of_jobs_that_run_once_has_one_cycle_under_the_fire_time_of_each() -> None:
+def test_a_graph_of_one_offs_has_one_cycle_under_the_fire_time_of_each() -> None:
     late_at = BEGIN + 20 * SECOND_MS
     late = evolve(node("late"), schedule=Schedule(At(late_at)))
     with Graph(node("a"), late, node("b", "a late")) as graph:
@@ -87,7 +87,7 @@ def test_a_graph_of_jobs_that_run_once_has_one_cycle_under_the_fire_time_of_each
         assert (missing.status, fire_time() in missing.body["detail"]) == (404, True)
 
 
-def test_jobs_and_runs_tell_whom_they_still_wait_for() -> None:
+def test_jobs_and_runs_show_the_parents_that_they_still_wait_for() -> None:
     with Graph(*DIAMOND, recurring("r"), node("s", "r"), failing="b r") as graph:
         graph.until(-10)
         api = api_of(graph)
@@ -100,7 +100,7 @@ def test_jobs_and_runs_tell_whom_they_still_wait_for() -> None:
         assert api.call("GET", f"/v1/runs/{graph.run('a').id}").body["waitingFor"] == []
 
 
-def test_of_a_rule_that_any_end_meets_only_those_are_waited_for_that_may_still_meet_it() -> None:
+def test_under_any_failed_only_parents_that_may_still_fail_are_waited_for() -> None:
     any_failed = node("d", "b c", TriggerRule.ANY_FAILED)
     with Graph(node("b"), node("late", timeout=60), node("c", "late"), any_failed) as graph:
         graph.failing = {"late"}
@@ -108,7 +108,7 @@ def test_of_a_rule_that_any_end_meets_only_those_are_waited_for_that_may_still_m
         assert waiting(api_of(graph), "d")["d"] == ["c"]
 
 
-def test_what_is_no_cycle_is_a_404_and_what_is_no_time_a_400() -> None:
+def test_an_unknown_cycle_is_a_404_and_an_invalid_time_a_400() -> None:
     with Graph(recurring("a")) as graph:
         api = api_of(graph)
         assert api.call("GET", f"/v1/cycles/nobody/{fire_time()}").status == 404
@@ -119,7 +119,7 @@ def test_what_is_no_cycle_is_a_404_and_what_is_no_time_a_400() -> None:
         assert api.call("GET", f"/v1/cycles/a/{with_offset}").status == 200
 
 
-def test_a_bounded_key_sees_what_lies_within_its_bounds() -> None:
+def test_a_key_bounded_to_tags_sees_only_what_lies_within_its_bounds() -> None:
     tagged = evolve(node("b", "a"), tags={"team": "blue"})
     with Graph(node("a"), tagged, node("c", "b")) as graph:
         answer = api_of(graph).call("GET", f"/v1/cycles/b/{fire_time()}", bounds={"team": "blue"})
@@ -128,7 +128,7 @@ def test_a_bounded_key_sees_what_lies_within_its_bounds() -> None:
         assert other.status == 404
 
 
-def test_of_a_graph_that_is_too_large_a_part_is_shown() -> None:
+def test_a_cycle_that_is_too_large_is_cut_and_says_so() -> None:
     with Graph(node("a"), *(node(f"b{number}", "a") for number in range(8))) as graph:
         api = api_of(graph)
         context = evolve(api.edge.context, rules=Rules(shards=1, max_ancestors=4))

@@ -1,4 +1,6 @@
-"""A cycle is run again in three ways, each in one call: what failed, that and all behind it, or all of it."""
+"""A cycle is run again in three modes, each in one call: the failed runs, the failed runs and their descendants, or
+all.
+"""
 
 import pytest
 
@@ -31,7 +33,7 @@ def attempts(graph: Graph) -> dict[str, int]:
 
 
 @BOTH
-def test_what_failed_runs_again_and_what_it_blocked_goes_on_by_itself(first: JobSpec) -> None:
+def test_failed_runs_run_again_and_the_runs_that_they_blocked_go_on_by_themselves(first: JobSpec) -> None:
     with Graph(first, *DIAMOND, failing="b") as graph:
         graph.until(10)
         api = api_of(graph)
@@ -48,7 +50,7 @@ def test_what_failed_runs_again_and_what_it_blocked_goes_on_by_itself(first: Job
 
 
 @BOTH
-def test_so_does_what_is_behind_it_although_it_has_run(first: JobSpec) -> None:
+def test_failed_and_downstream_also_runs_descendants_again_that_had_succeeded(first: JobSpec) -> None:
     sloppy = node("d", "b c", TriggerRule.ALL_DONE)
     with Graph(first, *DIAMOND[:2], sloppy, DIAMOND[3], failing="b") as graph:
         graph.until(10)
@@ -67,7 +69,7 @@ def test_so_does_what_is_behind_it_although_it_has_run(first: JobSpec) -> None:
 
 
 @BOTH
-def test_or_all_of_it_in_its_order(first: JobSpec) -> None:
+def test_all_runs_the_whole_cycle_again_in_its_order(first: JobSpec) -> None:
     with Graph(first, *DIAMOND) as graph:
         graph.until(10)
         graph.called.clear()
@@ -82,8 +84,11 @@ def test_or_all_of_it_in_its_order(first: JobSpec) -> None:
 
 
 @BOTH
-def test_it_is_decided_anew_by_the_rules(first: JobSpec) -> None:
-    """The first time a has succeeded, so its mourner was skipped; the second time it dies, and blocks the others."""
+def test_trigger_rules_are_decided_anew(first: JobSpec) -> None:
+    """At first `a` succeeds, so `c` (`anyFailed`) is skipped.
+
+    The second time `a` fails, so `c` runs and `b` is blocked.
+    """
     mourner = node("c", "a", TriggerRule.ANY_FAILED)
     with Graph(first, node("b", "a"), mourner) as graph:
         graph.until(10)
@@ -100,7 +105,7 @@ def test_it_is_decided_anew_by_the_rules(first: JobSpec) -> None:
 
 
 @BOTH
-def test_what_is_being_run_is_not_cleared_and_the_answer_says_so(first: JobSpec) -> None:
+def test_a_cycle_with_a_run_under_way_is_refused_and_the_answer_names_that_run(first: JobSpec) -> None:
     with Graph(first, *DIAMOND, failing="b") as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -111,7 +116,7 @@ def test_what_is_being_run_is_not_cleared_and_the_answer_says_so(first: JobSpec)
 
 
 @BOTH
-def test_the_same_key_runs_it_once_and_without_one_a_repeat_finds_nothing_to_do(first: JobSpec) -> None:
+def test_the_same_key_reruns_a_cycle_once_and_a_repeat_without_a_key_finds_nothing_to_do(first: JobSpec) -> None:
     with Graph(first, *DIAMOND, failing="b") as graph:
         graph.until(10)
         api = api_of(graph)
@@ -128,7 +133,7 @@ def test_the_same_key_runs_it_once_and_without_one_a_repeat_finds_nothing_to_do(
 
 
 @BOTH
-def test_a_job_that_is_cancelled_stays_so_and_counts_by_the_rules(first: JobSpec) -> None:
+def test_a_cancelled_job_stays_cancelled_and_counts_by_the_trigger_rules(first: JobSpec) -> None:
     with Graph(first, node("b", "a"), node("c", "b a", TriggerRule.ALL_DONE)) as graph:
         cancel(graph.play.context(), [(key("b"), None)])
         graph.until(10)
@@ -138,7 +143,7 @@ def test_a_job_that_is_cancelled_stays_so_and_counts_by_the_rules(first: JobSpec
         assert (graph.job("b").status, attempts(graph)) == ("cancelled", {"a": 2, "c": 2})
 
 
-def test_a_run_that_somebody_cancelled_runs_again_if_its_job_may() -> None:
+def test_a_cancelled_run_runs_again_if_its_job_may() -> None:
     with Graph(OFTEN, node("b", "a")) as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -152,7 +157,7 @@ def test_a_run_that_somebody_cancelled_runs_again_if_its_job_may() -> None:
         assert states(api, "a") == {"a": "succeeded", "b": "succeeded"}
 
 
-def test_a_paused_recurring_job_runs_its_cycle_again_as_a_retry_would() -> None:
+def test_a_paused_recurring_job_reruns_its_cycle_as_a_retry_would() -> None:
     with Graph(OFTEN, node("b", "a"), failing="b") as graph:
         graph.until(10)
         pause(graph.play.context(), [(key("b"), None)])
@@ -163,7 +168,7 @@ def test_a_paused_recurring_job_runs_its_cycle_again_as_a_retry_would() -> None:
 
 
 @BOTH
-def test_a_dead_letter_that_was_discarded_runs_again_too(first: JobSpec) -> None:
+def test_a_discarded_dead_letter_runs_again_too(first: JobSpec) -> None:
     with Graph(first, node("b", "a"), failing="a") as graph:
         graph.until(10)
         discard(graph.play.context(), read_dead(graph.play.context(), [graph.run("a").id]))
@@ -174,7 +179,7 @@ def test_a_dead_letter_that_was_discarded_runs_again_too(first: JobSpec) -> None
 
 
 @BOTH
-def test_a_wait_is_timed_from_then_on(first: JobSpec) -> None:
+def test_the_dependency_timeout_starts_again_with_the_rerun(first: JobSpec) -> None:
     with Graph(first, node("b", "a", timeout=30), failing="a") as graph:
         graph.until(60)
         api = api_of(graph)
@@ -186,7 +191,7 @@ def test_a_wait_is_timed_from_then_on(first: JobSpec) -> None:
         assert states(api, "a") == {"a": "failed", "b": "skipped"}
 
 
-def test_who_asked_is_on_record() -> None:
+def test_the_rerun_records_its_actor() -> None:
     with Graph(ONCE, recurring("r"), node("b", "a"), failing="a") as graph:
         graph.until(10)
         api = api_of(graph)
@@ -200,7 +205,7 @@ def test_who_asked_is_on_record() -> None:
         assert ("run", str(graph.run("r").id)) in asked
 
 
-def test_what_cannot_be_asked_for() -> None:
+def test_an_invalid_rerun_is_refused() -> None:
     with Graph(ONCE, evolve(node("b", "a"), tags={"team": "blue"}), failing="a b") as graph:
         graph.until(10)
         api = api_of(graph)

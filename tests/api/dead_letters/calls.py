@@ -1,4 +1,4 @@
-"""How the tests replay and discard dead letters."""
+"""Replay and discard dead letters, for tests."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def deal(api: Api, verb: str, tenant: str = "acme", **body: Any) -> Answer:
 
 
 def on_and_on(api: Api, verb: str, **body: Any) -> list[Any]:
-    """Ask until there is no cursor any more; return the answers."""
+    """Repeat a request until its answer has no cursor; return the answers."""
     answers = [deal(api, verb, **body).body]
     while answers[-1]["nextCursor"] is not None:
         assert len(answers) < 50, "there is no end to it"
@@ -31,10 +31,10 @@ def listed(api: Api) -> list[str]:
 
 
 def late(run: dict[str, Any]) -> int:
-    """Return in how many milliseconds from NOW a run that was replayed has its turn."""
+    """Return how many milliseconds after NOW a replayed run may start."""
     return parse_instant(run["nextAttemptAt"]) - NOW
 
 
 def died(api: Api, job: dict[str, Any], count: int, **about: Any) -> list[Run]:
-    """Store so many dead letters of a job, which died one after the other before NOW."""
+    """Store this many dead letters of a job, one second apart and all before NOW."""
     return [dead(api, job, number - count, **about) for number in range(count)]

@@ -1,4 +1,4 @@
-"""Replay and discard: by name or by filter, page by page."""
+"""Replay and discard: by run id or by filter, page by page."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from timeball.ports.collections.rows import Swap, Swapped
 
 
 class TestByName:
-    def test_a_replay_tries_each_again_with_a_fresh_budget(self, api: Api, job: dict[str, Any]) -> None:
+    def test_a_replay_retries_each_run_with_a_fresh_budget(self, api: Api, job: dict[str, Any]) -> None:
         runs = died(api, job, 3)
         answer = deal(api, "replay", runIds=[str(run.id) for run in runs[:2]])
         assert (answer.status, answer.body["refused"], answer.body["nextCursor"]) == (200, [], None)
@@ -30,7 +30,7 @@ class TestByName:
             assert row(api, str(run.id)).attempts_spent == 0
         assert listed(api) == [str(runs[2].id)]
 
-    def test_a_discard_takes_each_off_the_list_and_leaves_the_ledger_as_it_is(
+    def test_a_discard_takes_each_run_off_the_list_and_leaves_the_ledger_as_it_is(
         self, api: Api, job: dict[str, Any]
     ) -> None:
         runs = died(api, job, 2)
@@ -46,7 +46,7 @@ class TestByName:
         assert listed(api) == [str(runs[1].id)]
 
     @every_verb
-    def test_what_is_no_dead_letter_is_refused_and_spoils_no_other(
+    def test_ids_that_are_no_dead_letters_are_refused_and_do_not_affect_the_others(
         self, api: Api, job: dict[str, Any], verb: str
     ) -> None:
         good, gone, foreign = dead(api, job, 1), dead(api, job, 2), dead(api, job, 3, tenant="globex")
@@ -72,7 +72,7 @@ class TestByName:
         assert api.store.runs == after
 
     @pytest.mark.parametrize(("verb", "done"), [("replay", 0), ("discard", 1)])
-    def test_what_is_of_a_cancelled_job_can_only_be_discarded(
+    def test_dead_letters_of_a_cancelled_job_can_only_be_discarded(
         self, api: Api, job: dict[str, Any], verb: str, done: int
     ) -> None:
         run = dead(api, job)
@@ -80,7 +80,7 @@ class TestByName:
         body = deal(api, verb, runIds=[str(run.id)]).body
         assert (body["done"], body["refused"]) == (done, [] if done else [str(run.id)])
 
-    def test_one_that_was_discarded_may_still_be_retried_by_hand(self, api: Api, job: dict[str, Any]) -> None:
+    def test_a_discarded_dead_letter_may_still_be_retried_manually(self, api: Api, job: dict[str, Any]) -> None:
         run = dead(api, job)
         deal(api, "discard", runIds=[str(run.id)])
         assert deal(api, "replay", runIds=[str(run.id)]).body["refused"] == [str(run.id)]
@@ -88,7 +88,7 @@ class TestByName:
         assert (retried["status"], retried["discardedAt"]) == ("queued", None)
 
     @every_verb
-    def test_one_that_was_dealt_with_meanwhile_is_refused(
+    def test_a_dead_letter_that_another_request_changed_meanwhile_is_refused(
         self, api: Api, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch, verb: str
     ) -> None:
         slow, other = died(api, job, 2)
@@ -105,7 +105,8 @@ class TestByName:
 
 
 class TestByFilter:
-    # The filter, {0} and {1} being ids of jobs; which of six, two of each job in turn, it deals with.
+    # The filter, where {0} and {1} are job ids; the indexes of the matching letters out of six, two of each job in
+    # turn.
     @every_verb
     @pytest.mark.parametrize(
         ("chosen", "which"),
@@ -120,7 +121,7 @@ class TestByFilter:
             ({"jobId": "nobody-has-this"}, []),
         ],
     )
-    def test_those_that_match_are_dealt_with_the_oldest_first(
+    def test_matching_dead_letters_are_processed_oldest_first(
         self, api: Api, verb: str, chosen: dict[str, Any], which: list[int]
     ) -> None:
         jobs = [api.create(name=name, everySeconds=60) for name in ("zero", "one")]
@@ -142,14 +143,14 @@ class TestByFilter:
         assert sorted(listed(api)) == sorted(str(run.id) for run in runs if runs.index(run) not in which)
 
     @every_verb
-    def test_another_tenants_are_left_alone(self, api: Api, job: dict[str, Any], verb: str) -> None:
+    def test_another_tenants_dead_letters_are_left_alone(self, api: Api, job: dict[str, Any], verb: str) -> None:
         run = dead(api, job, -1, tenant="globex")
         assert deal(api, verb, filter={}).body["done"] == 0
         assert deal(api, verb, filter={"jobId": job["jobId"]}).body["done"] == 0
         assert api.store.runs[run.id] == run
 
     @every_verb
-    def test_hundreds_are_dealt_with_in_one_request_and_the_first_hundred_shown(
+    def test_hundreds_are_processed_in_one_request_and_the_first_hundred_shown(
         self, api: Api, job: dict[str, Any], verb: str
     ) -> None:
         runs = died(api, job, 450)
@@ -159,17 +160,17 @@ class TestByFilter:
         assert listed(api) == []
 
     @every_verb
-    def test_a_cursor_goes_on_behind_the_last_one(self, api: Api, job: dict[str, Any], verb: str) -> None:
+    def test_a_cursor_continues_after_the_last_dead_letter(self, api: Api, job: dict[str, Any], verb: str) -> None:
         runs = died(api, job, 25)
         answers = on_and_on(api, verb, filter={"reason": "retries_exhausted"}, limit=10)
         assert [answer["done"] for answer in answers] == [10, 10, 5]
         assert [run["runId"] for answer in answers for run in answer["runs"]] == [str(run.id) for run in runs]
 
     @every_verb
-    def test_what_dies_after_the_first_request_is_left_for_the_next_time(
+    def test_runs_that_fail_after_the_first_request_are_left_for_the_next_one(
         self, api: Api, job: dict[str, Any], verb: str
     ) -> None:
-        """So going on comes to an end, although what is replayed may die again at once."""
+        """So paging comes to an end, although a replayed run may fail again at once."""
         died(api, job, 3)
         first = deal(api, verb, filter={}, limit=2).body
         late_one = dead(api, job, 5)
@@ -190,7 +191,7 @@ class TestByFilter:
 
 
 @every_verb
-def test_a_repeat_with_a_limit_would_deal_with_others_so_it_takes_no_key(
+def test_a_request_with_a_limit_takes_no_idempotency_key_because_its_repeat_would_process_others(
     api: Api, job: dict[str, Any], verb: str
 ) -> None:
     runs = died(api, job, 3)
@@ -206,7 +207,7 @@ def test_a_repeat_with_a_limit_would_deal_with_others_so_it_takes_no_key(
 
 
 @every_verb
-def test_a_limit_beside_a_key_and_a_key_that_is_none_are_named_with_all_else_that_is_wrong(api: Api, verb: str) -> None:
+def test_a_limit_beside_a_key_and_an_invalid_key_are_named_with_all_other_mistakes(api: Api, verb: str) -> None:
     path = f"/v1/dead-letters:{verb}"
     body = {"filter": {"reason": "x"}, "limit": 1, "y": 2}
     answer = api.call("POST", path, body, headers={"Idempotency-Key": "once"})

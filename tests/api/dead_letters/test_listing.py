@@ -1,4 +1,4 @@
-"""The list of dead letters: what stands in it, by which filters, page by page, and whose it is."""
+"""The list of dead letters: its items, its filters, its pages, and that it shows only the caller's tenant."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PATH = "/v1/dead-letters"
 
 
 def pages(api: Api, query: dict[str, str]) -> list[list[int]]:
-    """Return in how many seconds from NOW the items of each page died."""
+    """Return, page by page, how many seconds from NOW each item died."""
     found: list[list[int]] = []
     asked: dict[str, str] | None = query
     while asked is not None:
@@ -42,7 +42,7 @@ def at(second: float) -> str:
 
 
 class TestAnItem:
-    def test_it_is_the_run_and_what_its_last_attempt_came_to(self, api: Api, job: dict[str, Any]) -> None:
+    def test_an_item_is_the_run_with_the_result_of_its_last_attempt(self, api: Api, job: dict[str, Any]) -> None:
         run = dead(api, job)
         answer = api.call("GET", PATH)
         assert (answer.status, answer.body["nextCursor"]) == (200, None)
@@ -59,7 +59,7 @@ class TestAnItem:
             "httpStatus": 503,
         }
 
-    def test_one_that_was_never_called_tells_no_error(self, api: Api, job: dict[str, Any]) -> None:
+    def test_a_run_that_was_never_called_shows_no_error(self, api: Api, job: dict[str, Any]) -> None:
         dead(api, job, error=None, status=None, reason=Reason.HOST_DOWN)
         (item,) = api.call("GET", PATH).body["items"]
         assert (item["error"], item["httpStatus"], item["reason"]) == (None, None, "host_down")
@@ -79,14 +79,14 @@ class TestAnItem:
 class TestFilters:
     @pytest.fixture
     def jobs(self, api: Api) -> list[dict[str, Any]]:
-        """Two jobs with six dead letters, a second apart; the third and the fourth died in the same way."""
+        """Create two jobs with six dead letters, a second apart; the third and the fourth died in the same way."""
         jobs: list[dict[str, Any]] = [api.create(name="zero", everySeconds=60), api.create(name="one", everySeconds=60)]
         for second in range(6):
             reason = Reason.NOT_RETRIABLE if second in (2, 3) else Reason.RETRIES_EXHAUSTED
             dead(api, jobs[second % 2], second, reason=reason, error=f"Error {second}: İt is 50% on fire\x1f.")
         return jobs
 
-    # The query, {0} and {1} being the ids of the two jobs; the seconds of those that match, newest first.
+    # The query, where {0} and {1} are the two jobs' ids; the seconds of the matching letters, newest first.
     @pytest.mark.parametrize(
         ("query", "seconds"),
         [
@@ -110,7 +110,7 @@ class TestFilters:
         ],
     )
     @pytest.mark.parametrize("limit", ["1", "2", "50"])
-    def test_what_is_listed_is_what_was_asked_for(
+    def test_the_list_has_exactly_the_letters_that_match_the_query(
         self, api: Api, jobs: list[dict[str, Any]], query: dict[str, str], seconds: list[int], limit: str
     ) -> None:
         ids = [job["jobId"] for job in jobs]
@@ -144,13 +144,13 @@ class TestFilters:
             ({"cursor": "AAAAAAAAAAAAAAAA"}, ["cursor"]),
         ],
     )
-    def test_bad_parameters_are_all_named(self, api: Api, query: dict[str, str], fields: list[str]) -> None:
+    def test_every_bad_parameter_is_named(self, api: Api, query: dict[str, str], fields: list[str]) -> None:
         answer = api.call("GET", PATH, query=query)
         assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:invalid-request")
         assert answer.bad_fields() == fields
         assert all(error["message"].endswith((".", "?")) for error in answer.body["errors"])
 
-    def test_a_mistake_in_a_query_is_about_parameters_and_nothing_was_to_be_stored(self, api: Api) -> None:
+    def test_a_mistake_in_a_query_is_worded_for_parameters_and_not_for_stored_fields(self, api: Api) -> None:
         answer = api.call("GET", PATH, query={"job_id": "x"})
         assert answer.body["detail"] == "One field needs a change; nothing was done. See `errors`."
         (error,) = answer.body["errors"]
@@ -169,20 +169,20 @@ class TestPages:
         assert [len(page) for page in found] == [30] * 6
         assert [second for page in found for second in page] == list(range(597, 59, -3))
 
-    def test_those_that_died_in_one_millisecond_are_told_apart(self, api: Api) -> None:
+    def test_letters_of_one_millisecond_are_listed_once_each(self, api: Api) -> None:
         for _ in range(5):
             dead(api, api.create(everySeconds=60), 7)
         found = pages(api, {"limit": "2"})
         assert found == [[7, 7], [7, 7], [7]]
 
-    def test_a_page_ends_early_where_its_filter_passes_over_many(self, api: Api, job: dict[str, Any]) -> None:
+    def test_a_page_ends_early_if_its_filter_passes_over_many(self, api: Api, job: dict[str, Any]) -> None:
         other = api.create(everySeconds=60)
         for second in range(MAX_EXAMINED + 100):
             dead(api, job if second == 3 else other, second)
         found = pages(api, {"jobId": job["jobId"]})
         assert found == [[], [3]]
 
-    def test_what_dies_meanwhile_moves_no_page(self, api: Api, job: dict[str, Any]) -> None:
+    def test_runs_that_fail_meanwhile_move_no_page(self, api: Api, job: dict[str, Any]) -> None:
         for second in range(4):
             dead(api, job, second)
         first = api.call("GET", PATH, query={"limit": "2"}).body
@@ -190,7 +190,7 @@ class TestPages:
         second_page = api.call("GET", PATH, query={"limit": "2", "cursor": first["nextCursor"]}).body
         assert [second_of(item["diedAt"]) for item in second_page["items"]] == [1, 0]
 
-    def test_a_cursor_serves_its_own_query_alone(self, api: Api, job: dict[str, Any]) -> None:
+    def test_a_cursor_is_valid_only_for_its_own_query(self, api: Api, job: dict[str, Any]) -> None:
         for second in range(4):
             dead(api, job, second)
         query = {"limit": "1", "reason": "retries_exhausted"}
@@ -213,8 +213,8 @@ class TestPages:
         assert api.call("POST", f"{PATH}:replay", {"filter": {}, "cursor": cursor}).status == 400
 
     @pytest.mark.parametrize("died_at", ["", "-1", "x", "1.5", str(LATEST), "9" * 40, "٣"])
-    def test_a_cursor_that_was_made_up_is_refused(self, api: Api, job: dict[str, Any], died_at: str) -> None:
-        """Its hash is no secret, so what it says must be harmless."""
+    def test_an_invented_cursor_is_refused(self, api: Api, job: dict[str, Any], died_at: str) -> None:
+        """The hash of a cursor is no secret, so an invented cursor must be harmless."""
         run = RunId(dead(api, job).id.job, NOW, Origin.SCHEDULE)
         own = DeadList(DeadFilter("acme"), 50).next_cursor((NOW, run))
         assert own is not None

@@ -1,4 +1,4 @@
-"""The reasons that dead letters are filtered by: all for which a run fails for good, and no others."""
+"""The reasons that dead letters are filtered by: all reasons for which a run fails for good, and no others."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ PATH = "/v1/dead-letters"
 
 
 def answered(api: Api, status: int, retry: RetryPolicy | None = None, *, is_once: bool = False) -> Run:
-    """Return a run whose target has answered its first attempt with a status."""
+    """Return a run whose target answered its first attempt with this status."""
     run, job = called_of(api)
     job = with_spec(
         job, retry=retry or job.spec.retry, delivery=Guarantee.AT_MOST_ONCE if is_once else job.spec.delivery
@@ -88,7 +88,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("reason", FAILURES)
-def test_every_reason_that_is_offered_is_one_that_a_run_fails_for_and_is_found_by(api: Api, reason: Reason) -> None:
+def test_each_offered_reason_fails_a_run_and_finds_it(api: Api, reason: Reason) -> None:
     run = WAYS[reason](api)
     assert (run.state, run.reason) == (RunState.FAILED, reason)
     api.put(run)
@@ -97,7 +97,7 @@ def test_every_reason_that_is_offered_is_one_that_a_run_fails_for_and_is_found_b
 
 
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason not in WAYS])
-def test_a_reason_that_no_dead_letter_has_is_refused_with_those_that_there_are(api: Api, reason: Reason) -> None:
+def test_a_reason_that_no_dead_letter_has_is_refused_with_the_possible_ones(api: Api, reason: Reason) -> None:
     dead(api, api.create(everySeconds=60))
     for answer in (
         api.call("GET", PATH, query={"reason": reason}),

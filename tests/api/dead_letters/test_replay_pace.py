@@ -1,4 +1,4 @@
-"""Replays start at a pace, which their cursors keep from one request to the next."""
+"""Replays start at a pace, and their cursors carry that pace from one request to the next."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ class TestPace:
         ],
     )
     @pytest.mark.parametrize("by", ["name", "filter", "pages"])
-    def test_so_many_start_each_second(
+    def test_a_replay_starts_that_many_runs_each_second(
         self, api: Api, job: dict[str, Any], by: str, pace: dict[str, Any], turns: list[int]
     ) -> None:
         runs = died(api, job, 5)
@@ -42,7 +42,9 @@ class TestPace:
             stored = row(api, str(run.id))
             assert stored.due_at == stored.not_before == pytest.approx(NOW + turn, abs=1)
 
-    def test_a_pace_is_kept_across_requests_and_never_reaches_back(self, api: Api, job: dict[str, Any]) -> None:
+    def test_the_pace_is_kept_across_requests_and_never_reaches_into_the_past(
+        self, api: Api, job: dict[str, Any]
+    ) -> None:
         died(api, job, 30)
         asked: dict[str, Any] = {"filter": {}, "limit": 10, "perSecond": 2}
         first = deal(api, "replay", **asked).body
@@ -53,7 +55,7 @@ class TestPace:
         third = deal(api, "replay", **asked, cursor=second["nextCursor"]).body
         assert [late(run) for run in third["runs"]] == list(range(21_000, 26_000, 500))
 
-    def test_nothing_is_sent_before_its_turn(self, api: Api, job: dict[str, Any]) -> None:
+    def test_no_run_is_sent_before_its_start(self, api: Api, job: dict[str, Any]) -> None:
         died(api, job, 3)
         api.queue.sent.clear()
         deal(api, "replay", filter={}, perSecond=1)
@@ -79,7 +81,7 @@ class TestCursors:
             ({"tenant": "globex"}, 400),
         ],
     )
-    def test_one_serves_its_own_request_alone(
+    def test_a_cursor_is_valid_only_for_its_own_request(
         self, api: Api, cursors: dict[str, str], verb: str, changed: dict[str, Any], status: int
     ) -> None:
         asked = {"filter": {"error": "503"}, "limit": 1, "cursor": cursors[verb], **changed}
@@ -87,12 +89,12 @@ class TestCursors:
         assert answer.status == status, answer.text
         assert status == 200 or answer.bad_fields() == ["cursor"]
 
-    def test_a_replay_goes_on_at_its_own_pace(self, api: Api, cursors: dict[str, str]) -> None:
+    def test_a_replay_continues_at_its_own_pace(self, api: Api, cursors: dict[str, str]) -> None:
         for pace, status in ((11, 400), (10, 200)):
             answer = deal(api, "replay", filter={"error": "503"}, cursor=cursors["replay"], perSecond=pace)
             assert answer.status == status
 
-    def test_a_discard_does_not_go_on_where_a_replay_stopped(self, api: Api, cursors: dict[str, str]) -> None:
+    def test_a_discard_does_not_continue_from_a_replays_cursor(self, api: Api, cursors: dict[str, str]) -> None:
         assert deal(api, "discard", filter={"error": "503"}, cursor=cursors["replay"]).status == 400
         assert deal(api, "replay", filter={"error": "503"}, cursor=cursors["discard"]).status == 400
 
@@ -112,7 +114,7 @@ class TestCursors:
             ("", 400),
         ],
     )
-    def test_one_that_was_made_up_does_no_harm(self, api: Api, job: dict[str, Any], position: str, status: int) -> None:
+    def test_an_invented_cursor_does_no_harm(self, api: Api, job: dict[str, Any], position: str, status: int) -> None:
         run = dead(api, job, -1)
         bound = '["dead letters","replay 10","acme",null,null,null,null,0,13569465600000]'
         forged = cursor_of([bound], position.format(run=run.id, latest=LATEST))
@@ -120,7 +122,7 @@ class TestCursors:
         assert answer.status == status, answer.text
 
 
-def test_a_one_off_that_is_replayed_waits_for_its_turn(api: Api) -> None:
+def test_a_replayed_one_off_waits_for_its_start(api: Api) -> None:
     ids = []
     for _ in range(2):
         run = called(api)

@@ -1,4 +1,4 @@
-"""What cannot be asked for of dead letters: a table of bad bodies; and what could not be written."""
+"""Requests about dead letters that are refused, a table of bad bodies; and writes that fail."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.api.dead_letters.calls import deal, every_verb, listed
 from tests.api.runs.rows import dead, row
 from timeball.ports.errors import UnavailableError
 
-# What is wrong, the body, the bad fields, words about the first of them.
+# The case, the body, the bad fields, words of the first one's message.
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("nothing", {}, ["runIds"], "{}, means all"),
     ("nulls", {"runIds": None, "filter": None}, ["runIds"], "{}, means all"),
@@ -55,7 +55,7 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
 
 @every_verb
 @pytest.mark.parametrize(("body", "fields", "words"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
-def test_what_cannot_be_asked_for_is_named_and_nothing_is_done(
+def test_an_invalid_request_is_refused_with_its_bad_fields_and_does_nothing(
     api: Api, job: dict[str, Any], verb: str, body: dict[str, Any], fields: list[str], words: str
 ) -> None:
     run = dead(api, job, -1)
@@ -74,7 +74,7 @@ def test_what_cannot_be_asked_for_is_named_and_nothing_is_done(
         ("discard", 5, "leave it out"),
     ],
 )
-def test_a_pace_is_a_replays_and_within_reason(api: Api, verb: str, pace: object, words: str) -> None:
+def test_only_a_replay_takes_a_pace_and_the_pace_is_bounded(api: Api, verb: str, pace: object, words: str) -> None:
     answer = deal(api, verb, filter={}, perSecond=pace)
     assert (answer.status, answer.bad_fields()) == (400, ["perSecond"])
     assert words in answer.body["errors"][0]["message"]
@@ -85,7 +85,7 @@ def test_a_pace_is_a_replays_and_within_reason(api: Api, verb: str, pace: object
     ("raw", "headers", "status"),
     [(b"", {}, 400), (b"[]", {}, 400), (b'{"filter": {}}', {"Content-Type": "text/csv"}, 415)],
 )
-def test_what_is_no_json_object_does_nothing(
+def test_a_body_that_is_no_json_object_does_nothing(
     api: Api, job: dict[str, Any], verb: str, raw: bytes, headers: dict[str, str], status: int
 ) -> None:
     dead(api, job, -1)
@@ -94,7 +94,7 @@ def test_what_is_no_json_object_does_nothing(
 
 
 @every_verb
-def test_what_could_not_be_written_is_a_503_and_may_be_repeated(
+def test_a_failed_write_is_a_503_and_the_request_may_be_repeated(
     api: Api, job: dict[str, Any], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     dead(api, job, -1)

@@ -1,4 +1,4 @@
-"""Jobs that depend on others, as requests ask for them."""
+"""Requests for jobs that depend on other jobs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The graph that most tests of dependencies begin with."""
+"""The graph that most tests of dependencies start with."""
 
 import pytest
 

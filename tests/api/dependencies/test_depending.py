@@ -1,4 +1,4 @@
-"""Jobs that wait for jobs, as their users ask for them: in requests of their own, in batches, in changes."""
+"""Jobs that wait for other jobs, as requests create and change them: one by one, in batches, by patches."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import format_instant
 
 
-def test_a_job_that_depends_on_others_needs_no_schedule_and_tells_what_it_waits_for(diamond: Api) -> None:
+def test_a_job_that_depends_on_others_needs_no_schedule_and_shows_its_parents(diamond: Api) -> None:
     job = diamond.call("GET", "/v1/jobs/d").body
     assert (job["status"], job["nextRunAt"], job["dependsOn"]) == ("pending", None, ["b", "c"])
     assert (job["triggerRule"], job["dependencyTimeoutSeconds"], job["blockedBy"]) == ("allSucceeded", 86_400, None)
@@ -19,7 +19,7 @@ def test_a_job_that_depends_on_others_needs_no_schedule_and_tells_what_it_waits_
     assert diamond.store.runs == {}
 
 
-def test_what_is_said_of_a_parent_is_told_again_and_a_job_without_any_says_nothing_of_them(api: Api) -> None:
+def test_options_of_a_parent_are_shown_again_and_a_job_without_parents_shows_none(api: Api) -> None:
     put(api, "a")
     parents = [{"jobId": "a", "as": "rows", "on": "done"}]
     asked = {"triggerRule": "anySucceeded", "dependencyTimeoutSeconds": 60, "passParents": True}
@@ -68,7 +68,7 @@ def test_bad_parents_are_refused_and_nothing_is_stored(api: Api, case: str) -> N
     assert dict(api.store.jobs) == before
 
 
-def test_a_job_that_ended_may_be_waited_for_and_lets_its_child_run_at_once(api: Api) -> None:
+def test_a_job_that_ended_may_be_a_parent_and_lets_its_child_run_at_once(api: Api) -> None:
     past = "2026-11-21T09:00:00.000Z"
     put(api, "a", scheduleAt=past)
     api.store.runs.clear()
@@ -83,7 +83,7 @@ def test_a_job_that_ended_may_be_waited_for_and_lets_its_child_run_at_once(api: 
 
 
 class TestBatches:
-    def test_items_name_others_by_their_refs_or_by_names_that_one_alone_has(self, api: Api) -> None:
+    def test_items_name_other_items_by_ref_or_by_a_name_that_only_one_has(self, api: Api) -> None:
         items = batch(
             api,
             {"ref": "last", "dependsOn": ["left", "right side"]},
@@ -102,18 +102,18 @@ class TestBatches:
         assert [item["status"] for item in items] == [400, 400, 400]
         assert api.store.jobs == {}
 
-    def test_a_child_of_an_item_that_cannot_be_read_means_no_job_that_stands(self, api: Api) -> None:
+    def test_a_child_of_an_unreadable_item_does_not_fall_back_to_an_existing_job(self, api: Api) -> None:
         put(api, "extract")
         items = batch(api, {"ref": "extract", "scheduleAt": "soon"}, {"dependsOn": ["extract"]})
         assert [item["status"] for item in items] == [400, 400]
         assert items[1]["problem"]["errors"] == [{"field": "dependsOn.0", "message": REFUSED}]
 
-    def test_a_ref_is_needed_once_and_only_batches_know_one(self, api: Api) -> None:
+    def test_a_ref_is_unique_and_only_batches_accept_one(self, api: Api) -> None:
         items = batch(api, {"ref": "a"}, {"ref": "a"}, {"ref": 5})
         assert [item["status"] for item in items] == [201, 400, 400]
         assert api.call("POST", "/v1/jobs", {**HOOK, "ref": "a"}).bad_fields() == ["ref"]
 
-    def test_a_batch_that_is_repeated_answers_as_it_did(self, api: Api) -> None:
+    def test_a_repeated_batch_gets_the_first_answers(self, api: Api) -> None:
         jobs = [{**HOOK, "ref": "a", "scheduleAt": SOON}, {**HOOK, "dependsOn": ["a"]}]
         first, again = (
             api.call("POST", "/v1/jobs:batch", {"jobs": jobs}, headers={"Idempotency-Key": "graph"}) for _ in range(2)
@@ -128,16 +128,18 @@ class TestChanges:
         again = put(diamond, "d", "b", "c")
         assert (again.status, again.body["version"]) == (200, 1)
 
-    def test_a_job_without_parents_any_more_runs_when_its_schedule_says(self, diamond: Api) -> None:
+    def test_a_job_whose_parents_are_removed_runs_by_its_schedule(self, diamond: Api) -> None:
         job = diamond.call("PATCH", "/v1/jobs/b", {"dependsOn": None, "scheduleAt": SOON}).body
         assert (job["dependsOn"], job["nextRunAt"]) == ([], SOON)
 
     @pytest.mark.parametrize("none", [None, []])
-    def test_one_that_had_the_time_of_its_parents_keeps_it_as_its_own(self, diamond: Api, none: object) -> None:
+    def test_a_job_whose_parents_are_removed_keeps_the_time_that_it_had_from_them(
+        self, diamond: Api, none: object
+    ) -> None:
         job = diamond.call("PATCH", "/v1/jobs/b", {"dependsOn": none}).body
         assert (job["dependsOn"], job["scheduleAt"], job["nextRunAt"]) == ([], SOON, SOON)
 
-    def test_a_parent_stays_a_job_that_runs_once(self, diamond: Api) -> None:
+    def test_a_one_off_parent_cannot_become_recurring(self, diamond: Api) -> None:
         answer = diamond.call("PATCH", "/v1/jobs/a", {"everySeconds": 60})
         assert "everySeconds" in sentences(answer)
 
@@ -148,7 +150,7 @@ class TestChanges:
         assert diamond.store.runs == {}
 
 
-def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> None:
+def test_a_key_bounded_to_tags_cannot_name_parents_outside_its_bounds(api: Api) -> None:
     blue = {"tags": {"team": "blue"}}
     put(api, "theirs")
     put(api, "ours", **blue)
@@ -164,7 +166,7 @@ def test_a_key_that_is_bounded_to_tags_knows_of_no_other_parents(api: Api) -> No
 
 
 class TestBatchesTogether:
-    def test_a_cycle_among_items_is_told_by_what_the_request_calls_them(self, api: Api) -> None:
+    def test_a_cycle_among_items_is_reported_by_the_requests_own_names(self, api: Api) -> None:
         items = batch(
             api,
             {"name": "extract", "dependsOn": ["report"]},
@@ -187,7 +189,7 @@ class TestBatchesTogether:
         assert [item["status"] for item in items] == [201, 200, 201]
         assert items[2]["job"]["dependsOn"] == [items[0]["job"]["jobId"]]
 
-    def test_an_item_behind_such_an_item_waits_too_and_so_does_one_that_names_both(self, api: Api) -> None:
+    def test_a_child_of_such_an_item_waits_too_even_if_it_names_both(self, api: Api) -> None:
         soon = {"scheduleAt": SOON}
         items = batch(
             api,

@@ -1,4 +1,4 @@
-"""Jobs with a run for each item, as their users ask for them, and as targets name items."""
+"""Jobs with a run for each item: how users ask for them, and how targets name the items."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def run(api: Api) -> Run:
     return called(api)
 
 
-def test_what_is_asked_for_is_told_again_by_the_name_that_the_job_has_for_it(api: Api) -> None:
+def test_for_each_is_shown_by_the_name_that_the_job_gives_its_parent(api: Api) -> None:
     put(api, "a")
     job = put(api, "b", {"jobId": "a", "as": "rows"}, forEach="rows").body
     assert job["forEach"] == "rows"
@@ -31,7 +31,7 @@ def test_what_is_asked_for_is_told_again_by_the_name_that_the_job_has_for_it(api
     assert api.call("PATCH", "/v1/jobs/c", {"forEach": None}).body["forEach"] is None
 
 
-def test_an_item_of_a_batch_is_meant_by_its_ref(api: Api) -> None:
+def test_for_each_may_name_an_item_of_the_same_batch_by_its_ref(api: Api) -> None:
     first, second = (
         item["job"]
         for item in batch(
@@ -53,7 +53,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_is_refused_with_the_field(api: Api, case: str) -> None:
+def test_an_invalid_for_each_is_refused_by_its_field(api: Api, case: str) -> None:
     put(api, "a")
     put(api, "each", "a", forEach="a")
     fields, field = BAD[case]
@@ -61,7 +61,7 @@ def test_what_cannot_be_is_refused_with_the_field(api: Api, case: str) -> None:
     assert list(sentences(answer)) == [field]
 
 
-def test_items_are_named_by_the_attempt_that_is_under_way_and_repeats_count_once(api: Api, run: Run) -> None:
+def test_only_the_attempt_under_way_names_items_and_repeats_count_once(api: Api, run: Run) -> None:
     assert name(api, run, {"file": 1}).status == 200
     first = api.store.runs[run.id].named
     assert name(api, run, {"file": 1}).status == 200
@@ -72,30 +72,30 @@ def test_items_are_named_by_the_attempt_that_is_under_way_and_repeats_count_once
     assert name(api, run, 4, attempt=2).body["type"].endswith("stale-attempt")
 
 
-def test_too_many_are_refused_and_none_of_them_counts(api: Api, run: Run) -> None:
+def test_too_many_items_are_refused_and_none_of_them_counts(api: Api, run: Run) -> None:
     assert name(api, run, *range(999)).status == 200
     assert name(api, run, "x", "y").body["type"].endswith("too-many-items")
     assert name(api, run, "x").status == 200
     assert list(sentences(name(api, run, *range(1_001)))) == ["items"]
 
 
-def test_too_large_ones_are_refused(api: Api, run: Run) -> None:
+def test_items_that_are_too_large_are_refused(api: Api, run: Run) -> None:
     assert name(api, run, "x" * 200_000).status == 200
     assert name(api, run, "y" * 200_000).body["type"].endswith("too-many-items")
     assert "256 KB" in sentences(name(api, run, "x" * 270_000))["items"]
 
 
 @pytest.mark.parametrize("body", [{"attempt": 1}, {"attempt": 1, "items": "a"}, {"attempt": 1, "items": None}])
-def test_a_list_is_needed(api: Api, run: Run, body: dict[str, Any]) -> None:
+def test_items_must_be_a_list(api: Api, run: Run, body: dict[str, Any]) -> None:
     assert list(sentences(api.call("POST", f"/v1/runs/{run.id}/fan-out", body))) == ["items"]
 
 
-def test_a_run_that_is_over_names_nothing(api: Api, run: Run) -> None:
+def test_a_run_that_is_over_accepts_no_items(api: Api, run: Run) -> None:
     api.put(evolve(run, state=RunState.SUCCEEDED, owner=None))
     assert name(api, run, 1).body["type"].endswith("stale-attempt")
 
 
-def test_items_that_would_make_more_runs_than_a_request_may_are_refused_and_none_is_named(api: Api, run: Run) -> None:
+def test_items_that_would_make_more_runs_than_one_request_may_are_all_refused(api: Api, run: Run) -> None:
     parent = run.id.job.job_id
     each: dict[str, object] = {"dependsOn": [parent], "forEach": parent}
     children = [item["status"] for size in (100, 26) for item in batch(api, *[each] * size)]

@@ -1,4 +1,4 @@
-"""Graphs of jobs as the API sees to them: without circles, bounded, and with the cycles of recurring jobs."""
+"""Graphs of jobs over the API: they have no cycles, are bounded, and recur together."""
 
 from functions.api.app import build_api
 from tests.api.client import Api
@@ -10,21 +10,21 @@ from timeball.engine.context import Rules
 
 
 class TestCycles:
-    def test_a_patch_that_closes_one_is_refused_and_names_it(self, diamond: Api) -> None:
+    def test_a_patch_that_closes_a_cycle_is_refused_and_names_it(self, diamond: Api) -> None:
         before = diamond.store.jobs[JobKey("acme", "a")]
         answer = diamond.call("PATCH", "/v1/jobs/a", {"dependsOn": ["d"]})
         assert sentences(answer)["dependsOn"].endswith(("a → d → b → a.", "a → d → c → a."))
         after = diamond.store.jobs[JobKey("acme", "a")]
         assert (after.spec, after.version, after.proposed) == (before.spec, before.version, None)
 
-    def test_so_is_a_put(self, diamond: Api) -> None:
+    def test_a_put_that_closes_a_cycle_is_refused(self, diamond: Api) -> None:
         assert "a → b → a" in sentences(put(diamond, "a", "b"))["dependsOn"]
 
-    def test_so_is_a_job_that_waits_for_itself(self, diamond: Api) -> None:
+    def test_a_job_that_waits_for_itself_is_refused(self, diamond: Api) -> None:
         assert "itself" in sentences(put(diamond, "a", "a"))["dependsOn.0"]
         assert "new → new" in sentences(put(diamond, "new", "new"))["dependsOn"]
 
-    def test_within_a_batch_each_of_its_jobs_is_refused_and_no_other(self, api: Api) -> None:
+    def test_every_job_of_a_cycle_within_a_batch_is_refused_and_no_other(self, api: Api) -> None:
         items = batch(
             api,
             {"ref": "x", "dependsOn": ["z"]},
@@ -38,7 +38,7 @@ class TestCycles:
         assert all("x → z → y → x" in error["message"] for error in told[:3])
         assert (told[3]["field"], told[3]["message"].startswith("This item")) == ("dependsOn.0", True)
 
-    def test_a_change_that_closes_none_is_done(self, diamond: Api) -> None:
+    def test_a_change_that_closes_no_cycle_is_accepted(self, diamond: Api) -> None:
         put(diamond, "e")
         job = diamond.call("PATCH", "/v1/jobs/d", {"dependsOn": ["b", "e"]}).body
         assert (job["dependsOn"], job["version"]) == (["b", "e"], 2)
@@ -46,7 +46,7 @@ class TestCycles:
         assert diamond.store.jobs[JobKey("acme", "e")].has_children
 
 
-def test_the_graph_around_a_job_is_told_both_ways(diamond: Api) -> None:
+def test_a_jobs_graph_shows_its_ancestors_and_its_descendants(diamond: Api) -> None:
     graph = diamond.call("GET", "/v1/jobs/b/graph").body
     assert graph["job"]["jobId"] == "b"
     assert [node["jobId"] for node in graph["ancestors"]] == ["a"]
@@ -55,7 +55,7 @@ def test_the_graph_around_a_job_is_told_both_ways(diamond: Api) -> None:
     assert diamond.call("GET", "/v1/jobs/nobody/graph").status == 404
 
 
-def test_children_beyond_the_bound_are_refused(api: Api) -> None:
+def test_more_children_than_allowed_are_refused(api: Api) -> None:
     put(api, "a")
     rules = Rules(max_children=2, max_ancestors=2)
     api.handle = build_api(evolve(api.edge, context=evolve(api.context, rules=rules)))
@@ -65,7 +65,7 @@ def test_children_beyond_the_bound_are_refused(api: Api) -> None:
     assert "split" in sentences(put(api, "b3", "b2"))["dependsOn"]
 
 
-def test_children_that_are_over_or_have_other_parents_make_room_after_an_hour(api: Api) -> None:
+def test_children_that_ended_or_have_other_parents_make_room_after_an_hour(api: Api) -> None:
     api.handle = build_api(evolve(api.edge, context=evolve(api.context, rules=Rules(max_children=3))))
     for name, parents in {"a": [], "x": [], "b": ["a"], "c": ["a"], "d": ["a"]}.items():
         assert put(api, name, *parents).status == 201
@@ -80,7 +80,7 @@ def test_children_that_are_over_or_have_other_parents_make_room_after_an_hour(ap
     assert {one["jobId"] for one in graph["descendants"]} == {"d", "e", "f"}
 
 
-def test_a_cycle_names_no_job_that_a_bounded_key_does_not_see(api: Api) -> None:
+def test_a_reported_cycle_names_no_job_that_a_bounded_key_cannot_see(api: Api) -> None:
     blue = {"tags": {"team": "blue"}}
     put(api, "top", **blue)
     put(api, "theirs", "top")
@@ -92,7 +92,7 @@ def test_a_cycle_names_no_job_that_a_bounded_key_does_not_see(api: Api) -> None:
 
 
 class TestRecurringJobs:
-    def test_a_child_takes_the_recurrence_of_its_parents_and_shows_it(self, api: Api) -> None:
+    def test_a_child_takes_and_shows_the_recurrence_of_its_parents(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "cronExpression": "0 6 * * *", "timezone": "Europe/Berlin"})
         child = put(api, "child", "often", catchUp={"policy": "skip"}).body
         assert (child["cronExpression"], child["timezone"]) == ("0 6 * * *", "Europe/Berlin")
@@ -100,7 +100,7 @@ class TestRecurringJobs:
         assert put(api, "child", "often", catchUp={"policy": "skip"}).body["version"] == 1
         assert api.call("PATCH", "/v1/jobs/child", {"name": "n"}).body["dependsOn"] == ["often"]
 
-    def test_parents_of_other_recurrences_are_refused_with_the_reason(self, api: Api) -> None:
+    def test_parents_with_different_recurrences_are_refused_with_the_reason(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
         api.call("PUT", "/v1/jobs/seldom", {**HOOK, "everySeconds": 3600, "anchorAt": SOON})
         assert "recurrence" in sentences(put(api, "child", "often", "seldom"))["dependsOn.1"]
@@ -109,14 +109,14 @@ class TestRecurringJobs:
         assert "another" in sentences(own)["dependsOn.0"]
         assert put(api, "child", "often", everySeconds=60, anchorAt=SOON).status == 201
 
-    def test_what_others_depend_on_keeps_its_recurrence(self, api: Api) -> None:
+    def test_a_job_that_others_depend_on_keeps_its_recurrence(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
         put(api, "child", "often")
         answer = api.call("PATCH", "/v1/jobs/often", {"everySeconds": 120})
         assert "share" in sentences(answer)["everySeconds"]
         assert "runs once" in sentences(api.call("PATCH", "/v1/jobs/child", {"scheduleAt": SOON}))["dependsOn.0"]
 
-    def test_a_job_in_the_middle_is_changed_as_any_other_but_for_its_recurrence(self, api: Api) -> None:
+    def test_a_job_between_parents_and_children_can_change_everything_except_its_recurrence(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
         api.call("PUT", "/v1/jobs/seldom", {**HOOK, "everySeconds": 3600, "anchorAt": SOON})
         put(api, "once")
@@ -132,7 +132,7 @@ class TestRecurringJobs:
             )
         assert api.call("GET", "/v1/jobs/middle").body["dependsOn"] == ["often"]
 
-    def test_a_child_without_parents_any_more_stays_recurring_and_its_parent_is_free_again(self, api: Api) -> None:
+    def test_a_child_whose_parents_are_removed_stays_recurring_and_its_parent_is_free_again(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
         put(api, "child", "often")
         freed = api.call("PATCH", "/v1/jobs/child", {"dependsOn": None}).body

@@ -1,4 +1,4 @@
-"""What the tests of this folder do: jobs on events, and events."""
+"""Create jobs on events and send events, for tests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ ORDER: Mapping[str, Any] = {"source": "shop", "type": "order.placed", "id": "7",
 
 
 def send(api: Api, *, tenant: str = "acme", **event: object) -> Answer:
-    """Send an event that matches PLACED, but for what is given, and let what matched become runs."""
+    """Send an event that matches PLACED, with these changes, and create the runs of the jobs that it matches."""
     answer = api.call("POST", "/v1/events", {**ORDER, **event}, tenant=tenant)
     assert answer.status == 202, answer.text
     api.receive()
@@ -20,6 +20,6 @@ def send(api: Api, *, tenant: str = "acme", **event: object) -> Answer:
 
 
 def runs_of(api: Api, job: Mapping[str, Any], tenant: str = "acme") -> list[Run]:
-    """Return the runs of a job, the earliest first."""
+    """Return the runs of a job, earliest first."""
     own = [run for run in api.store.runs.values() if run.id.job == JobKey(tenant, job["jobId"])]
     return sorted(own, key=lambda run: (run.id.fire_at, run.id.series))

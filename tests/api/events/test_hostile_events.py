@@ -1,4 +1,4 @@
-"""Nothing that a tenant says of its events, or of its patterns, reaches another tenant; and no size brings any down."""
+"""No event and no pattern of a tenant reaches another tenant, and none is large enough to bring Timeball down."""
 
 import json
 from collections.abc import Mapping
@@ -25,9 +25,11 @@ ALL_THAT_THERE_IS: list[Mapping[str, Any]] = [
 
 
 @pytest.mark.parametrize("pattern", ALL_THAT_THERE_IS, ids=json.dumps)
-def test_a_pattern_that_matches_everything_sees_nothing_of_others(api: Api, pattern: Mapping[str, Any]) -> None:
+def test_a_pattern_that_matches_everything_sees_no_event_of_another_tenant(
+    api: Api, pattern: Mapping[str, Any]
+) -> None:
     created = api.call("POST", "/v1/jobs", {"handler": "https://example.com/h", "event": pattern}, tenant="globex")
-    if created.status == 400:  # this EventBridge knows no such operator: it says so, and nothing is stored
+    if created.status == 400:  # this EventBridge lacks the operator: it refuses the pattern, and nothing is stored
         assert created.bad_fields() == ["event"]
         return
     send(api)
@@ -44,7 +46,7 @@ def test_a_pattern_that_matches_everything_sees_nothing_of_others(api: Api, patt
         {"data": {"source": BUS_SOURCE, "detail-type": "globex", "detail": {"source": "shop"}}},
     ],
 )
-def test_an_event_that_names_another_tenant_is_its_senders(api: Api, forged: Mapping[str, Any]) -> None:
+def test_an_event_that_names_another_tenant_reaches_only_its_senders_jobs(api: Api, forged: Mapping[str, Any]) -> None:
     anything = {"source": [{"prefix": ""}]}
     theirs = api.call("POST", "/v1/jobs", {"handler": "https://example.com/h", "event": anything}, tenant="globex")
     mine = api.create(event=anything)
@@ -54,7 +56,7 @@ def test_an_event_that_names_another_tenant_is_its_senders(api: Api, forged: Map
 
 
 @pytest.mark.parametrize("pattern", [{KEPT_BESIDE: {"depth": [0]}}, {"$or": [{KEPT_BESIDE: {"at": [1]}}, PLACED]}])
-def test_a_pattern_sees_nothing_that_is_timeballs_own(api: Api, pattern: Mapping[str, Any]) -> None:
+def test_a_pattern_sees_none_of_timeballs_own_events(api: Api, pattern: Mapping[str, Any]) -> None:
     answer = api.call("POST", "/v1/jobs", {"handler": "https://example.com/h", "event": pattern})
     assert answer.bad_fields() == ["event"]
 
@@ -85,7 +87,7 @@ BOMBS: Mapping[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-def test_a_large_pattern_is_refused_in_a_short_sentence_and_soon(api: Api, bomb: dict[str, Any]) -> None:
+def test_a_large_pattern_is_refused_quickly_with_a_short_sentence(api: Api, bomb: dict[str, Any]) -> None:
     with at_most(5_000):
         answer = api.call("POST", "/v1/jobs", {"handler": "https://example.com/h", "event": bomb})
     assert (answer.status, answer.bad_fields()) == (400, ["event"])
@@ -94,7 +96,7 @@ def test_a_large_pattern_is_refused_in_a_short_sentence_and_soon(api: Api, bomb:
 
 
 @pytest.mark.parametrize("data", ['"', "\\", "\n", "\x00", "ä"])
-def test_an_event_full_of_what_json_escapes_is_handed_on_as_it_was_sent(api: Api, data: str) -> None:
+def test_an_event_full_of_characters_that_json_escapes_is_handed_on_as_sent(api: Api, data: str) -> None:
     job = api.create(event=PLACED)
     length = 260_000 // len(json.dumps(data, ensure_ascii=False)[1:-1].encode())
     send(api, data=data * length)
@@ -104,13 +106,13 @@ def test_an_event_full_of_what_json_escapes_is_handed_on_as_it_was_sent(api: Api
     assert json.loads(work.payload or "")["data"] == data * length
 
 
-def test_a_large_event_runs_as_many_jobs_as_may_have_one_pattern(api: Api) -> None:
-    jobs = [api.create(event=PLACED) for _ in range(70)]  # more than are written together
+def test_a_large_event_runs_as_many_jobs_as_may_share_a_pattern(api: Api) -> None:
+    jobs = [api.create(event=PLACED) for _ in range(70)]  # more than one request writes
     send(api, data="x" * 255_000)
     assert [len(runs_of(api, job)) for job in jobs] == [1] * 70
 
 
-def test_a_job_whose_calls_send_the_event_that_runs_it_ends_with_the_fifth_generation(api: Api) -> None:
+def test_a_job_whose_calls_send_its_own_event_stops_at_the_fifth_generation(api: Api) -> None:
     job, headers, run_id = api.create(event=PLACED), dict[str, str](), ""
     for generation in range(6):
         event = {**ORDER, "id": str(generation)}

@@ -1,4 +1,4 @@
-"""Jobs with a pattern: what runs them, what they are handed, and what becomes of events when they are not pending."""
+"""Jobs with a pattern: which events run them, what their calls receive, and what happens if they are not pending."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from timeball.domain.time.instants import DAY_MS, SECOND_MS
 MINUTE = 60 * SECOND_MS
 
 
-def test_a_job_runs_on_each_event_that_matches_and_is_handed_it_as_a_cloudevent(api: Api) -> None:
+def test_a_job_runs_on_each_matching_event_and_receives_it_as_a_cloudevent(api: Api) -> None:
     job = api.create(event=PLACED)
     assert (job["status"], job["scheduleType"], job["nextRunAt"], job["event"]) == ("pending", "event", None, PLACED)
     told = send(api).body
@@ -56,7 +56,7 @@ def test_data_may_be_any_json(api: Api, data: object) -> None:
     assert json.loads(work.payload or "")["data"] == data
 
 
-def test_an_event_that_comes_again_within_a_day_runs_a_job_once(api: Api) -> None:
+def test_an_event_repeated_within_a_day_runs_a_job_once(api: Api) -> None:
     job = api.create(event=PLACED)
     first = send(api)
     api.clock.advance(DAY_MS - MINUTE)
@@ -74,7 +74,7 @@ def test_the_same_id_of_another_source_is_another_event(api: Api) -> None:
     assert len(runs_of(api, job)) == 2
 
 
-def test_what_one_tenant_sends_runs_nothing_of_another_whatever_it_says(api: Api) -> None:
+def test_an_event_of_one_tenant_runs_no_job_of_another_whatever_it_says(api: Api) -> None:
     job = api.create(event=PLACED)
     send(api, tenant="globex")
     send(api, tenant="globex", tenantname="acme", account="acme", id="8")
@@ -83,7 +83,7 @@ def test_what_one_tenant_sends_runs_nothing_of_another_whatever_it_says(api: Api
     assert (refused.status, refused.bad_fields()) == (400, ["timeball"])
 
 
-def test_a_job_with_a_schedule_too_runs_on_either(api: Api) -> None:
+def test_a_job_with_a_pattern_and_a_schedule_runs_on_both(api: Api) -> None:
     job = api.create(event=PLACED, everySeconds=60)
     assert job["nextRunAt"] is not None
     send(api)
@@ -99,7 +99,7 @@ def test_jobs_with_one_pattern_share_a_rule_and_each_has_a_run(api: Api) -> None
     assert [len(runs_of(api, job)) for job in (first, second)] == [1, 1]
 
 
-def test_a_paused_job_has_a_skipped_row_of_each_event_and_runs_on_later_ones(api: Api) -> None:
+def test_a_paused_job_gets_a_skipped_row_for_each_event_and_runs_on_later_ones(api: Api) -> None:
     job = api.create(event=PLACED)
     path = f"/v1/jobs/{job['jobId']}"
     api.call("POST", f"{path}/pause")
@@ -115,7 +115,7 @@ def test_a_paused_job_has_a_skipped_row_of_each_event_and_runs_on_later_ones(api
     assert (shown["origin"], shown["backfillId"]) == ("event", None)
 
 
-def test_a_cancelled_job_runs_no_more_and_its_rule_goes(api: Api) -> None:
+def test_a_cancelled_job_no_longer_runs_and_its_rule_is_removed(api: Api) -> None:
     job = api.create(event=PLACED)
     api.call("DELETE", f"/v1/jobs/{job['jobId']}")
     assert api.bus.rules() == []
@@ -123,7 +123,7 @@ def test_a_cancelled_job_runs_no_more_and_its_rule_goes(api: Api) -> None:
     assert runs_of(api, job) == []
 
 
-def test_a_rule_stays_as_long_as_one_job_needs_it(api: Api) -> None:
+def test_a_rule_stays_while_one_job_needs_it(api: Api) -> None:
     gone, stays = api.create(event=PLACED), api.create(event=PLACED)
     api.call("DELETE", f"/v1/jobs/{gone['jobId']}")
     assert len(api.bus.rules()) == 1
@@ -131,7 +131,7 @@ def test_a_rule_stays_as_long_as_one_job_needs_it(api: Api) -> None:
     assert (len(runs_of(api, gone)), len(runs_of(api, stays))) == (0, 1)
 
 
-def test_a_pattern_is_changed_and_taken_away_by_a_patch(api: Api) -> None:
+def test_a_patch_changes_or_removes_a_pattern(api: Api) -> None:
     job = api.create(event=PLACED, everySeconds=60)
     path = f"/v1/jobs/{job['jobId']}"
     api.clock.advance(2 * MINUTE)
@@ -156,7 +156,7 @@ def test_a_job_on_events_alone_keeps_its_pattern_or_gets_a_schedule(api: Api) ->
     assert api.call("PATCH", path, {"everySeconds": None, "event": PLACED}).body["scheduleType"] == "event"
 
 
-def test_a_put_makes_a_job_on_events_and_the_same_one_again_changes_nothing(api: Api) -> None:
+def test_a_put_creates_a_job_on_events_and_the_same_put_again_changes_nothing(api: Api) -> None:
     body = {"handler": "https://example.com/hook", "event": PLACED}
     assert api.call("PUT", "/v1/jobs/on-order", body).status == 201
     assert api.call("PUT", "/v1/jobs/on-order", body).body["version"] == 1
@@ -175,7 +175,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("field", BESIDE)
-def test_a_job_that_runs_once_has_no_pattern(api: Api, field: str) -> None:
+def test_a_one_off_cannot_have_a_pattern(api: Api, field: str) -> None:
     answer = api.call("POST", "/v1/jobs", {"handler": "https://example.com", "event": PLACED, **BESIDE[field]})
     assert (answer.status, answer.bad_fields()) == (400, [field])
 
@@ -190,7 +190,7 @@ def test_a_job_on_events_alone_is_never_late(api: Api) -> None:
     assert api.call("PATCH", f"/v1/jobs/{hybrid.body['jobId']}", {"everySeconds": None}).status == 400
 
 
-def test_a_job_waits_for_jobs_or_runs_on_events_and_nobody_waits_for_one_without_a_schedule(api: Api) -> None:
+def test_a_job_cannot_have_parents_and_a_pattern_and_a_job_on_events_alone_cannot_be_a_parent(api: Api) -> None:
     parent, on_events = api.create(everySeconds=60), api.create(event=PLACED)
     both = {"handler": "https://example.com", "event": PLACED, "dependsOn": [parent["jobId"]]}
     assert api.call("POST", "/v1/jobs", both).bad_fields() == ["dependsOn"]
@@ -200,7 +200,7 @@ def test_a_job_waits_for_jobs_or_runs_on_events_and_nobody_waits_for_one_without
     assert "runs on events alone" in refused.text
 
 
-def test_a_bus_that_has_its_quota_of_rules_is_told_in_a_sentence_and_unused_rules_go_first(api: Api) -> None:
+def test_a_bus_without_room_for_rules_is_reported_in_a_sentence_and_unused_rules_are_removed_first(api: Api) -> None:
     api.bus.max_rules = 2
     for source in ("first", "second"):
         api.create(event={"source": [source]})
@@ -208,9 +208,9 @@ def test_a_bus_that_has_its_quota_of_rules_is_told_in_a_sentence_and_unused_rule
     assert (refused.status, refused.bad_fields()) == (400, ["event"])
     assert "quota" in refused.text
     assert len(api.call("GET", "/v1/jobs").body["items"]) == 2
-    api.create(event={"source": ["first"]})  # a pattern that has its rule
+    api.create(event={"source": ["first"]})  # this pattern has a rule already
     api.call("POST", "/v1/operations", {"action": "cancel", "match": {"status": "pending"}})
-    assert len(api.bus.rules()) == 2  # of nobody
+    assert len(api.bus.rules()) == 2  # no job needs them
     api.create(event={"source": ["third"]})
     assert len(api.bus.rules()) == 1
 

@@ -1,4 +1,4 @@
-"""Events are held to the quotas of their tenant: in their second as jobs are, and in size as payloads are."""
+"""Events count towards their tenant's quotas: with jobs in the rate of submits, and by size as payloads do."""
 
 import json
 from dataclasses import asdict
@@ -18,7 +18,7 @@ def _ask(api: Api, quotas: Quotas, body: object, path: str = "/v1/events") -> An
     return api.answer(event)
 
 
-def test_events_and_jobs_of_a_second_are_counted_together_and_all_or_none_are_taken(api: Api) -> None:
+def test_events_and_jobs_of_a_second_are_counted_together_and_either_all_are_taken_or_none(api: Api) -> None:
     quotas, job = Quotas(submits_per_second=3), {"handler": "https://example.com/hook", "delaySeconds": 60}
     assert _ask(api, quotas, [ORDER, {**ORDER, "id": "8"}]).status == 200
     refused = _ask(api, quotas, [ORDER, {**ORDER, "id": "9"}])
@@ -29,7 +29,7 @@ def test_events_and_jobs_of_a_second_are_counted_together_and_all_or_none_are_ta
     assert _ask(api, quotas, ORDER).status == 202
 
 
-def test_what_is_no_event_counts_for_nothing(api: Api) -> None:
+def test_a_refused_event_does_not_count(api: Api) -> None:
     quotas = Quotas(submits_per_second=1)
     assert [one["status"] for one in _ask(api, quotas, [7, {}, ORDER]).body["items"]] == [400, 400, 202]
 
@@ -41,7 +41,7 @@ def test_events_use_up_no_quota_of_jobs(api: Api) -> None:
     assert _ask(api, quotas, ORDER).status == 202
 
 
-def test_an_event_is_held_to_the_quota_of_payloads_and_others_beside_it_are_not(api: Api) -> None:
+def test_an_event_over_the_payload_quota_is_refused_and_events_beside_it_are_not(api: Api) -> None:
     quotas = Quotas(payload_bytes=300)
     large = {**ORDER, "id": "8", "data": "x" * 300}
     one, other = _ask(api, quotas, [large, ORDER]).body["items"]
@@ -51,7 +51,7 @@ def test_an_event_is_held_to_the_quota_of_payloads_and_others_beside_it_are_not(
     assert "payloadBytes allows 300" in error["message"]
 
 
-def test_an_array_that_may_make_more_runs_than_a_request_may_is_refused_and_nothing_of_it_is_stored(api: Api) -> None:
+def test_an_array_that_may_make_more_runs_than_one_request_may_is_refused_as_a_whole(api: Api) -> None:
     keys = [subscription_key("acme", f"{number}") for number in range(11)]
     jobs = tuple(Subscriber(f"job_{number}", api.clock.now()) for number in range(100))
     api.store.patterns.insert([Patterns("acme", tuple(NotedPattern(key.digest, 0) for key in keys))], 0)
@@ -65,7 +65,7 @@ def test_an_array_that_may_make_more_runs_than_a_request_may_is_refused_and_noth
     assert _ask(api, Quotas(submits_per_second=100), many[:90]).status == 200
 
 
-def test_a_few_events_are_held_against_no_number_of_jobs_and_read_nothing_for_it(api: Api) -> None:
+def test_a_few_events_are_accepted_without_reading_how_many_jobs_listen(api: Api) -> None:
     few = [{**ORDER, "id": str(number)} for number in range(20)]
     api.store.patterns.read = None  # type: ignore[method-assign,assignment]
     assert api.call("POST", "/v1/events", few).status == 200

@@ -1,4 +1,4 @@
-"""All tenants share the rules of the bus: one tenant has a bounded number of them, and a refusal leaves none."""
+"""All tenants share the rules of the bus: each tenant has a bounded number, and a refused request leaves none."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from timeball.testing.memory_bus import MAX_RULES, MemoryBus
 
 HOOK = "https://example.com/hook"
 MOST = 50
-"""What the settings say."""
+"""The bound that the settings give."""
 
 
 def _on(name: str, **more: object) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _batch(api: Api, names: Sequence[str], tenant: str = "acme") -> list[int]:
 
 
 def _bounded(api: Api, most: int) -> None:
-    """Give the tenant a quota of its own."""
+    """Give the tenant a bound of its own."""
     api.store.freezes.insert([Freezes("acme", quotas=Quotas(event_patterns=most))], api.clock.now())
 
 
@@ -55,14 +55,14 @@ def test_a_job_over_a_quota_leaves_no_rule_however_it_is_created(api: Api, quota
     assert len(api.bus.rules()) == 1
 
 
-def test_no_tenant_fills_the_bus_and_another_one_has_room(api: Api) -> None:
+def test_no_tenant_fills_the_bus_and_another_tenant_has_room(api: Api) -> None:
     statuses = [status for batch in range(4) for status in _batch(api, [f"{batch}-{one}" for one in range(100)])]
     assert (statuses.count(201), statuses.count(429)) == (MOST, 400 - MOST)
     assert len(api.bus.rules()) == MOST < MAX_RULES
     assert _batch(api, ["other"], tenant="globex") == [201]
 
 
-def test_the_quota_is_named_and_says_when_to_come_again(api: Api) -> None:
+def test_the_refusal_names_the_quota_and_when_to_retry(api: Api) -> None:
     _bounded(api, 1)
     api.create(event=PLACED)
     refused = api.call("POST", "/v1/jobs", _on("another"))
@@ -71,7 +71,7 @@ def test_the_quota_is_named_and_says_when_to_come_again(api: Api) -> None:
     api.create(event=PLACED)  # the same pattern again
 
 
-def test_a_patch_counts_and_leaves_as_many_rules_as_the_quota_says(api: Api) -> None:
+def test_patches_leave_no_more_rules_than_the_quota_allows(api: Api) -> None:
     _bounded(api, 3)
     job = api.create(event=PLACED)
     path = f"/v1/jobs/{job['jobId']}"
@@ -84,7 +84,7 @@ def test_a_patch_counts_and_leaves_as_many_rules_as_the_quota_says(api: Api) -> 
     assert len(runs_of(api, job)) == 1
 
 
-def test_a_patch_that_is_refused_leaves_no_rule(api: Api) -> None:
+def test_a_refused_patch_leaves_no_rule(api: Api) -> None:
     job = api.create(event=PLACED)
     path = f"/v1/jobs/{job['jobId']}"
 
@@ -120,7 +120,7 @@ def test_jobs_that_ended_without_a_request_make_room_too(api: Api) -> None:
     assert len(api.bus.rules()) == 1
 
 
-def test_a_tenant_that_asks_again_and_again_has_its_jobs_read_once_a_minute(api: Api) -> None:
+def test_a_tenant_that_asks_repeatedly_has_its_jobs_read_once_a_minute(api: Api) -> None:
     _bounded(api, 1)
     api.create(event=PLACED)
     api.clock.advance(2 * MINUTE_MS)
@@ -137,7 +137,7 @@ def test_a_tenant_that_asks_again_and_again_has_its_jobs_read_once_a_minute(api:
     assert sum(read) <= 1
 
 
-def test_a_pattern_that_the_bus_refuses_leaves_nothing_that_counts_for_longer_than_a_minute(api: Api) -> None:
+def test_a_pattern_that_the_bus_refuses_counts_for_no_longer_than_a_minute(api: Api) -> None:
     _bounded(api, 1)
     api.bus.max_rules = 0
     assert api.call("POST", "/v1/jobs", _on("first")).status == 400
@@ -160,7 +160,7 @@ def test_a_batch_whose_rules_take_long_is_counted_when_its_jobs_are_created(api:
     assert taken == {now - now % SECOND_MS: 5}
 
 
-def test_a_tenant_is_told_how_many_patterns_it_has(api: Api) -> None:
+def test_a_tenants_answer_shows_how_many_patterns_it_has(api: Api) -> None:
     api.create(event=PLACED)
     told = api.call("GET", "/v1/admin/tenants/acme").body["quotas"]["eventPatterns"]
     assert told == {"limit": MOST, "used": 1}

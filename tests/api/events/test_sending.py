@@ -1,4 +1,4 @@
-"""Events are sent: one or many, as CloudEvents or plain JSON, each judged alone."""
+"""Events are sent singly or in arrays, as CloudEvents or plain JSON, and each is validated by itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ CLOUDEVENT = {"specversion": "1.0", **ORDER, "datacontenttype": "application/jso
     "headers",
     [{}, {"Content-Type": "application/cloudevents+json; charset=utf-8"}, {"Content-Type": "application/json"}],
 )
-def test_a_cloudevent_is_taken_as_it_is(api: Api, headers: Mapping[str, str]) -> None:
+def test_a_cloudevent_is_taken_unchanged(api: Api, headers: Mapping[str, str]) -> None:
     answer = api.call("POST", "/v1/events", CLOUDEVENT, headers=headers)
     assert (answer.status, answer.body["eventId"], answer.body["type"]) == (202, "7", "order.placed")
 
@@ -46,7 +46,7 @@ BAD: Sequence[tuple[dict[str, Any], str]] = [
     ({"specversion": "1.0", "id": None}, "id"),
     ({"time": "yesterday"}, "time"),
     ({"time": 5}, "time"),
-    ({"data_base64": "eA=="}, "data_base64"),  # beside data
+    ({"data_base64": "eA=="}, "data_base64"),  # together with data
     ({"myOwn": 1}, "myOwn"),
     ({"extension": {"a": 1}}, "extension"),
     ({"extension": 1.5}, "extension"),
@@ -58,12 +58,12 @@ BAD: Sequence[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changed", "field"), BAD)
-def test_what_is_wrong_with_an_event_is_named(api: Api, changed: dict[str, Any], field: str) -> None:
+def test_an_invalid_event_is_refused_by_its_field(api: Api, changed: dict[str, Any], field: str) -> None:
     answer = api.call("POST", "/v1/events", {**ORDER, **changed})
     assert (answer.status, answer.bad_fields()) == (400, [field])
 
 
-def test_an_event_may_be_as_large_as_eventbridge_takes_it(api: Api) -> None:
+def test_an_event_may_be_as_large_as_eventbridge_accepts(api: Api) -> None:
     def event(length: int) -> dict[str, Any]:
         return {**ORDER, "time": "2026-11-21T09:30:00.250Z", "data": "x" * length}
 
@@ -73,7 +73,7 @@ def test_an_event_may_be_as_large_as_eventbridge_takes_it(api: Api) -> None:
     assert "256 KB" in refused.body["errors"][0]["message"]
 
 
-def test_of_many_each_has_a_result_of_its_own(api: Api) -> None:
+def test_each_event_of_an_array_has_its_own_result(api: Api) -> None:
     job = api.create(event=PLACED)
     many = [ORDER, {"type": "order.placed"}, 7, {**ORDER, "id": "8"}]
     answer = api.call("POST", "/v1/events", many, headers={"Content-Type": "application/cloudevents-batch+json"})
@@ -86,19 +86,19 @@ def test_of_many_each_has_a_result_of_its_own(api: Api) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 101])
-def test_an_array_has_a_hundred_events_at_most_and_one_at_least(api: Api, count: int) -> None:
+def test_an_array_has_between_one_and_a_hundred_events(api: Api, count: int) -> None:
     assert api.call("POST", "/v1/events", [ORDER] * count).status == 400
 
 
 class Unsteady(MemoryBus):
-    """A bus that refuses every second event, and of every third one nobody knows."""
+    """A bus that refuses every second event, and does not answer for every third."""
 
     def put(self, events: Sequence[Event]) -> list[Refusal | None]:
         refusals = (None, Refusal("It does not like this."), Refusal("It did not answer.", is_unknown=True))
         return [refusals[place % 3] for place, _ in enumerate(events)]
 
 
-def test_what_the_bus_does_not_take_is_told_event_by_event(api: Api) -> None:
+def test_each_event_that_the_bus_does_not_take_has_its_own_problem(api: Api) -> None:
     api.bus.__class__ = Unsteady
     many = [{**ORDER, "id": str(number)} for number in range(3)]
     items = api.call("POST", "/v1/events", many).body["items"]
@@ -107,15 +107,15 @@ def test_what_the_bus_does_not_take_is_told_event_by_event(api: Api) -> None:
 
 
 @pytest.mark.parametrize("role", ["viewer", "worker"])
-def test_who_may_not_make_jobs_may_not_send_events(api: Api, role: str) -> None:
+def test_a_role_that_may_not_create_jobs_may_not_send_events(api: Api, role: str) -> None:
     assert api.call("POST", "/v1/events", ORDER, role=role).status == 403
 
 
-def test_a_key_that_is_bounded_to_tags_sends_none_for_they_run_jobs_outside(api: Api) -> None:
+def test_a_key_bounded_to_tags_may_send_no_events_because_they_run_jobs_outside_its_bounds(api: Api) -> None:
     assert api.call("POST", "/v1/events", ORDER, bounds={"team": "blue"}).status == 403
 
 
-def test_an_event_of_a_call_is_of_its_generation_and_so_are_its_runs(api: Api) -> None:
+def test_an_event_that_a_call_sends_has_the_calls_generation_and_so_have_its_runs(api: Api) -> None:
     job = api.create(event=PLACED)
     assert api.call("POST", "/v1/events", ORDER, headers={"Timeball-Depth": "1"}).status == 202
     api.receive()

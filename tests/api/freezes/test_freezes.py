@@ -1,4 +1,4 @@
-"""Freezes over the API: from when they hold, whom they mean, and that a lifted one is no more."""
+"""Freezes over the API: when they start, which jobs they match, and that a lifted one is gone."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def freeze(api: Api, **fields: Any) -> Answer:
     return api.call("POST", "/v1/freezes", {**ALL, **fields})
 
 
-def test_a_freeze_holds_when_its_answer_comes(api: Api) -> None:
+def test_a_freeze_holds_from_its_answer_on(api: Api) -> None:
     made = freeze(api, reason="release", to=None)
     assert (made.status, made.body["from"], made.body["to"]) == (201, "2026-11-21T09:30:03.250Z", None)
     assert (made.body["status"], made.body["reason"]) == ("active", "release")
@@ -27,7 +27,7 @@ def test_a_freeze_holds_when_its_answer_comes(api: Api) -> None:
     assert api.store.runs == {}
 
 
-def test_a_lifted_freeze_is_no_more_and_what_it_kept_runs(api: Api) -> None:
+def test_a_lifted_freeze_is_gone_and_the_fires_that_it_deferred_run(api: Api) -> None:
     made = freeze(api).body
     api.create(delaySeconds=0)
     api.dispatch()
@@ -41,7 +41,7 @@ def test_a_lifted_freeze_is_no_more_and_what_it_kept_runs(api: Api) -> None:
     assert api.call("GET", "/v1/freezes").body == {"items": [], "nextCursor": None}
 
 
-def test_freezes_are_listed_until_they_are_over_and_only_to_their_tenant(api: Api) -> None:
+def test_freezes_are_listed_until_they_end_and_only_to_their_tenant(api: Api) -> None:
     ids = []
     for minute in range(3):
         span = {"from": f"2026-11-21T10:0{minute}:00Z", "to": f"2026-11-21T11:0{minute}:00Z"}
@@ -85,7 +85,7 @@ def test_the_same_key_makes_one_freeze(api: Api) -> None:
         ({"taskId": "mail", "tags": {"team": "red"}}, False),
     ],
 )
-def test_a_freeze_is_about_the_jobs_that_match(api: Api, match: dict[str, Any], *, is_meant: bool) -> None:
+def test_a_freeze_applies_to_the_jobs_that_match(api: Api, match: dict[str, Any], *, is_meant: bool) -> None:
     api.call("PUT", "/v1/tasks/mail", {"name": "mail", "target": {"type": "http", "url": "https://example.com/hook"}})
     assert freeze(api, match=match).body["match"].items() >= match.items()
     body = {"handler": "mail", "tags": {"team": "blue"}}
@@ -110,20 +110,20 @@ def test_a_freeze_is_about_the_jobs_that_match(api: Api, match: dict[str, Any], 
         ({"reason": ""}, ["reason"]),
     ],
 )
-def test_bad_fields_are_all_named(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
+def test_every_bad_field_is_named(api: Api, fields: dict[str, Any], bad: list[str]) -> None:
     answer = freeze(api, **fields)
     assert (answer.status, sorted(answer.bad_fields())) == (400, bad)
     assert api.store.freezes == {}
 
 
-def test_a_tenant_has_so_many_freezes_at_once(api: Api) -> None:
+def test_the_number_of_freezes_of_a_tenant_is_bounded(api: Api) -> None:
     for _ in range(50):
         assert freeze(api).status == 201
     refused = freeze(api)
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:too-many-freezes")
 
 
-def test_freezes_that_would_not_fit_their_row_are_refused(api: Api) -> None:
+def test_freezes_that_would_not_fit_into_their_row_are_refused(api: Api) -> None:
     match = {"jobIds": [f"{number:064d}" for number in range(100)]}
     answers = [freeze(api, match=match) for _ in range(20)]
     assert {answer.status for answer in answers} == {201, 409}

@@ -1,4 +1,4 @@
-"""A job is made what one of its revisions was."""
+"""A job is restored to one of its revisions."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def restore(api: Api, job_id: str, revision: object, **headers: str) -> Any:
 
 
 @pytest.mark.parametrize("payload", [{"n": 1}, "p" * 5_000])
-def test_a_restored_job_is_all_that_the_revision_was(api: Api, payload: object) -> None:
+def test_a_restored_job_has_every_field_of_the_revision(api: Api, payload: object) -> None:
     wanted = {"cronExpression": "0 9 * * *", "target": TARGET, "payload": payload, "tags": {"a": "b"}, "maxRetries": 7}
     job = api.create(handler=None, **wanted)
     path = f"/v1/jobs/{job['jobId']}"
@@ -56,7 +56,7 @@ def test_a_job_that_has_ended_is_not_restored(api: Api) -> None:
     assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:job-ended")
 
 
-def test_only_the_version_that_is_asked_for_is_restored_over(api: Api) -> None:
+def test_a_restore_obeys_if_match(api: Api) -> None:
     job = api.create(everySeconds=60)
     api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": "other"})
     assert restore(api, job["jobId"], 1, **{"If-Match": '"1"'}).status == 412
@@ -64,19 +64,19 @@ def test_only_the_version_that_is_asked_for_is_restored_over(api: Api) -> None:
 
 
 @pytest.mark.parametrize("revision", [0, 2, 99, "01", "x", "-1", 10**12])
-def test_what_is_no_revision_is_not_found(api: Api, revision: object) -> None:
+def test_an_unknown_revision_is_not_found(api: Api, revision: object) -> None:
     job = api.create(everySeconds=60)
     answer = restore(api, job["jobId"], revision)
     assert (answer.status, answer.body["type"]) == (404, "urn:timeball:problem:not-found")
 
 
-def test_no_field_is_taken(api: Api) -> None:
+def test_a_restore_takes_no_fields(api: Api) -> None:
     job = api.create(everySeconds=60)
     path = f"/v1/jobs/{job['jobId']}/revisions/1:restore"
     assert api.call("POST", path, {"name": "x"}).bad_fields() == ["name"]
 
 
-def test_a_window_that_is_over_by_now_is_no_fault_of_the_job_as_it_was_but_of_the_request(api: Api) -> None:
+def test_restoring_a_revision_whose_window_has_ended_is_refused(api: Api) -> None:
     end_at = format_instant(api.clock.now() + HOUR_MS)
     job = api.create(everySeconds=60, endAt=end_at)
     api.call("PUT", f"/v1/jobs/{job['jobId']}", {"handler": URL, "everySeconds": 60})
@@ -86,7 +86,7 @@ def test_a_window_that_is_over_by_now_is_no_fault_of_the_job_as_it_was_but_of_th
     assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["version"] == 2
 
 
-def test_an_instant_that_has_passed_runs_at_once_as_in_any_request(api: Api) -> None:
+def test_a_restored_instant_that_has_passed_runs_at_once_as_in_any_request(api: Api) -> None:
     job = api.create(scheduleAt=format_instant(api.clock.now() + MINUTE_MS))
     api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"delaySeconds": 7200})
     api.clock.advance(HOUR_MS)
@@ -94,7 +94,7 @@ def test_an_instant_that_has_passed_runs_at_once_as_in_any_request(api: Api) -> 
     assert api.only_run().id.fire_at
 
 
-def test_a_revision_whose_payload_is_gone_is_not_restored_without_it(api: Api) -> None:
+def test_a_revision_whose_payload_is_gone_is_not_restored(api: Api) -> None:
     job = api.create(everySeconds=60, payload="p" * 5_000)
     api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"payload": None})
     kept = api.store.changes.revisions
@@ -104,7 +104,7 @@ def test_a_revision_whose_payload_is_gone_is_not_restored_without_it(api: Api) -
     assert (answer.status, "payload" in answer.body["detail"]) == (404, True)
 
 
-def test_a_calendar_that_the_job_had_is_restored_if_it_is_still_there(api: Api) -> None:
+def test_the_revisions_calendar_is_restored_if_it_still_exists(api: Api) -> None:
     calendar = {"name": "holidays", "timezone": "UTC", "dates": ["2026-11-22"]}
     assert api.call("POST", "/v1/calendars", calendar).status == 201
     job = api.create(cronExpression="0 9 * * *", calendar={"name": "holidays"})

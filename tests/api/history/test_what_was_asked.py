@@ -1,4 +1,4 @@
-"""Each route that changes something leaves an entry in the audit log, or says why it does not."""
+"""Each route that changes something leaves an entry in the audit log, or gives the reason why it does not."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,14 +20,14 @@ RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
 TOLD_ELSEWHERE: Final = {
     "POST /v1/schedules:preview": "it stores nothing",
     "POST /v1/targets:test": "it stores nothing",
-    "POST /v1/events": "it changes nothing that anybody has made; the runs that come of it tell of it",
-    "POST /v1/admin/keys/{keyId}/rotate": "a key is created, and the end of another moves: test_rotating_is_told",
+    "POST /v1/events": "it changes no existing object; the runs that it creates record it",
+    "POST /v1/admin/keys/{keyId}/rotate": "it has two entries: a new key, and the end of the old one",
     "POST /v1/admin/tenants/{tenant}/keys/{keyId}/rotate": "the same",
-    "POST /v1/cycles/{jobId}/{fireTime}:rerun": "so are its runs, and jobs: tests/api/cycles/test_running_again.py",
-    "POST /v1/runs/{runId}/complete": "a target reports, and the attempt tells it",
-    "POST /v1/runs/{runId}/fail": "a target reports, and the attempt tells it",
-    "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt tells it",
-    "POST /v1/runs/{runId}/fan-out": "a target reports, and the attempt tells it",
+    "POST /v1/cycles/{jobId}/{fireTime}:rerun": "its runs and jobs have them: tests/api/cycles/test_running_again.py",
+    "POST /v1/runs/{runId}/complete": "a target reports, and the attempt records it",
+    "POST /v1/runs/{runId}/fail": "a target reports, and the attempt records it",
+    "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt records it",
+    "POST /v1/runs/{runId}/fan-out": "a target reports, and the attempt records it",
     **dict.fromkeys(
         (
             "POST /v1/jobs",
@@ -41,14 +41,14 @@ TOLD_ELSEWHERE: Final = {
             "POST /v1/jobs/{jobId}/trigger",
             "POST /v1/jobs/{jobId}/revisions/{revision}:restore",
         ),
-        "its revision is its entry, or its run: test_who_changed_what.py",
+        "its revision, or its run, is the entry: test_who_changed_what.py",
     ),
 }
 
 
 @dataclass(frozen=True)
 class Case:
-    """A request, and what is told of it: action, type and id of the resource, with `{}` for the id that was made."""
+    """A request and its audit entry: action, type and id of the resource, where `{}` is the id just created."""
 
     path: str
     body: object
@@ -62,7 +62,7 @@ KEYS: Final = {"/v1/admin/keys": "/v1/admin/keys", "/v1/admin/tenants/{tenant}/k
 
 
 def of_keys(keys: str) -> list[tuple[str, str, Case]]:
-    """List the cases of the keys that stand at a path: the method, the rest of the path, the case."""
+    """List the cases of the routes of keys under a path: the method, the rest of the path, the case."""
     one = f"{keys}/{{key}}"
     return [
         ("POST", "", Case(keys, {"role": "viewer"}, "create", "key", "{keyId}", of_job=False)),
@@ -108,13 +108,13 @@ CASES: Final = {
 }
 
 
-def test_every_route_that_changes_something_is_told() -> None:
+def test_every_route_that_changes_something_has_a_case() -> None:
     changing = {f"{route.method} {route.path}" for route in ROUTES if route.method != "GET"}
     assert changing == CASES.keys() | TOLD_ELSEWHERE.keys()
 
 
 def filled(text: Any, ids: dict[str, str]) -> Any:
-    """Return a path or a body with ids in their places."""
+    """Return a path or a body with its placeholders replaced by ids."""
     if isinstance(text, dict):
         return {name: filled(value, ids) for name, value in text.items()}
     if isinstance(text, list):
@@ -125,7 +125,7 @@ def filled(text: Any, ids: dict[str, str]) -> Any:
 
 
 def things(api: Api) -> dict[str, str]:
-    """Make one of each kind; return their ids."""
+    """Create one resource of each kind; return their ids."""
     job = api.create(everySeconds=60)
     task = api.call("POST", "/v1/tasks", TASK).body["taskId"]
     backfill = api.call("POST", f"/v1/jobs/{job['jobId']}/backfills", RANGE).body["backfillId"]
@@ -148,7 +148,7 @@ def things(api: Api) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("route", CASES)
-def test_what_is_asked_is_told_by_whom_and_about_what(api: Api, route: str) -> None:
+def test_each_request_is_recorded_with_its_actor_and_its_resource(api: Api, route: str) -> None:
     case, ids = CASES[route], things(api)
     api.clock.advance(SECOND_MS)
     answer = api.call(route.split(maxsplit=1)[0], filled(case.path, ids), filled(case.body, ids), key="key_2")
@@ -173,7 +173,7 @@ def test_what_is_asked_is_told_by_whom_and_about_what(api: Api, route: str) -> N
 
 
 @pytest.mark.parametrize("route", CASES)
-def test_what_is_told_of_comes_page_by_page_in_its_place(api: Api, route: str) -> None:
+def test_recorded_requests_are_paged_in_their_order(api: Api, route: str) -> None:
     case, ids = CASES[route], things(api)
     api.clock.advance(SECOND_MS)
     assert api.call(route.split(maxsplit=1)[0], filled(case.path, ids), filled(case.body, ids)).status in (200, 201)
@@ -190,7 +190,7 @@ def test_what_is_told_of_comes_page_by_page_in_its_place(api: Api, route: str) -
     assert [one["action"] for one in found[:2]] == ["pause", case.action]
 
 
-def test_a_request_that_is_refused_before_anything_is_done_is_not_told(api: Api) -> None:
+def test_a_request_that_is_refused_before_it_does_anything_is_not_recorded(api: Api) -> None:
     things(api)
     before = api.call("GET", "/v1/audit").body
     api.clock.advance(SECOND_MS)
@@ -203,6 +203,6 @@ def test_a_request_that_is_refused_before_anything_is_done_is_not_told(api: Api)
     assert api.call("GET", "/v1/audit").body == before
 
 
-def test_nobody_is_told_what_was_asked_in_another_tenant(api: Api) -> None:
+def test_a_tenant_sees_no_requests_of_another_tenant(api: Api) -> None:
     things(api)
     assert api.call("GET", "/v1/audit", tenant="other").body["items"] == []

@@ -1,4 +1,4 @@
-"""Each change that a user makes of a job is told: by whom, when, what, and what was before and after."""
+"""Each change of a job is recorded: its actor, its time, its action, and the job before and after."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ CHANGES: dict[str, tuple[str, str, object]] = {
 
 
 def change(api: Api, job_id: str, action: str, key: str = "key_2", **headers: str) -> Any:
-    """Change a job, a second after whatever was before."""
+    """Change a job, one second after the previous change."""
     api.clock.advance(SECOND_MS)
     method, path, body = CHANGES[action]
     return api.call(method, f"/v1/jobs/{job_id}{path}", body, key=key, headers=headers)
@@ -58,7 +58,7 @@ def paged(api: Api, path: str, limit: int, **query: str) -> list[Any]:
     raise AssertionError("the list has no end")
 
 
-def test_a_job_says_who_created_it_and_what_kind_of_schedule_it_has(api: Api) -> None:
+def test_a_job_shows_its_creator_and_its_type_of_schedule(api: Api) -> None:
     once, cron, interval = api.create(), api.create(cronExpression="0 9 * * *"), api.create(everySeconds=60)
     assert [one["createdBy"] for one in (once, cron, interval)] == ["key_1"] * 3
     assert [one["scheduleType"] for one in (once, cron, interval)] == ["once", "cron", "interval"]
@@ -85,7 +85,7 @@ def test_a_new_job_has_one_revision(api: Api) -> None:
 
 
 @pytest.mark.parametrize("action", ["patch", "put", "pause", "cancel", "skip_next"])
-def test_a_change_is_a_revision_by_whoever_made_it(api: Api, action: str) -> None:
+def test_a_change_is_a_revision_with_its_actor(api: Api, action: str) -> None:
     job = api.create(everySeconds=60)
     answer = change(api, job["jobId"], action)
     assert answer.status == 200
@@ -97,14 +97,14 @@ def test_a_change_is_a_revision_by_whoever_made_it(api: Api, action: str) -> Non
     assert (first["action"], first["actor"]) == ("create", ACTOR)
 
 
-def test_a_change_that_changes_nothing_leaves_no_entry(api: Api) -> None:
+def test_a_request_that_changes_nothing_leaves_no_entry(api: Api) -> None:
     job = api.create(everySeconds=60)
     for action in ("patch", "patch", "pause", "pause", "resume", "resume", "cancel", "cancel"):
         assert change(api, job["jobId"], action).status == 200
     assert [one["action"] for one in revisions(api, job["jobId"])] == ["cancel", "resume", "pause", "patch", "create"]
 
 
-def test_each_document_before_is_the_one_after_the_revision_before(api: Api) -> None:
+def test_each_revisions_before_is_the_after_of_the_revision_before_it(api: Api) -> None:
     job = api.create(everySeconds=60)
     for name in ("a", "b", "c"):
         api.clock.advance(SECOND_MS)
@@ -115,7 +115,7 @@ def test_each_document_before_is_the_one_after_the_revision_before(api: Api) -> 
     assert [one["before"] for one in items] == [one["after"] for one in items[1:]] + [None]
 
 
-def test_what_was_after_is_a_body_that_makes_the_job_so_again(api: Api) -> None:
+def test_a_revisions_after_is_a_body_that_restores_the_job(api: Api) -> None:
     job = api.create(everySeconds=60, payload=[1], tags={"a": "b"}, catchUp={"policy": "all"})
     change(api, job["jobId"], "patch")
     document = revisions(api, job["jobId"])[1]["after"]
@@ -124,7 +124,7 @@ def test_what_was_after_is_a_body_that_makes_the_job_so_again(api: Api) -> None:
     assert revisions(api, job["jobId"])[0]["after"] == document
 
 
-def test_no_header_is_shown_and_a_large_payload_is_left_out(api: Api) -> None:
+def test_header_values_are_hidden_and_a_large_payload_is_left_out(api: Api) -> None:
     target = {"type": "http", "url": URL, "headers": {"X-Key": "secret-word"}}
     job = api.create(handler=None, target=target, everySeconds=60, payload="p" * 2_000)
     change(api, job["jobId"], "pause")
@@ -134,7 +134,7 @@ def test_no_header_is_shown_and_a_large_payload_is_left_out(api: Api) -> None:
         assert ["payload" in one["after"] for one in items] == [False, False]
 
 
-def test_the_audit_log_tells_of_all_jobs_the_newest_first_and_of_triggers_too(api: Api) -> None:
+def test_the_audit_log_has_the_changes_of_all_jobs_newest_first_and_triggers_too(api: Api) -> None:
     one = api.create(everySeconds=60)["jobId"]
     api.clock.advance(SECOND_MS)
     other = api.create(everySeconds=60)["jobId"]
@@ -174,13 +174,13 @@ def test_the_audit_log_is_filtered_by_job_by_actor_and_by_time(api: Api) -> None
     assert actions(jobId="another") == actions(actor="key_9") == []
 
 
-def test_many_jobs_of_one_instant_are_all_told_whatever_the_page(api: Api) -> None:
+def test_many_jobs_of_one_instant_are_all_listed_whatever_the_page_size(api: Api) -> None:
     body = {"jobs": [{"handler": URL, "everySeconds": 60} for _ in range(7)]}
     created = [item["job"]["jobId"] for item in api.call("POST", "/v1/jobs:batch", body).body["items"]]
     assert sorted(item["jobId"] for item in paged(api, "/v1/audit", limit=2)) == sorted(created)
 
 
-def test_nobody_sees_what_another_tenant_did(api: Api) -> None:
+def test_a_tenant_sees_no_changes_of_another_tenant(api: Api) -> None:
     job = api.create(everySeconds=60)["jobId"]
     change(api, job, "pause")
     assert api.call("GET", "/v1/audit", tenant="other").body["items"] == []
@@ -189,8 +189,8 @@ def test_nobody_sees_what_another_tenant_did(api: Api) -> None:
     assert api.call("POST", f"/v1/jobs/{job}/revisions/1:restore", tenant="other").status == 404
 
 
-def test_what_was_announced_and_not_done_is_not_told(api: Api) -> None:
-    """As when a process dies between the two, and somebody else makes the version."""
+def test_a_change_that_was_announced_and_never_made_is_not_listed(api: Api) -> None:
+    """A process dies between the announcement and the change, and another request makes the next version."""
     job = api.create(everySeconds=60)["jobId"]
     swap = api.store.jobs.swap
     api.store.jobs.swap = lambda *_: 1 / 0  # type: ignore[method-assign, assignment]
@@ -231,7 +231,7 @@ def test_a_cursor_of_another_query_is_refused(api: Api) -> None:
     assert api.call("GET", f"/v1/jobs/{other}/revisions", query={"cursor": cursor}).bad_fields() == ["cursor"]
 
 
-def test_a_job_of_the_same_id_long_after_has_its_own_revisions(api: Api) -> None:
+def test_a_job_created_later_under_the_same_id_has_its_own_revisions(api: Api) -> None:
     path, body = "/v1/jobs/mine", {"handler": URL, "everySeconds": 60}
     for _ in range(2):
         assert api.call("PUT", path, body).status == 201
@@ -240,12 +240,12 @@ def test_a_job_of_the_same_id_long_after_has_its_own_revisions(api: Api) -> None
         items = revisions(api, "mine")
         assert [one["revision"] for one in items] == [3, 2, 1]
         assert {one["at"][:10] for one in items} == {format_instant(api.clock.now())[:10]}
-        del api.store.jobs[JobKey("acme", "mine")]  # its row expires before what is kept beside it
+        del api.store.jobs[JobKey("acme", "mine")]  # its row expires before its revisions do
         api.clock.advance(DAY_MS)
 
 
-def test_a_job_that_an_index_names_twice_is_told_once_and_ends_no_list(api: Api) -> None:
-    """As while its status changes: the listing index follows by and by."""
+def test_a_job_that_the_index_lists_twice_is_shown_once_and_ends_no_list(api: Api) -> None:
+    """This happens while a job's status changes: the listing index is updated a moment later."""
     for _ in range(4):
         api.create(everySeconds=60)
         api.clock.advance(SECOND_MS)
@@ -267,7 +267,7 @@ def test_a_job_that_names_a_task_has_a_history_as_any_other_and_is_restored_to_i
     assert (newest["before"], newest["after"]["target"]["url"]) == (first["after"], URL)
     assert (first["after"]["taskId"], first["after"]["payload"], first["after"]["maxRetries"]) == ("mail", 1, 1)
     assert "target" not in first["after"]
-    assert "priority" not in first["after"], "what the task decides is none of the job's"
+    assert "priority" not in first["after"], "fields that the task decides are not the job's"
     told = [(one["resource"]["type"], one["action"]) for one in audit(api)]
     assert told == [("job", "patch"), ("job", "create"), ("task", "put")]
     api.clock.advance(SECOND_MS)

@@ -10,7 +10,7 @@ from timeball.ports.store import Store
 
 
 class _Broken:
-    """A collection of which every call raises."""
+    """A collection that raises on every call."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error

@@ -1,6 +1,6 @@
-"""Bodies that are as dear to read as one of 1 MB can be, each with the route that it costs most.
+"""Bodies of up to 1 MB that are as expensive to read as possible, each with the route that it costs most.
 
-They are dear to make, too: so each is made by its own test, and not by whoever imports this.
+They are expensive to build, too, so each test builds its own, and an import builds none.
 """
 
 import json
@@ -23,7 +23,7 @@ PREVIEW = ("POST", "/v1/schedules:preview")
 
 
 def filled(begin: str, piece: Callable[[int], str], end: str) -> Body:
-    """Return what makes a body of just under 1 MB: a beginning, as many pieces as fit, commas between, and an end."""
+    """Return a function that builds a body of just under 1 MB: a beginning, as many pieces as fit, and an end."""
 
     def make() -> bytes:
         pieces: list[str] = []
@@ -36,7 +36,7 @@ def filled(begin: str, piece: Callable[[int], str], end: str) -> Body:
 
 
 def name(number: int) -> str:
-    """Return a key of its own for each number, as short as can be."""
+    """Return a distinct key for each number, as short as possible."""
     letters = ascii_letters + digits
     text = letters[number % 62]
     while number := number // 62:
@@ -45,16 +45,16 @@ def name(number: int) -> str:
 
 
 def member(value: str, begin: str = "") -> Callable[[int], str]:
-    """Return what makes members of an object: short keys with the same beginning, all with one value."""
+    """Return a function that makes members of an object: short keys with one beginning, all with one value."""
     return lambda number: f'"{begin}{name(number)}":{value}'
 
 
 def each(text: str) -> Callable[[int], str]:
-    """Return what makes the same piece again and again."""
+    """Return a function that always makes the same piece."""
     return lambda _: text
 
 
-# (what is in it, the route, the body, how many fields are named)
+# The case, the route, the body, the number of fields that are named.
 NAMED: list[tuple[str, tuple[str, str], Body, int]] = [
     *(
         (f"unknown keys, {path}", (method, path), filled("{", member("1"), "}"), 100)
@@ -90,7 +90,7 @@ NAMED: list[tuple[str, tuple[str, str], Body, int]] = [
     ("a long time", PREVIEW, lambda: b'{"scheduleAt":"' + b"2" * (MAX_BYTES - 20) + b'"}', 1),
 ]
 
-# (what is in it, the body)
+# The case, the body.
 MALFORMED: list[tuple[str, Body]] = [
     ("arrays that never close", lambda: b"[" * MAX_BYTES),
     ("objects that never close", lambda: b'{"a":' * (MAX_BYTES // 5)),

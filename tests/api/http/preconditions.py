@@ -1,4 +1,4 @@
-"""What preconditions decide of a PUT: whether something stands there, the headers, and the status of the answer."""
+"""The decisions of preconditions of a PUT: whether the resource exists, the headers, the status of the answer."""
 
 PRECONDITIONS: dict[str, tuple[bool, dict[str, str], int]] = {
     "If-None-Match on none": (False, {"If_None_Match": "*"}, 201),

@@ -1,4 +1,4 @@
-"""A request for each route: its path, and its body."""
+"""A request for each route: its path and its body."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ IDS = {
     "tenant": "acme",
     "keyId": "acme.0123456789ab",
 }
-"""What ids look like that are not any name at all."""
+"""Ids in paths that have a format of their own; for any other name the path has `1`."""
 
 
 def path_of(route: Route) -> str:
@@ -68,4 +68,4 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     EventsRequest: {"source": "shop", "type": "order.placed"},
     TrialRequest: {"handler": "https://example.com"},
 }
-"""Of each route that takes a body and needs the store, one that nothing is wrong with."""
+"""For each route that takes a body and needs the store, a valid body."""

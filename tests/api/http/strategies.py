@@ -1,4 +1,4 @@
-"""Random requests: such as nobody would send, such as are nearly right, and such as nothing is wrong with."""
+"""Random requests: absurd ones, nearly valid ones, and valid ones."""
 
 from typing import Any
 
@@ -195,4 +195,4 @@ ENDS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 VALID_JOBS = st.builds(_together, ONE_OFFS, TO_CALL, HOW, ENDS) | st.builds(
     _together, CRONS | INTERVALS, RECURRING, TO_CALL, HOW, ENDS
 )
-"""Jobs that nothing is wrong with, but that some have no fire left."""
+"""Valid jobs, except that some have no fire left."""

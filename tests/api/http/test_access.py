@@ -1,7 +1,7 @@
-"""Who may what: every route for every role, in one's own tenant and in another's. The routes themselves are the table.
+"""Every route for every role, in the caller's own tenant and in another. The table of routes is the table of cases.
 
-Nothing here names a route: the ids of paths are those that answers have told. So a new route is held to all of this
-from the day it is declared.
+No route is named here, and the ids in paths come from earlier answers. So a new route is tested from the day it is
+declared.
 """
 
 import itertools
@@ -30,13 +30,13 @@ ANYBODY = [*Role, "", "editor", "ADMIN"]
 
 
 def users_of(route: Route) -> list[str]:
-    """Return who may use a route, of anybody."""
+    """Return the roles that may use a route."""
     return [role for role in ANYBODY if route.is_public or role in roles_for(route.access)]
 
 
 @dataclass
 class World:
-    """An API, and the ids that its answers have told, by the names that they have in paths."""
+    """An API, and the ids from its answers, by their names in paths."""
 
     api: Api = field(default_factory=Api)
     ids: dict[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class World:
         self.fresh_from(1)
 
     def fresh_from(self, first: int) -> None:
-        """Let fresh ids begin with a number."""
+        """Let fresh ids start with this number."""
         numbers = itertools.count(first)
         edge = replace(self.api.edge, random_bytes=lambda: next(numbers).to_bytes(16))
         self.api.handle = build_api(edge)
@@ -56,7 +56,7 @@ class World:
         return self.api.call(route.method, path, body, tenant=tenant, role=role, bounds=bounds)
 
     def learn(self, answer: Answer) -> None:
-        """Keep the ids of what was made."""
+        """Keep the ids of the resource that an answer created."""
         if answer.status == 201:
             self.ids |= {name: told for name, told in answer.body.items() if isinstance(told, str)}
 
@@ -78,7 +78,7 @@ def _rows(api: Api) -> Iterator[tuple[Any, Any]]:
 
 
 def populated() -> World:
-    """Return a world in which the operating tenant has something of everything that one request makes."""
+    """Return a world in which the operating tenant has one of everything that a single request creates."""
     world = World()
     run = waiting(world.api)
     for route in ROUTES:
@@ -104,7 +104,7 @@ def test_a_role_may_use_the_routes_of_its_access_and_no_others(route: Route) -> 
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
-def test_what_another_tenant_has_is_as_if_it_were_not_there(route: Route) -> None:
+def test_another_tenants_resources_answer_as_if_they_did_not_exist(route: Route) -> None:
     for role in users_of(route):
         world, without = populated(), World()
         without.ids = world.ids
@@ -119,7 +119,7 @@ def test_what_another_tenant_has_is_as_if_it_were_not_there(route: Route) -> Non
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
-def test_a_role_that_may_not_learns_nothing_of_what_is_wrong_or_there(route: Route) -> None:
+def test_a_role_without_access_learns_nothing_of_mistakes_or_existing_resources(route: Route) -> None:
     if not route.is_public:
         path = re.sub(r"\{\w+\}", "1", route.path)
         query = {"nonsense": "1"}
@@ -133,7 +133,7 @@ def test_a_role_that_may_not_learns_nothing_of_what_is_wrong_or_there(route: Rou
         (Access.READ, {"admin", "operator", "submitter", "viewer"}),
         (Access.SUBMIT, {"admin", "operator", "submitter"}),
         (Access.OPERATE, {"admin", "operator"}),
-        (Access.REPORT, {"admin", "operator", "worker"}),  # a submitter's key is no target's
+        (Access.REPORT, {"admin", "operator", "worker"}),  # a submitter's key does not report for a target
         (Access.ADMINISTER, {"admin"}),
         (Access.ADMINISTER_ALL, {"admin"}),
     ],
@@ -143,12 +143,12 @@ def test_each_access_has_its_roles(access: Access, may: set[str]) -> None:
     assert refusal(access, None, is_operating=True) is not None
 
 
-def test_admins_of_other_tenants_do_not_manage_tenants() -> None:
+def test_admins_of_other_tenants_cannot_manage_tenants() -> None:
     refused = refusal(Access.ADMINISTER_ALL, Role.ADMIN, is_operating=False)
     assert refused is not None
     assert "admin in the tenant that operates" in refused
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
-def test_what_changes_something_is_not_declared_as_reading(route: Route) -> None:
+def test_a_route_that_changes_something_is_not_declared_as_reading(route: Route) -> None:
     assert route.access is not Access.READ or route.method == "GET" or route.path.endswith(":preview")

@@ -1,4 +1,4 @@
-"""A key that is bounded to tags sees and makes only jobs that have all of them, on every route that there is."""
+"""On every route, a key bounded to tags sees and creates only jobs that have all of these tags."""
 
 import json
 from typing import Any
@@ -22,8 +22,8 @@ def make(api: Api, **fields: object) -> str:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
-def test_what_lies_outside_its_bounds_is_neither_shown_nor_changed_nor_made(route: Route, role: Role) -> None:
-    world = populated()  # none of its jobs has a tag
+def test_jobs_outside_the_bounds_are_neither_shown_nor_changed_nor_created(route: Route, role: Role) -> None:
+    world = populated()  # no job has a tag
     before, jobs = world.rows(OPERATING), set(world.api.store.jobs)
     answer = world.call(route, OPERATING, role, bounds=BLUE)
     assert world.rows(OPERATING) == before
@@ -32,7 +32,7 @@ def test_what_lies_outside_its_bounds_is_neither_shown_nor_changed_nor_made(rout
     assert not any(job.job_id in answer.text for job in jobs)
 
 
-def test_a_bounded_key_makes_reads_changes_and_lists_jobs_with_its_tags(api: Api) -> None:
+def test_a_bounded_key_creates_reads_changes_and_lists_jobs_with_its_tags(api: Api) -> None:
     outside = make(api, tags=RED)
     made = api.call(
         "POST",
@@ -70,7 +70,7 @@ OUTSIDE: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), OUTSIDE)
-def test_no_job_is_made_without_the_tags_or_taken_out_of_them(
+def test_a_bounded_key_creates_no_job_without_its_tags_and_removes_them_from_none(
     api: Api, method: str, path: str, body: dict[str, Any]
 ) -> None:
     job = make(api, tags=RED)
@@ -82,30 +82,30 @@ def test_no_job_is_made_without_the_tags_or_taken_out_of_them(
     assert repr(api.store.jobs) == before
 
 
-def test_of_a_batch_only_what_lies_within_the_bounds_is_made(api: Api) -> None:
+def test_a_batch_creates_only_the_jobs_within_the_bounds(api: Api) -> None:
     jobs = [{"handler": "https://example.com", "tags": tags} for tags in (BLUE, RED, {**BLUE, "x": "1"})]
     answer = api.call("POST", "/v1/jobs:batch", {"jobs": jobs}, bounds=BLUE)
     assert [one["status"] for one in answer.body["items"]] == [201, 403, 201]
     assert len(api.store.jobs) == 2
 
 
-def test_every_tag_of_a_key_counts(api: Api) -> None:
+def test_a_job_needs_every_tag_of_the_key(api: Api) -> None:
     job, both = make(api, tags=BLUE), {**BLUE, "env": "prod"}
     assert api.call("GET", f"/v1/jobs/{job}", bounds=both).status == 404
     assert api.call("GET", "/v1/jobs", bounds=both).body["items"] == []
 
 
 @pytest.mark.parametrize("tags", [BLUE, RED])
-def test_runs_that_outlive_their_job_lie_within_no_bounds(api: Api, tags: dict[str, str]) -> None:
+def test_runs_that_outlive_their_job_are_outside_all_bounds(api: Api, tags: dict[str, str]) -> None:
     job = make(api, tags=tags)
     run = api.call("POST", f"/v1/jobs/{job}/trigger").body["runId"]
-    del api.store.jobs[JobKey(OPERATING, job)]  # its time to live ended before the run's
+    del api.store.jobs[JobKey(OPERATING, job)]  # its time to live ended before its run's
     assert api.call("GET", f"/v1/runs/{run}").status == 200
     for method, path in (("GET", ""), ("POST", "/cancel"), ("POST", "/retry")):
         assert api.call(method, f"/v1/runs/{run}{path}", bounds=BLUE).status == 404
 
 
-def test_what_a_job_was_outside_of_the_bounds_is_not_told_by_its_revisions(api: Api) -> None:
+def test_revisions_hide_what_a_job_was_while_it_was_outside_the_bounds(api: Api) -> None:
     job = make(api, tags=RED, payload="of red alone")
     assert api.call("PATCH", f"/v1/jobs/{job}", {"tags": BLUE, "payload": "of both"}).status == 200
     path = f"/v1/jobs/{job}/revisions"
@@ -142,12 +142,12 @@ def test_a_bounded_key_does_not_decide_what_a_flow_key_of_its_tenant_allows(
     if sent:
         unknown = json.loads(json.dumps(sent).replace("db", "none"))
         other = api.call(method, path.format(job=job), unknown, bounds=BLUE)
-        assert other.body["detail"] == refused.body["detail"], "the answer says which flow keys exist"
+        assert other.body["detail"] == refused.body["detail"], "the answer reveals which flow keys exist"
     assert api.call("PUT", "/v1/keys/db", {"limit": 1, "perSecond": 1, "burst": 1}).status == 200
     assert api.call(method, path.format(job=job), sent, bounds=BLUE).status in (200, 201)
 
 
-def test_a_bounded_key_changes_a_job_that_names_a_flow_key_already_and_leaves_that(api: Api) -> None:
+def test_a_bounded_key_may_change_a_job_that_has_a_flow_key_but_not_the_limit(api: Api) -> None:
     job = make(api, tags=BLUE, **PLACES)
     path = f"/v1/jobs/{job}"
     assert api.call("PATCH", path, {"name": "n"}, bounds=BLUE).status == 200
@@ -155,7 +155,7 @@ def test_a_bounded_key_changes_a_job_that_names_a_flow_key_already_and_leaves_th
     assert api.call("PATCH", path, {"concurrencyKey": None}, bounds=BLUE).status == 200
 
 
-def test_a_bounded_key_reads_and_sets_no_flow_key_and_joins_no_unique_key_of_a_job_that_it_does_not_see(
+def test_a_bounded_key_reads_and_sets_no_flow_key_and_joins_no_unique_key_of_a_job_outside_its_bounds(
     api: Api,
 ) -> None:
     make(api, uniqueKey="daily", tags=RED)

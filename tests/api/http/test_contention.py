@@ -1,4 +1,4 @@
-"""What keeps changing while it is to be changed: a 503 that says that nothing was done, only where that is so."""
+"""A row that keeps changing while a request changes it: the 503 says that nothing was done, only where that is true."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -56,12 +56,12 @@ REQUESTS = {
 
 
 def moved_on(swaps: Sequence[Swap[Any]], _: int) -> list[Swapped[Any]]:
-    """Find each row at another revision than it was read at."""
+    """Answer every swap as if its row had another revision than was read."""
     return [Swapped(done=False, row=swap.before) for swap in swaps]
 
 
 @pytest.mark.parametrize("given", REQUESTS.values(), ids=REQUESTS)
-def test_what_kept_changing_says_that_nothing_was_done_and_may_be_repeated(
+def test_a_request_on_a_row_that_keeps_changing_says_that_nothing_was_done_and_may_be_repeated(
     api: Api, given: Callable[[Api], Callable[[], Answer]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = given(api)

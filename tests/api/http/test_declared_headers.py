@@ -1,4 +1,4 @@
-"""The headers that steer a request: the document lists each where the code acts on it, and nowhere else."""
+"""The document lists each header that steers a request on the routes that act on it, and on no others."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.api.http.requests import BODIES, path_of
 
 @pytest.mark.parametrize("header", ["Idempotency-Key", "If-Match", "If-None-Match"])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_header_is_listed_where_the_code_acts_on_it_and_nowhere_else(api: Api, route: Route, header: str) -> None:
+def test_a_header_is_listed_exactly_where_the_code_acts_on_it(api: Api, route: Route, header: str) -> None:
     parameters = DOCUMENT["paths"][route.path][route.method.lower()].get("parameters", [])
     listed = any((one["in"], one["name"]) == ("header", header) for one in parameters)
     body = BODIES.get(route.body) if route.body else None

@@ -1,4 +1,4 @@
-"""What holds for every route: who is let in, what is answered when nothing fits, and that nothing leaks."""
+"""Rules of every route: who is authenticated, the answer when no route matches, and that nothing leaks."""
 
 import json
 import logging
@@ -45,15 +45,15 @@ def test_without_a_key_only_the_public_paths_answer(api: Api, route: Route, meth
         "/v1/jobs/healthz",
     ],
 )
-def test_without_a_key_nobody_learns_which_paths_there_are(api: Api, path: str) -> None:
+def test_without_a_key_an_unknown_path_is_a_401_and_not_a_404(api: Api, path: str) -> None:
     assert api.call("GET", path, tenant=None).status == 401
 
 
-def test_what_is_public_is_just_these_two_paths() -> None:
+def test_exactly_these_paths_are_public() -> None:
     assert {"/healthz", "/openapi.json", "/docs"} == PUBLIC_PATHS
 
 
-def test_a_wrong_key_is_told_apart_from_none(api: Api) -> None:
+def test_a_wrong_key_gets_another_challenge_than_a_missing_one(api: Api) -> None:
     answer = api.call("GET", "/v1/jobs/job_1", tenant=None, headers={"Authorization": "Bearer tb_wrong"})
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
     assert "tb_wrong" not in answer.text
@@ -71,20 +71,20 @@ def test_a_wrong_key_is_told_apart_from_none(api: Api) -> None:
         {"tenant": "a"},
     ],
 )
-def test_an_authorizer_that_names_no_tenant_lets_nobody_in(api: Api, authorizer: Any) -> None:
+def test_an_authorizer_answer_without_a_tenant_is_a_401(api: Api, authorizer: Any) -> None:
     event = event_of("GET", "/v1/jobs/job_1", None, {"tenant": "acme"}, {"tenant": "acme"})
     event["requestContext"]["authorizer"] = authorizer
     assert api.answer(event).status == 401
 
 
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/jobs/", "/v1/jobs/a/b", "/v1/job", "/v1/jobs/a/runs/", "/v2/jobs"])
-def test_a_path_that_is_none_is_not_found(api: Api, path: str) -> None:
+def test_an_unknown_path_is_not_found(api: Api, path: str) -> None:
     answer = api.call("GET", path)
     assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
 
 
 @pytest.mark.parametrize("path", sorted({path_of(route) for route in ROUTES}))
-def test_a_method_that_a_path_does_not_know_is_refused_with_those_it_knows(api: Api, path: str) -> None:
+def test_a_method_that_a_path_lacks_is_refused_with_the_methods_that_it_has(api: Api, path: str) -> None:
     known = sorted(route.method for route in ROUTES if path_of(route) == path)
     for method in set(METHODS) - set(known):
         answer = api.call(method, path)
@@ -93,7 +93,7 @@ def test_a_method_that_a_path_does_not_know_is_refused_with_those_it_knows(api: 
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
-def test_every_answer_carries_its_request_id_and_is_not_to_be_stored(api: Api, route: Route) -> None:
+def test_every_answer_carries_its_request_id_and_forbids_storing(api: Api, route: Route) -> None:
     for tenant in ("acme", None):
         answer = api.call(route.method, path_of(route), tenant=tenant)
         assert answer.headers["X-Request-Id"] == "request-1"
@@ -107,13 +107,13 @@ def call_all(api: Api) -> list[Any]:
     return [api.call(route.method, path_of(route), BODIES[route.body] if route.body else None) for route in STORED]
 
 
-def test_a_store_that_does_not_answer_is_a_503_to_be_tried_again() -> None:
+def test_a_store_that_does_not_answer_is_a_503_that_may_be_retried() -> None:
     for answer in call_all(broken_api(UnavailableError("throttled"))):
         assert (answer.status, answer.body["type"]) == (503, Problem.UNAVAILABLE.type)
         assert answer.headers["Retry-After"] == "1"
 
 
-def test_what_nobody_foresaw_is_a_500_that_is_logged_and_tells_nothing(
+def test_an_unexpected_error_is_a_500_that_is_logged_and_reveals_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for answer in call_all(broken_api(RuntimeError("the secret of the house"))):
@@ -133,7 +133,7 @@ def test_health_needs_no_store() -> None:
     assert (answer.status, answer.body) == (200, {"status": "ok"})
 
 
-def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> None:
+def test_every_problem_has_a_type_of_its_own_and_keeps_its_slug_and_status() -> None:
     assert len({problem.type for problem in Problem}) == len(Problem)
     assert {problem.slug: problem.status for problem in Problem} == {
         "malformed-body": 400,
@@ -170,7 +170,7 @@ def test_a_problem_keeps_its_type_and_every_slug_is_one_word_of_its_own() -> Non
     }
 
 
-def test_two_requests_do_not_see_each_other(api: Api) -> None:
+def test_requests_of_two_tenants_do_not_see_each_other(api: Api) -> None:
     first = api.create(name="one")
     second = json.loads(api.call("POST", "/v1/jobs", {"handler": "https://example.com"}, tenant="globex").text)
     assert first["jobId"] != second["jobId"]
@@ -191,7 +191,7 @@ WITHOUT_FIELDS = ["/v1/jobs/{}/pause", "/v1/jobs/{}/resume"]
 
 @pytest.mark.parametrize("path", WITHOUT_FIELDS)
 @pytest.mark.parametrize("raw", [b"", b" ", b"{}", b" {} "])
-def test_what_takes_no_fields_takes_nothing_and_an_empty_object(api: Api, path: str, raw: bytes) -> None:
+def test_a_route_without_fields_accepts_no_body_and_an_empty_object(api: Api, path: str, raw: bytes) -> None:
     assert api.call("POST", path.format(api.create(everySeconds=60)["jobId"]), raw=raw).status == 200
 
 
@@ -206,7 +206,7 @@ def test_what_takes_no_fields_takes_nothing_and_an_empty_object(api: Api, path: 
         (b"{}", {"Content-Type": "text/plain"}, 415, None),
     ],
 )
-def test_what_takes_no_fields_refuses_everything_else(
+def test_a_route_without_fields_refuses_every_other_body(
     api: Api, path: str, raw: bytes, headers: dict[str, str], status: int, fields: list[str] | None
 ) -> None:
     job = api.create(everySeconds=60)

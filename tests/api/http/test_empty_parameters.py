@@ -1,4 +1,4 @@
-"""Parameters without a value: an empty cursor means the first page, and anything else is refused."""
+"""Parameters without a value: an empty cursor means the first page, and any other empty parameter is refused."""
 
 import pytest
 
@@ -24,6 +24,6 @@ def test_an_empty_cursor_is_the_first_page_and_no_other_parameter_may_be_empty(
         assert (answer.status, answer.bad_fields()) == (400, [name])
 
 
-def test_a_parameter_that_a_list_does_not_know_is_refused_also_if_it_is_empty(api: Api) -> None:
+def test_a_parameter_that_a_list_does_not_have_is_refused_even_if_it_is_empty(api: Api) -> None:
     assert api.call("GET", "/v1/stats", query={"cursor": ""}).bad_fields() == ["cursor"]
     assert api.call("GET", "/v1/jobs", query={"who": "", "cursor": ""}).bad_fields() == ["who"]

@@ -1,4 +1,4 @@
-"""Each row of the manual's table of problems, by a request that meets it. No problem can come without one."""
+"""A request for each row of the manual's table of problems. A new problem needs a request here."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ TENANTS = "/v1/admin/tenants"
 
 
 def _job(api: Api, verb: str = "", method: str = "POST", **fields: object) -> Answer:
-    """Ask something of a new job."""
+    """Send a request about a new job."""
     return api.call(method, f"/v1/jobs/{api.create(everySeconds=60)['jobId']}{verb}", fields or None)
 
 
@@ -71,7 +71,7 @@ def _rotate_a_revoked_key(api: Api) -> Answer:
 
 
 def _a_tenant_twice(api: Api) -> Answer:
-    api.clock.advance(1)  # in the millisecond of the first it might be a repeat of it
+    api.clock.advance(1)  # in the same millisecond it might be a repeat of the first
     return api.call("POST", TENANTS, {"name": OPERATING})
 
 
@@ -82,7 +82,7 @@ def _more_than_the_calls_of_a_job_may_ask_for(api: Api) -> Answer:
 
 
 def _of_a_disabled_tenant(api: Api) -> Answer:
-    """Ask with what the authorizer says of such a tenant's keys."""
+    """Send a request with the authorizer's context for a key of a disabled tenant."""
     event = event_of("GET", "/v1/jobs", "globex", {}, {})
     event["requestContext"]["authorizer"]["lambda"]["disabled"] = "true"
     return api.answer(event)
@@ -148,7 +148,7 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
 
 @pytest.mark.parametrize("problem", Problem, ids=lambda problem: problem.slug)
 def test_a_request_meets_each_problem(api: Api, problem: Problem) -> None:
-    """That the answer's operation documents it, client.py has looked at."""
+    """client.py has checked that the answer's operation documents it."""
     answer = MET[problem](api)
     assert (answer.status, answer.body["status"]) == (problem.status, problem.status), answer.text
     assert (answer.body["type"], answer.body["title"]) == (problem.type, problem.title)
@@ -156,6 +156,6 @@ def test_a_request_meets_each_problem(api: Api, problem: Problem) -> None:
     assert re.fullmatch(r"[A-Z].*\.", answer.body["detail"])
 
 
-def test_the_manual_has_a_row_for_each_problem_and_for_nothing_else() -> None:
+def test_the_manual_has_exactly_one_row_for_each_problem() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (\d{3}) \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(rows) == sorted((problem.slug, str(problem.status)) for problem in Problem)

@@ -1,7 +1,7 @@
-"""Whatever the route: a body that is none, or too much, and an id of somebody else.
+"""Rules that hold on every route: an invalid body, a body that is too large, and an id of another tenant are refused.
 
-What is sent without a key, under another method or with a parameter that nobody declared: test_edge.py and
-test_undeclared_parameters.py.
+test_edge.py and test_undeclared_parameters.py have requests without a key, with another method, or with an unknown
+parameter.
 """
 
 import re
@@ -30,11 +30,11 @@ def name(route: Route) -> str:
 
 
 FIRE = {"fireTime": "2026-11-21T09:30:00Z"}
-"""No id, and the same for everybody."""
+"""A fire time is no id: it is the same for all tenants."""
 
 
 def owned(api: Api) -> dict[str, str]:
-    """Return ids of what a tenant has, by the names that paths have for them: Location says what a POST has made."""
+    """Return the ids of a tenant's resources by their names in paths; the Location header of each POST has them."""
     job = api.create(**HOURLY, concurrencyKey={"key": "db", "limit": 1})
     ids = {"jobId": job["jobId"], "key": "db", "runId": str(waiting(api).id), "revision": "1", "tenant": "acme"}
     ids |= FIRE
@@ -69,7 +69,7 @@ def ids_in(location: str) -> dict[str, str]:
     ],
     ids=["broken", "an array", "a key twice", "NaN", "no UTF-8", "a form", "too large"],
 )
-def test_a_body_that_is_none_is_refused_as_that(
+def test_an_invalid_body_is_refused_with_the_problem_for_its_defect(
     api: Api, route: Route, raw: bytes, headers: dict[str, str], problem: Problem
 ) -> None:
     answer = api.call(route.method, route.path.format(**owned(api)), raw=raw, headers=headers)
@@ -77,23 +77,23 @@ def test_a_body_that_is_none_is_refused_as_that(
 
 
 @pytest.mark.parametrize("route", WITH_FIELDS, ids=name)
-def test_a_field_that_nobody_declared_is_named(api: Api, route: Route) -> None:
+def test_an_undeclared_field_is_refused_by_its_name(api: Api, route: Route) -> None:
     answer = api.call(route.method, route.path.format(**owned(api)), {"nobodyDeclaredThis": 1})
     assert answer.body["type"] == Problem.INVALID_REQUEST.type
     assert "nobodyDeclaredThis" in answer.bad_fields()
 
 
 @pytest.mark.parametrize("route", OF_SOMETHING, ids=name)
-def test_an_id_of_another_tenant_names_nothing(api: Api, route: Route) -> None:
+def test_an_id_of_another_tenant_is_as_unknown_as_any(api: Api, route: Route) -> None:
     body = BODIES[route.body] if route.body else None
     ids = owned(api)
     path, unknown = (route.path.format(**named) for named in (ids, dict.fromkeys(ids, "nobodys") | FIRE))
     before = rows_of(api, OPERATING)
     answer = api.call(route.method, path, body, tenant="globex")
     if route.method == "PUT":
-        assert answer.status == 201  # an id of one's own, whatever the neighbour calls theirs
+        assert answer.status == 201  # an id of the caller's own, although the neighbour has the same
     elif route.access is Access.ADMINISTER_ALL:
-        assert (answer.status, answer.body["type"]) == (403, Problem.FORBIDDEN.type)  # whichever tenant it names
+        assert (answer.status, answer.body["type"]) == (403, Problem.FORBIDDEN.type)  # whichever tenant the path names
     else:
         assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)
     if route.method != "PUT":
@@ -102,8 +102,8 @@ def test_an_id_of_another_tenant_names_nothing(api: Api, route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", OF_A_TENANTS, ids=name)
-def test_an_id_of_one_tenant_names_nothing_in_a_path_of_another(api: Api, route: Route) -> None:
-    """Not even for those who manage both."""
+def test_an_id_of_one_tenant_is_unknown_in_a_path_of_another(api: Api, route: Route) -> None:
+    """This holds for admins of both tenants, too."""
     ids = owned(api) | {"tenant": "globex"}
     before = rows_of(api, OPERATING)
     answer = api.call(route.method, route.path.format(**ids), BODIES[route.body] if route.body else None)

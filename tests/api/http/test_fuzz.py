@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is one of those that are documented, and never a 500."""
+"""Every random request gets one of the documented answers, and never a 500."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ SCHEDULES = set(aliases(PreviewRequest))
 JOB_SCHEMA = Draft202012Validator({**DOCUMENT, "$ref": "#/components/schemas/JobRequest"})
 
 
-def test_random_jobs_are_created_or_refused_and_what_is_created_fits_the_schema() -> None:
+def test_random_jobs_are_created_or_refused_and_created_ones_fit_the_schema() -> None:
     @SETTINGS
     @given(JOBS | GOOD_JOBS | VALID_JOBS)
     def try_it(body: dict[str, Any]) -> None:
@@ -69,7 +69,7 @@ def test_random_batches_have_a_result_for_each_item() -> None:
         api = Api()
         answer = api.call("POST", "/v1/jobs:batch", {"jobs": jobs})
         if "surrogate" in answer.text:
-            return  # no text at all, so nothing of the body is read
+            return  # not even text, so no item is read
         assert answer.status == (200 if jobs else 400), answer.text
         statuses = [item["status"] for item in answer.body["items"]] if jobs else []
         assert set(statuses) <= STATUSES
@@ -85,7 +85,7 @@ def test_random_patches_change_a_job_or_are_refused() -> None:
         api = Api()
         created = api.call("POST", "/v1/jobs", body)
         if created.status == 400:
-            return  # its times have passed
+            return  # the job's times have passed
         path = created.headers["Location"]
         before = dict(api.store.jobs)
         answer = api.call("PATCH", path, patch)
@@ -113,7 +113,7 @@ def test_random_backfills_and_triggers_are_made_or_refused() -> None:
         api = Api()
         created = api.call("POST", "/v1/jobs", job)
         if created.status == 400:
-            return  # its times have passed
+            return  # the job's times have passed
         path = created.headers["Location"]
         past = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T00:00:00Z"}
         for body in (backfill, past, {**backfill, **past}):
@@ -170,7 +170,7 @@ GOOD_CHOICES = st.fixed_dictionaries(
 )
 
 
-def test_random_dead_letters_are_listed_and_dealt_with_or_refused() -> None:
+def test_random_dead_letters_are_listed_and_processed_or_refused() -> None:
     @SETTINGS
     @given(
         CHOICES | GOOD_CHOICES,

@@ -18,7 +18,7 @@ from timeball.domain.time.instants import SECOND_MS
 
 URL = "https://example.com/hook"
 LAMBDA_BYTES = 6_291_556
-"""The largest answer of a function that Lambda hands on, as documented by AWS."""
+"""The largest answer that Lambda returns for a function, as AWS documents it."""
 
 LARGE_TARGET = {"type": "http", "url": URL, "body": json.dumps("\u00e4\U0001f600" * 2_500, ensure_ascii=False)}
 LARGE_TAGS = {f"k{number:02}" + "\u00e9" * 40: "\u00e9\\" * 100 for number in range(50)}
@@ -82,7 +82,7 @@ def test_a_page_of_large_items_is_no_larger_than_lambda_allows(large: Callable[[
 
 
 def filled(api: Api) -> dict[str, str]:
-    """Make several of everything that is listed; return the parameters of the lists' paths."""
+    """Create several of every listed resource; return the parameters of the lists' paths."""
     for number in range(3):
         api.call("PUT", f"/v1/tasks/t{number}", {"handler": URL})
         api.call("PUT", f"/v1/calendars/c{number}", {"timezone": "UTC", "dates": ["2026-12-25"]})
@@ -119,7 +119,7 @@ LISTS = {
     "/v1/admin/tenants": "/v1/admin/tenants",
     "/v1/admin/tenants/{tenant}/keys": "/v1/admin/tenants/{tenant}/keys",
 }
-"""The path of each list, and where there is something to list."""
+"""The path of each list that has items after `filled`."""
 
 
 def test_every_list_is_attacked_here() -> None:
@@ -127,7 +127,7 @@ def test_every_list_is_attacked_here() -> None:
 
 
 @pytest.mark.parametrize("path", LISTS.values())
-def test_pages_that_their_bytes_end_miss_nothing_and_repeat_nothing(path: str, api: Api) -> None:
+def test_pages_that_end_by_their_bytes_miss_nothing_and_repeat_nothing(path: str, api: Api) -> None:
     path = path.format(**filled(api))
     whole = walked(api, path, lambda _: None)
     assert len(whole) >= 3
@@ -154,7 +154,7 @@ def test_a_graph_and_a_cycle_that_are_too_large_are_cut_and_say_so(api: Api) -> 
         assert 1 <= len(after[name]) < len(before[name])
 
 
-def test_a_batch_of_keys_of_large_jobs_is_answered_in_a_size_that_lambda_allows(api: Api) -> None:
+def test_a_batch_of_unique_keys_of_large_jobs_gets_an_answer_that_lambda_allows(api: Api) -> None:
     keyed: list[dict[str, Any]] = [
         {"handler": URL, "uniqueKey": f"invoice {number}", "delaySeconds": 600} for number in range(100)
     ]

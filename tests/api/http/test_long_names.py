@@ -1,7 +1,7 @@
-"""A name in a path that is longer than a key of a table may be is an answer, and never a fault of Timeball.
+"""A name in a path that is longer than a table's key may be is refused with an answer, and never a 500.
 
 Moto reads keys of any length. DynamoDB, as AWS documents it, refuses a partition key of more than 2,048 bytes and a
-sort key of more than 1,024, in a query too.
+sort key of more than 1,024, in queries too.
 """
 
 import re

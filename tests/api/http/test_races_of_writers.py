@@ -1,6 +1,6 @@
-"""Two writers of one resource: no update is lost, on whichever request to the store the second overtakes the first.
+"""Two writers of one resource: no update is lost, whichever store request of the first the second overtakes.
 
-The routes are those that the API has: one that is new needs a row in CHANGES.
+The test covers all routes of the API that write a resource: a new one needs a row in CHANGES.
 """
 
 import random
@@ -24,7 +24,7 @@ from timeball.ports.store import Store
 RACES = {"PUT": 200, "PATCH": 50}
 NAMES = {"jobId": "nightly", "taskId": "nightly", "name": "nightly", "key": "nightly", "tenant": "globex"}
 
-# Of each route: what one writer says, and what the other one does.
+# For each route: the body of the first writer, and the body of the second.
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "PUT /v1/jobs/{jobId}": ({"name": "a", "cronExpression": "5 * * * *"}, {"name": "b"}),
     "PUT /v1/tasks/{taskId}": ({"name": "a", "maxRetries": 1}, {"name": "b"}),
@@ -40,7 +40,7 @@ WRITERS = {f"{route.method} {route.path}": route for route in ROUTES if route.me
 
 @dataclass
 class Overtaken:
-    """What comes in between, before a request to the store: the so-many-th from now."""
+    """A hook that runs `other` before a request to the store: before the `left`-th from now."""
 
     left: int = -1
     other: Callable[[], object] = lambda: None
@@ -52,7 +52,7 @@ class Overtaken:
 
 
 class Collection:
-    """A collection of the store, each request to which lets the other writer by if it is time."""
+    """A collection of the store that runs the other writer before a request, when it is time."""
 
     def __init__(self, of: Any, overtaken: Overtaken) -> None:
         self._of, self._overtaken = of, overtaken
@@ -76,7 +76,7 @@ def raced_api() -> tuple[Api, Overtaken]:
 
 
 def made(api: Api, route: Route) -> str:
-    """Return the path of what both are to write; if it is PATCH, it is there."""
+    """Return the path of the resource that both writers change; for a PATCH the resource exists."""
     names = dict(NAMES)
     if "{keyId}" in route.path:
         keys = "/v1/admin/tenants/globex/keys" if "{tenant}" in route.path else "/v1/admin/keys"
@@ -94,7 +94,9 @@ def test_of_two_writers_no_update_is_lost(name: str) -> None:
 
 
 def race(route: Route, seed: int) -> None:
-    """Let two write, under one condition or none, and hold what is there in the end against what they were told."""
+    """Let two writers race, both with one condition or both without, and check the final resource against their
+    answers.
+    """
     chance = random.Random(seed)  # noqa: S311 - a seed, no secret
     api, overtaken = raced_api()
     path, whole = made(api, route), BODIES[route.body] if route.body and route.method == "PUT" else {}
@@ -122,7 +124,7 @@ def race(route: Route, seed: int) -> None:
     assert {answer.status for answer in answers.values()} <= {200, 201, 412, 503}, told
     versions = {answer.body["version"] for answer in won.values()}
     assert len(versions) == len(won), told
-    assert not headers or max(versions) == 1 + is_there, told  # under one condition one at most changes something
+    assert not headers or max(versions) == 1 + is_there, told  # under one condition at most one changes something
     newest = max(won, key=lambda writer: won[writer].body["version"])
     there = api.call("GET", path).body
     assert is_stopped(api) is there.get("disabled", False), told
@@ -134,7 +136,7 @@ def race(route: Route, seed: int) -> None:
 
 @pytest.mark.parametrize("step", range(6))
 @pytest.mark.parametrize("name", WRITERS)
-def test_of_two_writers_of_the_same_change_in_the_same_millisecond_one_is_refused(name: str, step: int) -> None:
+def test_one_of_two_writers_of_the_same_change_in_the_same_millisecond_is_refused(name: str, step: int) -> None:
     api, overtaken = raced_api()
     route = WRITERS[name]
     path, whole = made(api, route), BODIES[route.body] if route.body and route.method == "PUT" else {}
@@ -155,7 +157,7 @@ def test_of_two_writers_of_the_same_change_in_the_same_millisecond_one_is_refuse
     assert api.call("GET", path).body["version"] == 2
 
 
-def test_a_counter_to_which_two_clients_add_under_conditions_loses_no_addition() -> None:
+def test_a_counter_that_two_clients_increment_under_conditions_loses_no_increment() -> None:
     chance = random.Random(14)  # noqa: S311 - a seed, no secret
     api, overtaken = raced_api()
     api.call("PUT", "/v1/jobs/nightly", {**BODIES[JobRequest], "tags": {"count": "0"}})
@@ -179,7 +181,7 @@ def test_a_counter_to_which_two_clients_add_under_conditions_loses_no_addition()
 
 
 @pytest.mark.parametrize("step", range(7))
-def test_a_rotation_ends_the_old_key_also_if_that_is_changed_meanwhile(step: int) -> None:
+def test_a_rotation_ends_the_old_key_even_if_that_key_is_changed_meanwhile(step: int) -> None:
     api, overtaken = raced_api()
     old = api.call("POST", "/v1/admin/keys", {"role": "viewer"}).headers["Location"]
     overtaken.other, overtaken.left = lambda: api.call("PATCH", old, {"name": "a"}), step
@@ -189,7 +191,7 @@ def test_a_rotation_ends_the_old_key_also_if_that_is_changed_meanwhile(step: int
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name.startswith("PUT")])
-def test_what_is_to_be_there_is_not_made(api: Api, name: str) -> None:
+def test_a_put_with_if_match_does_not_create_a_resource(api: Api, name: str) -> None:
     route = WRITERS[name]
     path = route.path.format(**NAMES)
     answer = api.call("PUT", path, BODIES[route.body] if route.body else None, headers={"If-Match": "*"})

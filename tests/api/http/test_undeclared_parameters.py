@@ -1,4 +1,4 @@
-"""Parameters that an operation does not declare: refused, whatever the route, before anything is done."""
+"""A parameter that an operation does not declare is refused on every route, before anything is done."""
 
 import pytest
 
@@ -13,7 +13,7 @@ NEED_A_KEY = [route for route in ROUTES if not route.is_public]
 
 
 @pytest.mark.parametrize("route", NEED_A_KEY, ids=lambda route: f"{route.method} {route.path}")
-def test_every_operation_refuses_a_parameter_that_it_does_not_declare(api: Api, route: Route) -> None:
+def test_every_operation_refuses_an_undeclared_parameter(api: Api, route: Route) -> None:
     body = BODIES.get(route.body) if route.body else None
     answer = api.call(route.method, path_of(route), body, query={"everything": "1"})
     assert (answer.status, answer.bad_fields()) == (400, ["everything"])
@@ -22,7 +22,7 @@ def test_every_operation_refuses_a_parameter_that_it_does_not_declare(api: Api, 
 
 
 @every_verb
-def test_a_filter_that_stands_in_the_query_instead_of_the_body_deals_with_no_letter(api: Api, verb: str) -> None:
+def test_a_filter_in_the_query_instead_of_the_body_processes_no_letter(api: Api, verb: str) -> None:
     jobs = [api.create(everySeconds=60), api.create(everySeconds=60)]
     for job in jobs:
         dead(api, job)
@@ -33,9 +33,9 @@ def test_a_filter_that_stands_in_the_query_instead_of_the_body_deals_with_no_let
 
 
 @pytest.mark.parametrize("path", sorted(PUBLIC_PATHS))
-def test_what_anybody_may_read_takes_whatever_passes_by_a_cache(api: Api, path: str) -> None:
+def test_public_routes_accept_any_parameter_so_clients_can_bypass_a_cache(api: Api, path: str) -> None:
     assert api.call("GET", path, tenant=None, query={"t": "1"}).status == 200
 
 
-def test_who_has_no_key_is_told_that_first(api: Api) -> None:
+def test_a_request_without_a_key_is_a_401_before_its_parameters_are_checked(api: Api) -> None:
     assert api.call("POST", "/v1/jobs", {}, tenant=None, query={"x": "1"}).status == 401

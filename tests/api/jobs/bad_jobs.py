@@ -1,12 +1,12 @@
-"""What cannot be a job: the table of bad fields."""
+"""Invalid jobs: the table of bad fields."""
 
 from typing import Any
 
 from tests.api.jobs.bad_policies import BAD_POLICIES, IN_2030, OK, URL
 
-# What is wrong, the body, the bad fields, words about the first of them. It is 2026-11-21T09:30:00.250Z.
+# The case, the body, the bad fields, words of the first one's message. It is 2026-11-21T09:30:00.250Z.
 BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
-    # what to call
+    # the target
     ("nothing to call", {}, ["handler"], "give handler"),
     ("null to call", {"handler": None}, ["handler"], "give handler"),
     ("two targets", {**OK, "target": {"type": "http", "url": URL}}, ["handler"], "not both"),
@@ -103,7 +103,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
         ["target.headers"],
         "8192",
     ),
-    # when
+    # the schedule
     (
         "two schedules",
         {**OK, "scheduleAt": IN_2030, "delaySeconds": 5},
@@ -210,7 +210,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
     ),
     ("no runs at all", {**OK, "everySeconds": 5, "maxRuns": 0}, ["maxRuns"], "at least 1"),
     *BAD_POLICIES,
-    # what people call it
+    # name, tags and payload
     ("an empty name", {**OK, "name": ""}, ["name"], "at least 1"),
     ("a long name", {**OK, "name": "x" * 201}, ["name"], "at most 200"),
     ("a name of two lines", {**OK, "name": "a\nb"}, ["name"], "control"),
@@ -221,7 +221,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("a number as a tag", {**OK, "tags": {"x": 1}}, ["tags.x"], "string"),
     ("51 tags", {**OK, "tags": {f"x{i}": "" for i in range(51)}}, ["tags"], "50"),
     ("a payload over 256 KB", {**OK, "payload": ["x" * 262_144]}, ["payload"], "262148 bytes"),
-    # unknown fields, and those of later releases
+    # unknown fields, and fields of later releases
     *(
         (f"the unknown field {name}", {**OK, name: value}, [name], words)
         for name, value, words in [
@@ -236,7 +236,7 @@ BAD_FIELDS: list[tuple[str, dict[str, Any], list[str], str]] = [
             ("jobId", "x", "leave it out"),
         ]
     ),
-    # all at once
+    # several mistakes at once
     (
         "many mistakes",
         {

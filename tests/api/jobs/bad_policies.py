@@ -1,4 +1,4 @@
-"""What cannot be a policy of a job: a part of the table of bad fields."""
+"""Invalid policies of a job: a part of the table of bad fields."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ EVERY = {**OK, "everySeconds": 5}
 REPORTED = {**OK, "completion": "callback"}
 IN_2030 = "2030-01-01T00:00:00Z"
 
-# What is wrong, the body, the bad fields, words about the first of them.
+# The case, the body, the bad fields, words of the first one's message.
 BAD_POLICIES: list[tuple[str, dict[str, Any], list[str], str]] = [
     # priorities, retries and timeouts
     ("an unknown priority", {**OK, "priority": "urgent"}, ["priority"], "'high'"),
@@ -94,7 +94,7 @@ BAD_POLICIES: list[tuple[str, dict[str, Any], list[str], str]] = [
         ]
     ),
     ("a true factor", {**OK, "retryPolicy": {"factor": True}}, ["retryPolicy.factor"], "number"),
-    # what becomes of fires that are missed or that meet a live run
+    # fires that are missed or that meet a live run
     ("an unknown catch-up", {**EVERY, "catchUp": {"policy": "some"}}, ["catchUp.policy"], "'latest'"),
     ("a catch-up that is a string", {**EVERY, "catchUp": "all"}, ["catchUp"], "object"),
     ("an unknown field of a catch-up", {**EVERY, "catchUp": {"maxRun": 1}}, ["catchUp.maxRun"], "did you mean maxRuns"),

@@ -1,4 +1,4 @@
-"""How the tests ask for changes of a job."""
+"""Requests that change a job, for tests."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What patches make of jobs, and what cannot become of one: two tables."""
+"""Valid and invalid patches of a job: two tables."""
 
 from typing import Any
 
@@ -159,7 +159,7 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     ),
 }
 
-# The fields of the job, a patch of it, the bad fields, words about the first.
+# The fields of the job, a patch of it, the bad fields, words of the first one's message.
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
     "nothing to call": (BERLIN, {"target": None}, ["handler"], "Say what to call"),
     "no schedule": (BERLIN, {"cronExpression": None}, ["cronExpression"], "Give another schedule"),

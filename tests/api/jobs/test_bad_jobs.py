@@ -1,4 +1,4 @@
-"""What cannot be a job is refused with every bad field named, and nothing of it is stored or sent."""
+"""An invalid job is refused with every bad field named, and nothing of it is stored or sent."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from tests.api.client import Api
 from tests.api.jobs.bad_jobs import BAD_FIELDS
 from tests.api.jobs.bad_policies import OK
 
-# (what is wrong, the body, words of the detail)
+# The case, the body, words of the detail.
 MALFORMED: list[tuple[str, bytes, str]] = [
     ("nothing", b"", "empty"),
     ("blanks", b" \n", "empty"),
@@ -50,7 +50,7 @@ def assert_refused(api: Api, status: int, slug: str, answer: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "fields", "words"), [row[1:] for row in BAD_FIELDS], ids=[row[0] for row in BAD_FIELDS]
 )
-def test_bad_fields_are_all_named_and_nothing_is_stored(
+def test_all_bad_fields_are_named_and_nothing_is_stored(
     api: Api, body: dict[str, Any], fields: list[str], words: str
 ) -> None:
     answer = api.call("POST", "/v1/jobs", body)
@@ -62,7 +62,7 @@ def test_bad_fields_are_all_named_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize(("raw", "words"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
-def test_what_is_no_json_object_is_malformed_and_nothing_is_stored(api: Api, raw: bytes, words: str) -> None:
+def test_a_body_that_is_no_json_object_is_malformed_and_stores_nothing(api: Api, raw: bytes, words: str) -> None:
     answer = api.call("POST", "/v1/jobs", raw=raw)
     assert_refused(api, 400, "malformed-body", answer)
     assert words in answer.body["detail"]
@@ -80,7 +80,7 @@ def test_whole_surrogate_pairs_are_characters(api: Api) -> None:
     assert api.call("POST", "/v1/jobs", raw=raw).body["payload"] == "😀"
 
 
-def test_99_levels_of_a_payload_are_fine(api: Api) -> None:
+def test_a_payload_of_99_levels_is_accepted(api: Api) -> None:
     raw = b'{"handler": "https://example.com", "payload": ' + b"[" * 99 + b"]" * 99 + b"}"
     assert api.call("POST", "/v1/jobs", raw=raw).status == 201
 
@@ -96,18 +96,18 @@ def test_a_bad_idempotency_key_is_named_beside_the_bad_fields(api: Api, key: str
     "content_type",
     ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1", "json", ""],
 )
-def test_a_body_of_another_type_is_refused(api: Api, content_type: str) -> None:
+def test_a_body_of_another_content_type_is_refused(api: Api, content_type: str) -> None:
     answer = api.call("POST", "/v1/jobs", OK, headers={"Content-Type": content_type})
     assert_refused(api, 415, "unsupported-media-type", answer)
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=UTF-8", None])
-def test_json_is_accepted_and_so_is_silence(api: Api, content_type: str | None) -> None:
+def test_json_and_a_missing_content_type_are_accepted(api: Api, content_type: str | None) -> None:
     headers = {} if content_type is None else {"Content-Type": content_type}
     assert api.call("POST", "/v1/jobs", OK, headers=headers).status == 201
 
 
-def test_a_body_may_come_in_base64(api: Api) -> None:
+def test_a_body_may_be_base64_encoded(api: Api) -> None:
     text = json.dumps({**OK, "name": "Zürich"}, ensure_ascii=False)
     assert api.call("POST", "/v1/jobs", raw=text.encode(), as_base64=True).body["name"] == "Zürich"
     assert api.call("POST", "/v1/jobs", raw=text.encode("latin-1")).status == 400

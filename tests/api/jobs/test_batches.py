@@ -1,4 +1,4 @@
-"""Many jobs in one request: a result for each, repeated by its place under the batch's Idempotency-Key."""
+"""Many jobs in one request: each has a result, and its index under the batch's Idempotency-Key makes it repeatable."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def test_a_hundred_jobs_are_created_each_with_its_answer(api: Api) -> None:
     assert items[0]["job"].keys() == single.keys()
 
 
-def test_a_bad_item_spoils_no_other(api: Api) -> None:
+def test_a_bad_item_does_not_affect_the_others(api: Api) -> None:
     bad = [{"everySeconds": 5}, 5, {**GOOD, "unknown": 1}, {**GOOD, "endAt": "2020-01-01T00:00:00Z"}, None]
     answer = batch(api, [GOOD, *bad, GOOD])
     assert [item["status"] for item in answer.body["items"]] == [201, *[400] * len(bad), 201]
@@ -44,14 +44,14 @@ def test_a_bad_item_spoils_no_other(api: Api) -> None:
     assert len(api.store.jobs) == 2
 
 
-def test_a_batch_that_is_repeated_answers_as_it_did_and_makes_no_second_job(api: Api) -> None:
+def test_a_repeated_batch_gets_the_same_answers_and_creates_no_second_job(api: Api) -> None:
     first = batch(api, [GOOD, {"handler": 1}, {**GOOD, "name": "b"}], **KEY)
     again = batch(api, [GOOD, {"handler": 1}, {**GOOD, "name": "b"}], **KEY)
     assert again.body == first.body
     assert len(api.store.jobs) == 2
 
 
-def test_an_item_that_differs_under_the_same_key_is_told_and_the_others_are_repeated(api: Api) -> None:
+def test_an_item_that_differs_under_the_same_key_is_a_conflict_and_the_others_are_repeated(api: Api) -> None:
     first = batch(api, [GOOD, GOOD], **KEY)
     again = batch(api, [GOOD, {**GOOD, "name": "b"}, GOOD], **KEY)
     assert [item["status"] for item in again.body["items"]] == [201, 422, 201]
@@ -59,7 +59,7 @@ def test_an_item_that_differs_under_the_same_key_is_told_and_the_others_are_repe
     assert len(api.store.jobs) == 3
 
 
-def test_an_item_whose_unique_key_stands_is_answered_so_beside_one_that_has_changed(api: Api) -> None:
+def test_an_item_whose_unique_key_stands_gets_that_job_beside_an_item_that_has_changed(api: Api) -> None:
     unique = {**GOOD, "uniqueKey": "import"}
     api.call("POST", "/v1/jobs", unique)
     first = batch(api, [unique, GOOD], **KEY)
@@ -68,21 +68,21 @@ def test_an_item_whose_unique_key_stands_is_answered_so_beside_one_that_has_chan
     assert [item["status"] for item in again.body["items"]] == [200, 422]
 
 
-def test_a_batchs_key_and_a_jobs_key_never_name_the_same_job(api: Api) -> None:
+def test_a_batchs_idempotency_key_never_names_the_job_of_a_single_requests(api: Api) -> None:
     batch(api, [GOOD], **KEY)
     assert api.call("POST", "/v1/jobs", GOOD, headers=KEY).headers.get("Idempotency-Replayed") is None
     assert len(api.store.jobs) == 2
 
 
 @pytest.mark.parametrize("jobs", [[], None, [GOOD] * 101, {}, "all"])
-def test_what_is_no_batch_is_refused_as_a_whole(api: Api, jobs: object) -> None:
+def test_an_invalid_batch_is_refused_as_a_whole(api: Api, jobs: object) -> None:
     answer = batch(api, jobs)
     assert (answer.status, answer.bad_fields()) == (400, ["jobs"])
     assert not api.store.jobs
 
 
 class CountedJobs(MemoryJobs):
-    """The jobs, and how many inserts were asked for in each request to the store; the first may fail."""
+    """Jobs that record the number of inserts in each request to the store; while `is_down`, the first insert fails."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
@@ -96,14 +96,14 @@ class CountedJobs(MemoryJobs):
         return super().insert(rows, now)
 
 
-def test_all_jobs_of_a_batch_are_handed_to_the_store_at_once() -> None:
+def test_all_jobs_of_a_batch_are_inserted_in_one_request() -> None:
     store = MemoryStore(jobs=CountedJobs)
     assert batch(Api(store), [GOOD] * 100).status == 200
     assert isinstance(store.jobs, CountedJobs)
     assert store.jobs.inserted == [100]
 
 
-def test_a_batch_that_may_be_half_stored_is_a_503_and_is_made_whole_by_its_repeat() -> None:
+def test_a_batch_that_may_be_half_stored_is_a_503_and_its_repeat_completes_it() -> None:
     store = MemoryStore(jobs=CountedJobs)
     api = Api(store)
     assert isinstance(store.jobs, CountedJobs)

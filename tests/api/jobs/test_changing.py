@@ -1,4 +1,4 @@
-"""Pause, resume and patch alike: what they answer, what they refuse, and what comes in between."""
+"""Rules that pause, resume and patch share: their answers, their refusals, and their races."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,7 +79,7 @@ class TestEveryChange:
 
 
 class TestPausing:
-    def test_a_paused_job_has_no_next_run_and_takes_back_what_was_sent_ahead(self, api: Api) -> None:
+    def test_a_paused_job_has_no_next_run_and_withdraws_dispatched_runs(self, api: Api) -> None:
         job = api.create(everySeconds=3)
         paused = ask(api, job, PAUSE).body
         assert (paused["status"], paused["pausedAt"]) == ("paused", "2026-11-21T09:30:00.250Z")
@@ -87,7 +87,7 @@ class TestPausing:
         runs = api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]
         assert {run["status"] for run in runs} == {"withdrawn"}
 
-    def test_runs_that_are_under_way_are_named_and_go_on(self, api: Api) -> None:
+    def test_a_change_names_the_runs_under_way_and_they_go_on(self, api: Api) -> None:
         job = api.create(everySeconds=3600)
         api.put(claimed(api.only_run(), "me", NOW, LEASE_MS))
         paused = ask(api, job, PAUSE).body
@@ -103,7 +103,7 @@ class TestPausing:
         assert ask(api, job, RESUME).body["status"] == "pending"
         assert api.only_run().state is RunState.QUEUED
 
-    # The policy, what of ten missed minutes is queued or skipped (by minute), and how the last one stands.
+    # The policy, the minutes of ten missed ones that are queued or skipped, and the state of the last one.
     @pytest.mark.parametrize(
         ("catch_up", "queued"),
         [
@@ -122,7 +122,7 @@ class TestPausing:
         resumed = ask(api, job, RESUME)
         assert (resumed.status, resumed.body["status"], resumed.body["pausedAt"]) == (200, "pending", None)
         assert resumed.body["version"] == 3
-        for _ in range(3):  # what a scan would do next; a plan skips a range or starts runs, never both
+        for _ in range(3):  # as the next scans would; a plan skips a range or starts runs, never both
             api.dispatch()
         rows = list(reversed(api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]))
         late = [run for run in rows if run["fireTime"] < "2026-11-21T09:40:00"]
@@ -134,10 +134,10 @@ class TestPausing:
 
 
 class TestRaces:
-    """Somebody else changes the job between a patch's reading and its writing."""
+    """Another request changes the job between a patch's read and its write."""
 
     def meanwhile(self, api: Api, times: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-        """Let the job's tags be changed right before a swap, so many times; return what counts them."""
+        """Change the job's tags right before a swap, this many times; return a function that counts the changes."""
         swap_jobs = api.store.jobs.swap
         done: list[int] = []
 
@@ -153,7 +153,7 @@ class TestRaces:
         return lambda: len(done)
 
     @pytest.mark.parametrize("times", [1, 3])
-    def test_without_a_condition_it_is_judged_anew_and_nothing_of_the_other_change_is_lost(
+    def test_without_a_condition_a_patch_is_validated_again_and_loses_nothing_of_the_other_change(
         self, api: Api, times: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         job = api.create(**BERLIN)
@@ -170,7 +170,9 @@ class TestRaces:
         assert (answer.status, answer.body["type"]) == (503, "urn:timeball:problem:unavailable")
         assert row(api, job).spec.name is None
 
-    def test_with_a_condition_it_is_refused(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_with_a_condition_a_patch_that_was_overtaken_is_refused(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         job = api.create(**BERLIN)
         self.meanwhile(api, 1, monkeypatch)
         answer = ask(api, job, PATCH, If_Match='"1"')
@@ -178,7 +180,7 @@ class TestRaces:
         assert row(api, job).spec.name is None
 
     @every_change
-    def test_a_change_whose_answer_was_lost_is_done_once(self, api: Api, change: Change) -> None:
+    def test_a_change_whose_answer_was_lost_is_made_once(self, api: Api, change: Change) -> None:
         job = api.create(**BERLIN)
         api.store.lose_answers(3)
         assert ask(api, job, change).status == 200

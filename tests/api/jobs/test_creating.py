@@ -7,7 +7,7 @@ from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.schedule import At, Cron, Every
 from timeball.ports.errors import UnavailableError
 
-# The clock stands at 2026-11-21T09:30:00.250Z, a Saturday.
+# The clock shows 2026-11-21T09:30:00.250Z, a Saturday.
 SCHEDULES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
     ("nothing runs now", {}, {"scheduleAt": "2026-11-21T09:30:00.250Z"}, ["2026-11-21T09:30:00.250Z"]),
     (
@@ -76,7 +76,7 @@ SCHEDULES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(
     ("fields", "stored", "next_runs"), [row[1:] for row in SCHEDULES], ids=[row[0] for row in SCHEDULES]
 )
-def test_a_schedule_is_answered_with_its_next_fire_times(
+def test_the_answer_has_the_next_fire_times_of_the_schedule(
     api: Api, fields: dict[str, Any], stored: dict[str, Any], next_runs: list[str]
 ) -> None:
     body = api.create(**fields)
@@ -86,7 +86,7 @@ def test_a_schedule_is_answered_with_its_next_fire_times(
     assert api.call("GET", f"/v1/jobs/{body['jobId']}").body["endAt"] == body["endAt"]
 
 
-def test_a_job_with_every_field_is_stored_and_answered_as_it_was_asked_for(api: Api) -> None:
+def test_a_job_with_every_field_is_stored_and_answered_as_requested(api: Api) -> None:
     asked: dict[str, Any] = {
         "name": "Nightly report, für alle",
         "target": {
@@ -124,7 +124,7 @@ def test_a_job_with_every_field_is_stored_and_answered_as_it_was_asked_for(api: 
         "headers": ["Authorization", "X-Team"],
         "body": None,
         "secretId": None,
-    }  # never the values
+    }  # header values are never shown
     assert {name: answer.body[name] for name in asked} == {**asked, "target": shown}
     assert "Bearer abc" not in answer.text
     assert answer.body["retryTimetable"] == [1, 1.5, 2, 2]
@@ -135,7 +135,7 @@ def test_a_job_with_every_field_is_stored_and_answered_as_it_was_asked_for(api: 
     assert read.body == {**answer.body, "latestRun": None, "waitingFor": []}
 
 
-def test_what_is_not_given_takes_the_documented_default(api: Api) -> None:
+def test_missing_fields_get_the_documented_defaults(api: Api) -> None:
     body = api.create()
     assert body["target"] == {
         "type": "http",
@@ -176,7 +176,7 @@ def test_what_is_not_given_takes_the_documented_default(api: Api) -> None:
         ([], []),
     ],
 )
-def test_what_is_tried_again_is_answered_in_one_order(api: Api, given: list[str], answered: list[str]) -> None:
+def test_retry_on_is_answered_in_one_order(api: Api, given: list[str], answered: list[str]) -> None:
     assert api.create(retryPolicy={"retryOn": given})["retryPolicy"]["retryOn"] == answered
 
 
@@ -190,30 +190,30 @@ def test_what_is_tried_again_is_answered_in_one_order(api: Api, given: list[str]
         {"completion": "callback", "heartbeatSeconds": 300},
     ],
 )
-def test_a_timeout_may_be_as_long_as_somebody_is_there_to_keep_it(api: Api, fields: dict[str, Any]) -> None:
+def test_timeouts_up_to_the_limit_of_their_completion_are_accepted(api: Api, fields: dict[str, Any]) -> None:
     created = api.create(**fields)
     assert {name: created[name] for name in fields} == fields
 
 
-def test_null_counts_as_not_given_but_as_a_payload(api: Api) -> None:
+def test_null_counts_as_a_missing_field_except_for_the_payload(api: Api) -> None:
     job = api.create(scheduleAt=None, cronExpression=None, retryPolicy=None, tags=None, payload=None)
     without = api.create()
     assert api.work_of(job["jobId"]).payload == "null"
     assert api.work_of(without["jobId"]).payload is None
 
 
-def test_what_is_due_now_is_in_the_queue_before_the_answer(api: Api) -> None:
+def test_a_job_that_is_due_now_is_sent_before_the_answer(api: Api) -> None:
     body = api.create(priority="high")
     (sent,) = api.queue.sent
     assert (sent.id.job.job_id, sent.priority) == (body["jobId"], "high")
 
 
-def test_what_is_due_later_than_the_look_ahead_is_left_to_the_scan(api: Api) -> None:
+def test_a_job_due_after_the_look_ahead_is_left_to_the_scan(api: Api) -> None:
     api.create(delaySeconds=6)
     assert api.queue.sent == []
 
 
-def test_the_engine_gets_values_of_its_own(api: Api) -> None:
+def test_the_engine_gets_values_of_its_own_types(api: Api) -> None:
     api.create(everySeconds=5, anchorAt="2026-01-01T00:00:00Z", payload=[1, "ü"])
     api.create(cronExpression="@daily", timezone="Asia/Tokyo")
     api.create(
@@ -229,7 +229,7 @@ def test_the_engine_gets_values_of_its_own(api: Api) -> None:
     assert api.work_of(at.key.job_id).target == HttpTarget("http://h/x", "GET")
 
 
-def test_ids_without_a_key_are_those_of_the_given_randomness(api: Api) -> None:
+def test_ids_without_a_key_come_from_the_given_randomness(api: Api) -> None:
     assert [api.create()["jobId"] for _ in range(2)] == ["job_" + "0" * 25 + digit for digit in "12"]
 
 
@@ -258,7 +258,7 @@ class TestIdempotency:
         }
         assert len(api.store.jobs) == 1
 
-    def test_the_first_answer_stands_when_the_job_has_long_gone_on(self, api: Api) -> None:
+    def test_the_first_answer_is_repeated_long_after_the_job_has_moved_on(self, api: Api) -> None:
         first = self.post(api, {"everySeconds": 60, "payload": {"a": 1}})
         api.call("DELETE", first.headers["Location"])
         api.clock.advance(86_400_000)
@@ -272,7 +272,7 @@ class TestIdempotency:
             {"cronExpression": "* * * * *", "endAt": "2026-11-21T09:31:00Z"},
         ],
     )
-    def test_the_first_answer_stands_when_its_times_have_passed(self, api: Api, times: dict[str, Any]) -> None:
+    def test_the_first_answer_is_repeated_when_its_times_have_passed(self, api: Api, times: dict[str, Any]) -> None:
         first = self.post(api, times)
         api.clock.advance(3_600_000)
         assert (first.status, self.post(api, times).text) == (201, first.text)
@@ -290,14 +290,14 @@ class TestIdempotency:
         assert (mine.status, yours.status) == (201, 201)
         assert mine.body["jobId"] != yours.body["jobId"]
 
-    def test_an_answer_that_was_lost_in_the_store_is_no_replay(self, api: Api) -> None:
+    def test_a_creation_whose_answer_was_lost_in_the_store_is_no_replay(self, api: Api) -> None:
         api.store.lose_answers(1)
         answer = self.post(api, {"delaySeconds": 60})
         assert answer.status == 201
         assert "Idempotency-Replayed" not in answer.headers
 
 
-def test_a_job_that_is_stored_is_a_201_though_its_dispatch_failed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_job_is_a_201_even_if_its_dispatch_failed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_queue(*_: object) -> list[bool]:
         raise UnavailableError("no answer")
 

@@ -1,4 +1,4 @@
-"""A stored job as a request: read again it asks for the same job, and a patch changes of it what it names."""
+"""A stored job as a request body: sent again it asks for the same job, and a patch changes the fields that it names."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ def asked_for(body: dict[str, Any], now: int) -> JobSpec:
     return spec
 
 
-def test_a_jobs_document_asks_for_that_job_whenever_it_is_read() -> None:
+def test_a_jobs_document_asks_for_the_same_job_whenever_it_is_read() -> None:
     @SETTINGS
     @given(VALID_JOBS)
     def try_it(body: dict[str, Any]) -> None:
@@ -52,9 +52,9 @@ RECURRING = {
 AT = {"scheduleAt": "2030-01-01T00:00:00Z"}
 HOOK = {"type": "http", "url": "https://a.example", "method": "PUT", "headers": {"X-A": "1", "X-B": "2"}}
 
-# The document, the patch, what comes of it.
+# The document, the patch, the resulting document.
 PATCHES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    # RFC 7396, the cases of its appendix that concern objects
+    # RFC 7396: the cases of its appendix that concern objects.
     "a value is replaced": ({"name": "b"}, {"name": "c"}, {"name": "c"}),
     "a value is added": ({"name": "b"}, {"tags": {"c": "d"}}, {"name": "b", "tags": {"c": "d"}}),
     "null removes": ({"name": "b", "priority": "low"}, {"name": None}, {"priority": "low"}),
@@ -74,7 +74,7 @@ PATCHES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {"target": {"headers": {"X-A": None}}},
         {"target": {**HOOK, "headers": {"X-B": "2"}}},
     ),
-    # what goes together
+    # fields that belong together
     "a handler takes the target's place": (
         {"target": HOOK},
         {"handler": "https://b.example"},
@@ -127,7 +127,7 @@ PATCHES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("document", "patch", "after"), PATCHES.values(), ids=PATCHES)
-def test_a_patch_changes_what_it_names_and_what_hangs_on_that(
+def test_a_patch_changes_the_fields_that_it_names_and_those_that_depend_on_them(
     document: dict[str, Any], patch: dict[str, Any], after: dict[str, Any]
 ) -> None:
     before = json.dumps([document, patch])

@@ -1,4 +1,4 @@
-"""Attacks on the due index: a tenant chooses names whose hashes meet, so that all of its rows stand in one shard."""
+"""Attacks on the due index: a tenant chooses names with colliding hashes, to put all of its rows into one shard."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ JOBS = 60
 
 
 def names_of_one_shard(key: type[JobKey | LimiterKey]) -> Iterator[str]:
-    """Yield names whose hash without a secret is of shard 0; that hash stands in the public code."""
+    """Yield names whose hash without a secret is of shard 0; the public code shows how to compute that hash."""
     names = (f"n{number}" for number in count())
     return (name for name in names if shard_of(key("acme", name), SHARDS) == 0)
 
@@ -31,7 +31,7 @@ def operations_of_one_shard() -> Iterator[str]:
 
 
 def attacked(api: Api, status: int = 201) -> dict[str, Counter[int]]:
-    """Ask for what names can be chosen for, and return how many rows stand in each shard."""
+    """Create everything whose name a tenant can choose, and return how many rows each shard has."""
     names = zip(names_of_one_shard(JobKey), names_of_one_shard(LimiterKey), operations_of_one_shard(), strict=False)
     for job, flow_key, idempotency_key in islice(names, JOBS):
         body = {"handler": URL, "everySeconds": 60, "concurrencyKey": {"key": flow_key, "limit": 1}}
@@ -51,7 +51,7 @@ def with_secret(api: Api, secret: bytes) -> Api:
 
 
 @pytest.mark.parametrize("secret", [bytes(range(16)), b"another secret"])
-def test_names_do_not_choose_the_shard_of_a_row(api: Api, secret: bytes) -> None:
+def test_chosen_names_do_not_choose_the_shard_of_a_row(api: Api, secret: bytes) -> None:
     for kind, shards in attacked(with_secret(api, secret)).items():
         assert sum(shards.values()) == JOBS, kind
         assert max(shards.values()) < JOBS / 2, kind
@@ -70,6 +70,6 @@ def test_a_row_keeps_its_shard_whichever_process_changes_it(api: Api) -> None:
 
 
 def rows_of(api: Api) -> dict[object, int]:
-    """Return the shard of each row that names can be chosen for."""
+    """Return the shard of each row whose name a tenant can choose."""
     tables: tuple[Any, ...] = (api.store.jobs, api.store.limiters, api.store.operations)
     return {key: row.shard for rows in tables for key, row in rows.items()}

@@ -1,4 +1,4 @@
-"""What calls make is of the next generation, and there are five; the calls of one job may ask for so much a minute."""
+"""What a call creates has the next of five generations; the requests of one job's calls are bounded by the minute."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from timeball.targets.http.request import request_of
 
 JOB = {"handler": "https://example.com/hook"}
 
-# Of each: the method, the path, the body. A job `a-job` is there.
+# Each case: the method, the path, the body. A job `a-job` exists.
 MAKING: dict[str, tuple[str, str, Any]] = {
     "a job": ("POST", "/v1/jobs", JOB),
     "a job of a batch": ("POST", "/v1/jobs:batch", {"jobs": [JOB]}),
@@ -34,7 +34,7 @@ MAKING: dict[str, tuple[str, str, Any]] = {
 
 @pytest.fixture
 def one(api: Api) -> Api:
-    """Return an API with a job."""
+    """Return an API with one job."""
     assert api.call("PUT", "/v1/jobs/a-job", {**JOB, "everySeconds": 60}).status == 201
     return api
 
@@ -45,7 +45,7 @@ def _make(api: Api, case: str, headers: Mapping[str, str]) -> Answer:
 
 
 @pytest.mark.parametrize("case", MAKING)
-def test_what_a_call_of_the_fifth_generation_asks_for_is_refused_with_a_sentence(one: Api, case: str) -> None:
+def test_a_request_from_a_call_of_the_fifth_generation_is_refused_with_a_sentence(one: Api, case: str) -> None:
     before = dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills), dict(one.store.operations)
     refused = _make(one, case, {"Timeball-Depth": str(MOST)})
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:too-deep")
@@ -55,7 +55,7 @@ def test_what_a_call_of_the_fifth_generation_asks_for_is_refused_with_a_sentence
 
 
 @pytest.mark.parametrize("depth", ["-1", "one", "1.5", "", "99999"])
-def test_a_depth_that_no_call_brings_is_told(api: Api, depth: str) -> None:
+def test_an_invalid_depth_is_refused_by_its_header(api: Api, depth: str) -> None:
     assert api.call("POST", "/v1/jobs", JOB, headers={"Timeball-Depth": depth}).bad_fields() == ["Timeball-Depth"]
     there = api.call("PUT", "/v1/jobs/a-job", {**JOB, "everySeconds": 60})
     again = api.call("PUT", "/v1/jobs/a-job", {**JOB, "everySeconds": 90}, headers={"Timeball-Depth": depth})
@@ -63,13 +63,13 @@ def test_a_depth_that_no_call_brings_is_told(api: Api, depth: str) -> None:
 
 
 def _headers_of_a_call(api: Api, run_id: RunId) -> dict[str, str]:
-    """Return the headers that a run's call brings."""
+    """Return the headers that a run's call carries."""
     job = api.store.jobs[run_id.job]
     return dict(request_of(call_of(api.store.runs[run_id], job), 0).headers)
 
 
 def _generations(api: Api, handed_on: str, make: str) -> int:
-    """Let each call make another job, or trigger its own, and hand on a header; return how many calls there were."""
+    """Let each call create another job, or trigger its own, and pass on one header; return the number of calls."""
     assert api.call("PUT", "/v1/jobs/a-job", JOB).status == 201
     api.dispatch()
     run_id, calls = api.only_run().id, 0
@@ -90,30 +90,30 @@ def _generations(api: Api, handed_on: str, make: str) -> int:
 
 @pytest.mark.parametrize("make", ["jobs", "triggers"])
 @pytest.mark.parametrize("handed_on", ["Timeball-Depth", "Timeball-Run-Id"])
-def test_a_script_that_makes_more_of_itself_at_each_call_ends(api: Api, handed_on: str, make: str) -> None:
+def test_a_script_that_multiplies_at_each_call_comes_to_an_end(api: Api, handed_on: str, make: str) -> None:
     assert _generations(api, handed_on, make) == MOST + 1
 
 
-def test_a_backfill_that_a_call_asks_for_has_runs_of_the_next_generation(one: Api) -> None:
+def test_runs_of_a_backfill_that_a_call_requests_are_of_the_next_generation(one: Api) -> None:
     _make(one, "a backfill", {"Timeball-Depth": "2"})
     (backfill,) = one.store.backfills.values()
     assert backfill.depth == 3
 
 
-def test_what_an_operation_triggers_that_a_call_asks_for_is_of_the_next_generation(one: Api) -> None:
+def test_runs_of_an_operation_that_a_call_requests_are_of_the_next_generation(one: Api) -> None:
     _make(one, "an operation", {"Timeball-Depth": "2"})
     if not one.store.runs:
         scan(one.context, 0, Owner("2026", "a"), Sweeps())
     assert {run.depth for run in one.store.runs.values() if run.id.origin is Origin.MANUAL} == {3}
 
 
-def test_what_a_user_makes_is_of_generation_0_whatever_run_is_named(api: Api) -> None:
+def test_a_users_request_is_of_generation_0_whatever_run_it_names(api: Api) -> None:
     for headers in ({}, {"Timeball-Run-Id": "no-such-job.1.s"}, {"Timeball-Run-Id": "nonsense"}):
         created = api.call("POST", "/v1/jobs", JOB, headers=headers)
         assert api.store.jobs[JobKey("acme", created.body["jobId"])].depth == 0
 
 
-def test_the_calls_of_one_job_may_ask_for_sixty_things_a_minute(one: Api) -> None:
+def test_the_calls_of_one_job_may_make_sixty_requests_a_minute(one: Api) -> None:
     one.clock.advance(MINUTE_MS - one.clock.now() % MINUTE_MS)
     named = {"Timeball-Run-Id": "a-job.1795000000000.s", "Timeball-Depth": "0"}
     other = {"Timeball-Run-Id": "other.1795000000000.s", "Timeball-Depth": "0"}
@@ -135,7 +135,7 @@ def test_each_job_of_a_batch_counts(one: Api) -> None:
     assert len(one.store.jobs) == 41
 
 
-def test_a_bounded_key_takes_nothing_from_what_the_calls_of_others_jobs_may_ask_for(api: Api) -> None:
+def test_a_bounded_key_cannot_use_up_the_requests_of_another_jobs_calls(api: Api) -> None:
     red = api.create(everySeconds=60, tags={"team": "red"})["jobId"]
     headers = {"Timeball-Depth": "0", "Timeball-Run-Id": f"{red}.0.s"}
     blue = {"handler": "https://example.com", "tags": {"team": "blue"}}

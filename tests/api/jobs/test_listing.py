@@ -1,4 +1,4 @@
-"""Jobs are listed by status, tag and time, in pages that are stable whatever happens meanwhile."""
+"""Jobs are listed by status, tag and time, in pages that stay stable whatever changes meanwhile."""
 
 import random
 from collections import Counter
@@ -45,7 +45,7 @@ def create(api: Api, name: str, **fields: object) -> dict[str, Any]:
     return job
 
 
-def test_jobs_are_listed_newest_first_without_what_may_be_large(api: Api) -> None:
+def test_jobs_are_listed_newest_first_without_large_fields(api: Api) -> None:
     create(api, "first", **HOURLY)
     create(api, "second", **HOURLY)
     job = create(api, "third", **HOURLY, payload={"a": 1})
@@ -57,7 +57,7 @@ def test_jobs_are_listed_newest_first_without_what_may_be_large(api: Api) -> Non
     assert answer.body["items"][0] == {name: value for name, value in read.items() if name not in left}
 
 
-def test_a_page_goes_on_where_the_one_before_ended_and_shows_nothing_that_was_created_since(api: Api) -> None:
+def test_a_page_continues_where_the_last_one_ended_and_shows_no_later_job(api: Api) -> None:
     for number in range(5):
         create(api, str(number), **HOURLY)
     first = listed(api, limit="2")
@@ -82,7 +82,7 @@ def test_each_status_is_listed_as_the_api_shows_it(api: Api) -> None:
     assert listed(api, status="blocked").body["items"] == []
 
 
-def test_a_failed_job_whose_run_is_tried_again_stays_listed_as_failed_and_shows_what_it_does(api: Api) -> None:
+def test_a_failed_job_whose_run_is_retried_stays_listed_as_failed_and_shows_its_live_status(api: Api) -> None:
     create(api, "again")
     api.dispatch()
     api.put(replace(api.only_run(), state=RunState.RETRYING, attempt=1))
@@ -102,7 +102,7 @@ def test_a_tag_and_times_narrow_a_list(api: Api) -> None:
     assert names(listed(api, to=middle)) == ["green", "blue"]
 
 
-def test_of_several_tags_a_job_has_all(api: Api) -> None:
+def test_a_list_by_several_tags_has_jobs_with_all_of_them(api: Api) -> None:
     create(api, "both", **HOURLY, tags={"team": "blue", "env": "a,b"})
     create(api, "one", **HOURLY, tags={"team": "blue", "env": "prod"})
     assert names(listed(api, tag=["team:blue", "env:prod"])) == ["one"]
@@ -111,7 +111,7 @@ def test_of_several_tags_a_job_has_all(api: Api) -> None:
     assert listed(api, tag=["team:blue", "prod"]).bad_fields() == ["tag"]
 
 
-def test_a_cursor_is_good_for_the_same_tags_only(api: Api) -> None:
+def test_a_cursor_is_valid_only_for_the_same_tags(api: Api) -> None:
     for name in ("first", "second"):
         create(api, name, **HOURLY, tags={"team": "blue", "env": "prod"})
     cursor = listed(api, tag=["team:blue", "env:prod"], limit="1").body["nextCursor"]
@@ -144,12 +144,12 @@ BAD: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize(("query", "fields"), BAD.values(), ids=BAD)
-def test_what_cannot_be_asked_for_is_named(api: Api, query: dict[str, str], fields: list[str]) -> None:
+def test_an_invalid_query_is_refused_by_its_parameter(api: Api, query: dict[str, str], fields: list[str]) -> None:
     answer = listed(api, **query)
     assert (answer.status, sorted(answer.bad_fields())) == (400, fields)
 
 
-def test_a_cursor_is_good_for_its_own_query_and_tenant_only(api: Api) -> None:
+def test_a_cursor_is_valid_only_for_its_own_query_and_tenant(api: Api) -> None:
     for number in range(3):
         create(api, str(number), **HOURLY)
     cursor = listed(api, limit="1").body["nextCursor"]
@@ -158,7 +158,7 @@ def test_a_cursor_is_good_for_its_own_query_and_tenant_only(api: Api) -> None:
     assert api.call("GET", "/v1/jobs", query={"cursor": cursor}, tenant="other").status == 400
 
 
-def test_a_page_under_a_filter_that_nothing_meets_ends_after_a_thousand_rows(api: Api) -> None:
+def test_a_page_under_a_filter_that_no_job_matches_ends_after_a_thousand_rows(api: Api) -> None:
     template = api.store.jobs[JobKey("acme", create(api, "none", **HOURLY)["jobId"])]
     for number in range(1_500):
         row = replace(template, spec=replace(template.spec, key=JobKey("acme", f"job-{number}")))
@@ -169,7 +169,7 @@ def test_a_page_under_a_filter_that_nothing_meets_ends_after_a_thousand_rows(api
     assert second.body == {"items": [], "nextCursor": None}
 
 
-def test_two_thousand_jobs_are_listed_once_each_while_others_are_created_and_change_their_status(api: Api) -> None:
+def test_two_thousand_jobs_are_listed_once_each_while_others_are_created_and_change_status(api: Api) -> None:
     chance = random.Random(12)  # noqa: S311 - a story must be replayable
     template = api.store.jobs[JobKey("acme", create(api, "job", **HOURLY)["jobId"])]
     statuses = [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED]

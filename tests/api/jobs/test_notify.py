@@ -1,4 +1,4 @@
-"""Who wants to be told of a job: what is asked for is stored and answered, and headers are shown by name alone."""
+"""Notifications of a job: the request is stored and answered, and headers are shown only by name."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ WITH_SECRET = {"type": "http", "url": URL, "method": "PUT", "headers": {"Authori
 SHOWN: dict[str, Any] = {"type": "http", "url": URL, "method": "POST", "headers": [], "body": None, "secretId": None}
 
 
-def test_what_is_asked_for_is_answered(api: Api) -> None:
+def test_notifications_are_answered_as_requested(api: Api) -> None:
     asked = {"onFailure": URL, "onLate": WITH_SECRET, "afterFailures": 3, "lateAfterSeconds": 60, "deadlineSeconds": 90}
     answer = api.create(**OK, notify=asked, pauseAfterFailures=5)
     assert answer["notify"] == {
@@ -27,7 +27,7 @@ def test_what_is_asked_for_is_answered(api: Api) -> None:
     assert (answer["pauseAfterFailures"], answer["pausedReason"], answer["notice"]) == (5, None, None)
 
 
-def test_without_it_nobody_is_told(api: Api) -> None:
+def test_a_job_notifies_nowhere_by_default(api: Api) -> None:
     answer = api.create(**OK)
     assert (answer["notify"], answer["pauseAfterFailures"]) == (None, None)
 
@@ -73,20 +73,22 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "names", "words"), [one[1:] for one in BAD], ids=[one[0] for one in BAD])
-def test_what_cannot_be_is_named(api: Api, fields: dict[str, Any], names: list[str], words: str) -> None:
+def test_an_invalid_notification_is_refused_by_its_field(
+    api: Api, fields: dict[str, Any], names: list[str], words: str
+) -> None:
     answer = api.call("POST", "/v1/jobs", {**OK, **fields})
     assert answer.status == 400
     assert [error["field"] for error in answer.body["errors"]] == names
     assert words in answer.body["errors"][0]["message"]
 
 
-def test_only_a_job_that_runs_again_pauses_itself(api: Api) -> None:
+def test_only_a_recurring_job_pauses_itself_after_failures(api: Api) -> None:
     answer = api.call("POST", "/v1/jobs", {"handler": URL, "pauseAfterFailures": 3})
     assert [error["field"] for error in answer.body["errors"]] == ["pauseAfterFailures"]
     assert api.create(handler=URL, event={"source": ["shop"]}, pauseAfterFailures=3)["pauseAfterFailures"] == 3
 
 
-def test_a_patch_changes_a_part_and_null_removes_all(api: Api) -> None:
+def test_a_patch_changes_some_fields_and_null_removes_all(api: Api) -> None:
     job = api.create(**OK, notify={"onFailure": WITH_SECRET, "afterFailures": 2})
     path = f"/v1/jobs/{job['jobId']}"
     changed = api.call("PATCH", path, {"notify": {"afterFailures": 4, "onSuccess": URL}}).body
@@ -94,7 +96,7 @@ def test_a_patch_changes_a_part_and_null_removes_all(api: Api) -> None:
     assert api.call("PATCH", path, {"notify": None}).body["notify"] is None
 
 
-def test_who_is_told_no_more_takes_along_when_that_was(api: Api) -> None:
+def test_removing_a_notification_removes_its_conditions(api: Api) -> None:
     asked = {"onFailure": URL, "afterFailures": 2, "onLate": URL, "deadlineSeconds": 9, "onSuccess": URL}
     job = api.create(**OK, notify=asked)
     changed = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"notify": {"onFailure": None, "onLate": None}})
@@ -106,7 +108,7 @@ def test_who_is_told_no_more_takes_along_when_that_was(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("method", "fields"), [("PATCH", {"name": "mine"}), ("PUT", OK)])
-def test_a_notice_is_nobodys_to_change(api: Api, method: str, fields: dict[str, Any]) -> None:
+def test_a_user_cannot_change_a_notice(api: Api, method: str, fields: dict[str, Any]) -> None:
     api.create(handler="https://example.com/hook", notify={"onLate": WITH_SECRET, "lateAfterSeconds": 9})
     api.dispatch()
     (notice,) = (job.key.job_id for job in api.store.jobs.values() if job.spec.notice is not None)
@@ -126,7 +128,7 @@ def test_a_patch_carries_no_header_to_another_host(api: Api) -> None:
     assert instead.body["notify"]["onFailure"]["headers"] == []
 
 
-def test_no_history_tells_the_value_of_a_header(api: Api) -> None:
+def test_no_history_shows_the_value_of_a_header(api: Api) -> None:
     job = api.create(**OK, notify={"onFailure": WITH_SECRET})
     api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"name": "x"})
     answer = api.call("GET", f"/v1/jobs/{job['jobId']}/revisions")
@@ -134,7 +136,7 @@ def test_no_history_tells_the_value_of_a_header(api: Api) -> None:
     assert answer.body["items"][0]["after"]["notify"]["onFailure"]["headers"] == {"Authorization": None}
 
 
-def test_the_same_request_again_is_no_change(api: Api) -> None:
+def test_the_same_request_again_changes_nothing(api: Api) -> None:
     asked = {**OK, "notify": {"onLate": WITH_SECRET, "deadlineSeconds": 60}, "pauseAfterFailures": 2}
     first, again = (api.call("PUT", "/v1/jobs/nightly", asked) for _ in range(2))
     assert (first.status, again.status, again.body["version"]) == (201, 200, 1)

@@ -1,4 +1,4 @@
-"""Merge patches: what they make of a job, and that the whole of it is judged as a new job's."""
+"""Merge patches: the job that results, which is validated as a whole like a new job."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000
 
-# Rows of the table of bad jobs that are right as a patch: the job has what they lack, or null removes it.
+# Rows of the table of bad jobs that are valid as a patch: the job supplies the missing fields, or null removes one.
 RIGHT_AS_A_PATCH = {
     "nothing to call",
     "null to call",
@@ -42,11 +42,11 @@ class TestPatching:
         untouched = {"jobId", "createdAt", "status"} - change.keys()
         assert {name: answer.body[name] for name in untouched} == {name: before[name] for name in untouched}
         read = api.call("GET", f"/v1/jobs/{before['jobId']}").body
-        shown = answer.body.keys() - {"claimedRuns", "nextRunAt", "nextRuns"}  # what is due at once may be sent by now
+        shown = answer.body.keys() - {"claimedRuns", "nextRunAt", "nextRuns"}  # a job due at once may be sent by now
         assert {name: answer.body[name] for name in shown} == {name: read[name] for name in shown}
 
     @pytest.mark.parametrize(("job", "change", "fields", "words"), REFUSED.values(), ids=REFUSED)
-    def test_what_comes_of_a_patch_is_judged_as_a_whole(
+    def test_the_patched_job_is_validated_as_a_whole(
         self, api: Api, job: dict[str, Any], change: dict[str, Any], fields: list[str], words: str
     ) -> None:
         created = api.create(**job)
@@ -59,7 +59,7 @@ class TestPatching:
     @pytest.mark.parametrize(
         ("body", "fields", "words"), [bad[1:] for bad in BAD_PATCHES], ids=[bad[0] for bad in BAD_PATCHES]
     )
-    def test_what_cannot_be_a_job_cannot_become_one(
+    def test_a_patch_to_an_invalid_job_is_refused(
         self, api: Api, body: dict[str, Any], fields: list[str], words: str
     ) -> None:
         job = api.create(scheduleAt="2030-06-01T00:00:00Z")
@@ -70,7 +70,7 @@ class TestPatching:
         assert api.store.jobs == before
 
     @pytest.mark.parametrize(("raw", "words"), [bad[1:] for bad in MALFORMED], ids=[bad[0] for bad in MALFORMED])
-    def test_what_is_no_json_object_is_no_patch(self, api: Api, raw: bytes, words: str) -> None:
+    def test_a_body_that_is_no_json_object_is_no_patch(self, api: Api, raw: bytes, words: str) -> None:
         job = api.create(scheduleAt="2030-06-01T00:00:00Z")
         answer = api.call("PATCH", f"/v1/jobs/{job['jobId']}", raw=raw)
         assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:malformed-body")
@@ -85,18 +85,18 @@ class TestPatching:
             ("text/plain", 415),
         ],
     )
-    def test_a_merge_patch_may_be_called_one(self, api: Api, content_type: str, status: int) -> None:
+    def test_the_merge_patch_content_type_is_accepted(self, api: Api, content_type: str, status: int) -> None:
         answer = ask(api, api.create(everySeconds=60), PATCH, Content_Type=content_type)
         assert answer.status == status
         assert status == 200 or answer.headers["Accept-Patch"] == "application/merge-patch+json, application/json"
 
-    def test_a_patch_that_changes_nothing_is_no_new_version(self, api: Api) -> None:
+    def test_a_patch_that_changes_nothing_makes_no_new_version(self, api: Api) -> None:
         job = api.create(**BERLIN, payload={"a": 1}, maxRuns=5)
         for change in ({}, {"name": None}, {"timezone": "Europe/Berlin"}, {"payload": {"a": 1}}, {"maxRetries": 3}):
             answer = patch(api, job, **change)
             assert (answer.status, answer.body["version"], answer.body["updatedAt"]) == (200, 1, job["updatedAt"])
 
-    def test_times_that_have_passed_since_are_no_mistake_unless_the_patch_gives_them(self, api: Api) -> None:
+    def test_times_that_have_passed_since_are_refused_only_if_the_patch_gives_them(self, api: Api) -> None:
         one_off = api.create(scheduleAt="2026-11-21T09:31:00Z")
         recurring = api.create(everySeconds=5, endAt="2026-11-21T09:31:00Z")
         api.clock.advance(60 * 60 * SECOND_MS)
@@ -106,7 +106,7 @@ class TestPatching:
         assert patch(api, recurring, endAt="2026-11-21T09:31:01Z").bad_fields() == ["endAt"]
         assert patch(api, recurring, everySeconds=6).bad_fields() == ["endAt"]
 
-    def test_a_count_of_runs_that_is_used_up_is_named(self, api: Api) -> None:
+    def test_a_max_runs_that_is_used_up_is_refused(self, api: Api) -> None:
         job = api.create(everySeconds=60, maxRuns=10)
         api.store.jobs[JobKey("acme", job["jobId"])] = replace(row(api, job), runs_planned=7)
         api.clock.advance(10 * SECOND_MS)
@@ -115,7 +115,7 @@ class TestPatching:
         assert answer.body["errors"][0]["message"] == "The job has had 7 runs already; give a greater maxRuns."
         assert patch(api, job, maxRuns=8).status == 200
 
-    def test_a_new_schedule_supersedes_what_was_sent_ahead(self, api: Api) -> None:
+    def test_a_new_schedule_supersedes_dispatched_runs(self, api: Api) -> None:
         job = api.create(everySeconds=3, anchorAt="2026-11-21T09:30:02Z")
         answer = patch(api, job, everySeconds=86_400, anchorAt="2026-11-22T00:00:00Z")
         assert answer.body["nextRuns"][0] == "2026-11-22T00:00:00.000Z"
@@ -128,14 +128,14 @@ class TestPatching:
         answer = patch(api, job, everySeconds=120)
         assert (answer.status, answer.body["status"], answer.body["everySeconds"]) == (200, "paused", 120)
 
-    def test_runs_that_the_new_schedule_has_not_but_that_are_under_way_are_named(self, api: Api) -> None:
+    def test_runs_under_way_that_the_new_schedule_lacks_are_named(self, api: Api) -> None:
         job = api.create()
         api.put(claimed(api.only_run(), "me", NOW, LEASE_MS))
         answer = patch(api, job, delaySeconds=3600)
         assert answer.body["claimedRuns"] == [str(api.only_run().id)]
         assert patch(api, job, name="n").body["claimedRuns"] == answer.body["claimedRuns"]
 
-    def test_a_job_that_is_made_later_by_its_key_is_answered_as_it_was_first(self, api: Api) -> None:
+    def test_a_repeated_creation_after_a_patch_gets_its_first_answer(self, api: Api) -> None:
         body = {"handler": "https://example.com/hook", "delaySeconds": 60}
         first = api.call("POST", "/v1/jobs", body, headers={"Idempotency-Key": "k"})
         api.clock.advance(SECOND_MS)
@@ -148,7 +148,7 @@ ELSEWHERE = "https://other.example/hook"
 
 
 class TestHeadersOfATarget:
-    """Nobody reads back what they say: a patch does not take them to another host either."""
+    """Header values cannot be read back, so a patch does not send them to another host either."""
 
     @pytest.mark.parametrize(
         ("target", "bad"),

@@ -39,7 +39,7 @@ class TestReading:
         read = api.call("GET", f"/v1/jobs/{job['jobId']}").body
         assert (read["status"], read["latestRun"]["status"]) == ("pending", "running")
 
-    def test_a_fire_that_waits_in_the_queue_is_still_to_come(self, api: Api) -> None:
+    def test_a_fire_that_waits_in_the_queue_is_still_a_next_run(self, api: Api) -> None:
         job = api.create(everySeconds=2, maxRuns=4)
         read = api.call("GET", f"/v1/jobs/{job['jobId']}").body
         assert len(api.store.runs) == 1
@@ -47,13 +47,13 @@ class TestReading:
         api.clock.advance(2_000)
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["nextRuns"] == job["nextRuns"][1:]
 
-    def test_a_one_off_that_was_sent_ahead_is_still_to_come(self, api: Api) -> None:
+    def test_a_one_off_that_was_dispatched_is_still_a_next_run(self, api: Api) -> None:
         job = api.create(delaySeconds=3)
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["nextRunAt"] == job["nextRunAt"]
         api.clock.advance(3_001)
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["nextRunAt"] is None
 
-    def test_a_job_that_is_over_has_no_next_run(self, api: Api) -> None:
+    def test_a_job_that_has_ended_has_no_next_run(self, api: Api) -> None:
         job = api.create(delaySeconds=60)
         key = JobKey("acme", job["jobId"])
         api.store.jobs[key] = replace(api.store.jobs[key], status=JobStatus.COMPLETED)
@@ -73,7 +73,7 @@ class TestReading:
         assert api.store.jobs == before
 
     @pytest.mark.parametrize("job_id", ["nope", "a b", "x" * 65, "job_1%2F..", "ä", "a.b"])
-    def test_an_id_that_no_job_has_is_not_found(self, api: Api, job_id: str) -> None:
+    def test_an_unknown_id_is_not_found(self, api: Api, job_id: str) -> None:
         assert api.call("GET", f"/v1/jobs/{job_id}").body["type"] == "urn:timeball:problem:not-found"
 
 
@@ -88,14 +88,14 @@ class TestCancelling:
         assert api.only_run().state is RunState.CANCELLED
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["status"] == "cancelled"
 
-    def test_runs_that_were_already_claimed_are_named_and_asked_to_stop(self, api: Api) -> None:
+    def test_a_cancel_names_the_claimed_runs_and_asks_them_to_stop(self, api: Api) -> None:
         job = api.create()
         api.put(claimed(api.only_run(), "me", NOW, LEASE_MS))
         answer = api.call("DELETE", f"/v1/jobs/{job['jobId']}")
         assert answer.body["claimedRuns"] == [str(api.only_run().id)]
         assert api.call("GET", f"/v1/runs/{answer.body['claimedRuns'][0]}").body["cancelRequested"] is True
 
-    def test_cancelling_twice_answers_alike(self, api: Api) -> None:
+    def test_a_second_cancel_gets_the_same_answer(self, api: Api) -> None:
         job = api.create()
         first = api.call("DELETE", f"/v1/jobs/{job['jobId']}")
         assert api.call("DELETE", f"/v1/jobs/{job['jobId']}").body == first.body
@@ -139,6 +139,6 @@ class TestCancelling:
         stored = api.store.jobs[JobKey("acme", job["jobId"])]
         assert (stored.status is JobStatus.CANCELLED) == (status == 200)
 
-    def test_a_condition_on_a_job_that_is_not_there_is_a_404(self, api: Api) -> None:
+    def test_a_condition_on_an_unknown_job_is_a_404(self, api: Api) -> None:
         for if_match in ('"1"', '"abc"', "*"):
             assert api.call("DELETE", "/v1/jobs/job_0", headers={"If-Match": if_match}).status == 404

@@ -1,6 +1,6 @@
-"""PUT: a job under an id of the client's own is created, replaced, or left as it is.
+"""PUT: a job under a client's own id is created, replaced, or left unchanged.
 
-Of two writers: ../http/test_races_of_writers.py.
+../http/test_races_of_writers.py tests two writers.
 """
 
 from typing import Any
@@ -54,7 +54,7 @@ def test_the_same_request_again_changes_nothing_however_late(api: Api, body: dic
     assert api.store.jobs == before
 
 
-def test_what_a_request_leaves_out_takes_its_default_again(api: Api) -> None:
+def test_fields_that_a_put_leaves_out_get_their_defaults_again(api: Api) -> None:
     put(api, SHAPES["every policy"])
     answer = put(api, HOURLY)
     assert (answer.status, answer.headers["ETag"]) == (200, '"2"')
@@ -62,14 +62,14 @@ def test_what_a_request_leaves_out_takes_its_default_again(api: Api) -> None:
     assert shown == [None, None, {}, "normal", 3, "allow"]
 
 
-def test_a_patch_in_between_is_undone(api: Api) -> None:
+def test_a_put_undoes_a_patch_in_between(api: Api) -> None:
     put(api, SHAPES["an interval without an anchor"])
     api.call("PATCH", "/v1/jobs/nightly", {"everySeconds": 5, "name": "patched"})
     answer = put(api, SHAPES["an interval without an anchor"])
     assert (answer.headers["ETag"], answer.body["everySeconds"], answer.body["name"]) == ('"3"', 60, None)
 
 
-def test_another_tenants_job_of_that_id_is_another_job(api: Api) -> None:
+def test_the_same_id_in_another_tenant_is_another_job(api: Api) -> None:
     put(api, HOURLY)
     assert api.call("PUT", "/v1/jobs/nightly", HOURLY, tenant="other").status == 201
     assert {key.tenant for key in api.store.jobs} == {"acme", "other"}
@@ -87,7 +87,7 @@ def test_preconditions_decide_before_anything_is_written(
     assert (api.store.jobs != before) is (status < 300)
 
 
-def test_a_job_that_has_ended_is_not_revived_but_may_be_as_it_was_asked_for(api: Api) -> None:
+def test_an_ended_job_is_not_revived_but_the_same_put_is_answered(api: Api) -> None:
     put(api, HOURLY)
     api.call("DELETE", "/v1/jobs/nightly")
     assert put(api, HOURLY).body["status"] == "cancelled"
@@ -96,7 +96,7 @@ def test_a_job_that_has_ended_is_not_revived_but_may_be_as_it_was_asked_for(api:
 
 
 @pytest.mark.parametrize("name", ["a.b", "a" * 65])
-def test_an_id_that_cannot_be_one_is_refused(api: Api, name: str) -> None:
+def test_an_invalid_id_is_refused(api: Api, name: str) -> None:
     answer = put(api, HOURLY, name)
     assert (answer.status, answer.bad_fields()) == (400, ["jobId"])
 

@@ -1,4 +1,4 @@
-"""The next fire of a job is skipped over the API: what the answer shows, and what is refused."""
+"""Skipping the next fire of a job over the API: the answer, and the refusals."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def skip(api: Api, job: Any, **headers: str) -> Answer:
     )
 
 
-def test_the_next_fire_is_a_skipped_row_and_no_next_run_any_more(api: Api) -> None:
+def test_the_next_fire_becomes_a_skipped_row_and_is_no_next_run_any_more(api: Api) -> None:
     job = api.create(**HOURLY)
     answer = skip(api, job)
     assert (answer.status, answer.headers["ETag"]) == (200, '"2"')

@@ -1,4 +1,4 @@
-"""Targets of every type are answered as asked for, patched, and refused where they are wrong or not allowed."""
+"""Targets of every type: answered as requested, patched, and refused where they are invalid or not allowed."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ CLUSTER = {
 }
 LAMBDA = {"type": "lambda", "functionArn": FUNCTION}
 TARGETS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    # What is asked for, and what is answered beside it.
+    # The target as requested, and the fields that the answer adds.
     "http": (
         {"type": "http", "url": "https://example.com/hook"},
         {"method": "POST", "headers": [], "body": None, "secretId": None},
@@ -66,7 +66,7 @@ def create(api: Api, **fields: object) -> Any:
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_a_target_is_answered_as_it_was_asked_for_of_a_job_a_task_and_whom_to_tell(api: Api, kind: str) -> None:
+def test_a_target_is_answered_as_requested_for_jobs_tasks_and_notifications(api: Api, kind: str) -> None:
     allow(api)
     asked, beside = TARGETS[kind]
     job = create(api, target=asked, notify={"onFailure": asked})
@@ -80,7 +80,7 @@ def test_a_target_is_answered_as_it_was_asked_for_of_a_job_a_task_and_whom_to_te
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TARGETS if kind != "http"])
-def test_what_is_not_on_the_list_is_refused_wherever_it_is_named_and_nothing_is_stored(api: Api, kind: str) -> None:
+def test_a_target_that_is_not_on_the_list_is_refused_everywhere_and_nothing_is_stored(api: Api, kind: str) -> None:
     asked, _ = TARGETS[kind]
     fields = [name for name in asked if name.endswith("Arn")]
     fields += ["subnets", "securityGroups"] if kind == "ecs" else []
@@ -102,7 +102,7 @@ def test_what_is_not_on_the_list_is_refused_wherever_it_is_named_and_nothing_is_
     assert api.call("GET", url).body["version"] == job["version"]
 
 
-def test_what_an_entry_keeps_for_a_tenant_is_no_target_of_another(api: Api) -> None:
+def test_an_entry_for_one_tenant_allows_no_target_of_another(api: Api) -> None:
     allow(api, f"{FUNCTION}=globex")
     for method, path in (("POST", "/v1/jobs"), ("POST", "/v1/tasks"), ("POST", "/v1/targets:test")):
         answers = [api.call(method, path, {"target": LAMBDA}, tenant=tenant) for tenant in ("acme", "globex")]
@@ -137,10 +137,10 @@ def test_what_an_entry_keeps_for_a_tenant_is_no_target_of_another(api: Api) -> N
         ),
     ],
 )
-def test_what_is_timeballs_own_is_no_target_however_much_is_listed(
+def test_timeballs_own_resources_are_no_targets_whatever_is_listed(
     api: Api, target: dict[str, Any], field: str
 ) -> None:
-    # Whoever may hand its functions or queues anything is whom he likes: any tenant, any admin.
+    # A caller that may invoke Timeball's functions or send to its queues can act as any tenant and any admin.
     allow(api)
     for method, path in (("POST", "/v1/jobs"), ("POST", "/v1/tasks"), ("POST", "/v1/targets:test")):
         answer = api.call(method, path, {"target": target, **({"everySeconds": 60} if path == "/v1/jobs" else {})})
@@ -148,7 +148,7 @@ def test_what_is_timeballs_own_is_no_target_however_much_is_listed(
         assert "Timeball's own" in answer.body["errors"][0]["message"]
 
 
-def test_what_only_begins_like_timeballs_own_is_a_target(api: Api) -> None:
+def test_a_resource_whose_name_only_resembles_timeballs_is_a_target(api: Api) -> None:
     allow(api)
     for name in ("Timeballs", "timeball-api", "my-Timeball"):
         create(api, target={"type": "lambda", "functionArn": f"arn:aws:lambda:{OF}:function:{name}"})
@@ -159,7 +159,7 @@ def test_what_only_begins_like_timeballs_own_is_a_target(api: Api) -> None:
     [
         "arn:aws:lambda:*",
         "arn:aws:sqs:eu-west-1:*",
-        f"arn:aws:ecs:{OF}:*",  # neither a cluster nor a task definition: no right would come of it
+        f"arn:aws:ecs:{OF}:*",  # neither a cluster nor a task definition: it would grant no right
         f"arn:aws:states:{OF}:*",
         f"arn:aws:states:{OF}:execution:*",
         f"arn:aws:events:{OF}:rule/*",
@@ -167,7 +167,7 @@ def test_what_only_begins_like_timeballs_own_is_a_target(api: Api) -> None:
         "arn:aws:s3:::bucket",
     ],
 )
-def test_an_entry_that_does_not_say_what_it_is_of_is_none(entry: str) -> None:
+def test_an_entry_that_does_not_name_a_kind_of_resource_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="write one such as"):
         parse_arns(entry)
 
@@ -209,7 +209,7 @@ def test_an_entry_of_the_list_means_what_it_means_to_iam(api: Api, entry: str, *
         ({**TARGETS["sns"][0], "subject": "a\nb"}, {"target.subject": "a line of ASCII"}),
     ],
 )
-def test_a_mistake_is_told_by_the_name_of_its_field(api: Api, target: object, errors: dict[str, str]) -> None:
+def test_a_mistake_in_a_target_is_reported_by_its_field(api: Api, target: object, errors: dict[str, str]) -> None:
     allow(api)
     answer = api.call("POST", "/v1/jobs", {"target": target})
     told = {error["field"]: error["message"] for error in answer.body["errors"]}
@@ -217,13 +217,13 @@ def test_a_mistake_is_told_by_the_name_of_its_field(api: Api, target: object, er
         assert part in told[field]
 
 
-def test_a_mistake_about_whom_to_tell_is_told_by_the_name_of_its_field_too(api: Api) -> None:
+def test_a_mistake_in_a_notifications_target_is_reported_by_its_field(api: Api) -> None:
     allow(api)
     answer = api.call("POST", "/v1/jobs", {"handler": "https://a.example", "notify": {"onFailure": {"type": "lambda"}}})
     assert answer.bad_fields() == ["notify.onFailure.functionArn"]
 
 
-def test_the_url_of_a_queue_names_it_too(api: Api) -> None:
+def test_a_queue_may_be_named_by_its_url(api: Api) -> None:
     allow(api, "arn:aws-cn:sqs:*:*:*")
     url = "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/jobs.fifo"
     job = create(api, target={"type": "sqs", "queueUrl": url})
@@ -232,8 +232,8 @@ def test_the_url_of_a_queue_names_it_too(api: Api) -> None:
     assert api.work_of(job["jobId"]).target == SqsTarget(arn)
 
 
-def test_whom_to_tell_is_handed_the_notice_and_not_followed(api: Api) -> None:
-    # A notice has half a minute: what is followed would be stopped then, and started again.
+def test_the_target_of_a_notification_cannot_be_followed(api: Api) -> None:
+    # A notice has half a minute: an execution that is followed would be stopped then, and started again.
     allow(api)
     told = {**TARGETS["stepFunctions"][0], "follow": True}
     body = {"handler": "https://example.com/hook", "everySeconds": 60, "notify": {"onFailure": told}}
@@ -242,7 +242,7 @@ def test_whom_to_tell_is_handed_the_notice_and_not_followed(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("follow", "status"), [(True, 201), (False, 400)])
-def test_only_what_is_followed_may_take_days_without_a_heartbeat(api: Api, status: int, *, follow: bool) -> None:
+def test_only_a_followed_execution_may_take_days_without_a_heartbeat(api: Api, status: int, *, follow: bool) -> None:
     allow(api)
     target = {**TARGETS["stepFunctions"][0], "follow": follow}
     long = {"target": target, "timeoutSeconds": 604_800}
@@ -257,7 +257,7 @@ def test_only_what_is_followed_may_take_days_without_a_heartbeat(api: Api, statu
 
 
 class TestAPatch:
-    def test_to_another_type_takes_the_place_of_the_whole_target(self, api: Api) -> None:
+    def test_to_another_type_replaces_the_whole_target(self, api: Api) -> None:
         allow(api)
         hook = {"type": "http", "url": "https://example.com", "headers": {"X-Key": "s3cret"}}
         job = create(api, target=hook)
@@ -266,20 +266,20 @@ class TestAPatch:
         back = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"type": "http", "url": "https://a.example"}})
         assert (back.status, back.body["target"]["headers"]) == (200, [])
 
-    def test_of_one_field_leaves_the_others(self, api: Api) -> None:
+    def test_to_one_field_leaves_the_others(self, api: Api) -> None:
         allow(api)
         job = create(api, target=TARGETS["ecs"][0])
         patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"assignPublicIp": True}})
         assert (patched.status, patched.body["target"]) == (200, {**job["target"], "assignPublicIp": True})
 
-    def test_to_the_url_of_another_queue_needs_no_word_of_its_arn(self, api: Api) -> None:
+    def test_to_the_url_of_another_queue_needs_no_arn(self, api: Api) -> None:
         allow(api)
         job = create(api, target=TARGETS["sqs"][0])
         url = "https://sqs.eu-west-1.amazonaws.com/123456789012/other"
         patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"queueUrl": url}})
         assert (patched.status, patched.body["target"]["queueArn"]) == (200, f"arn:aws:sqs:{OF}:other")
 
-    def test_that_removes_what_no_such_target_has_is_told_so(self, api: Api) -> None:
+    def test_that_removes_a_field_of_another_type_is_refused(self, api: Api) -> None:
         allow(api)
         job = create(api, target=LAMBDA)
         patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"target": {"headers": None}})
@@ -311,6 +311,6 @@ def test_a_trigger_or_a_retry_whose_payload_its_target_does_not_take_is_refused_
     assert api.store.runs == before
 
 
-def test_a_webhook_takes_a_payload_that_another_target_does_not(api: Api) -> None:
+def test_a_webhook_accepts_a_payload_that_another_target_does_not(api: Api) -> None:
     job = create(api, handler="https://example.com/hook")
     assert api.call("POST", f"/v1/jobs/{job['jobId']}/trigger", {"payload": "x" * 200_000}).status == 201

@@ -1,4 +1,4 @@
-"""What a webhook may ask to be filled in and by which secret it is signed, and what of that is refused with what."""
+"""The templates and the signing secret of a webhook, and the reasons for which they are refused."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ def refused(api: Api, **fields: object) -> dict[str, str]:
     return {error["field"]: error["message"] for error in answer.body["errors"]}
 
 
-def test_a_target_is_kept_with_its_templates_and_shown_but_for_its_headers(api: Api) -> None:
+def test_a_target_is_stored_with_its_templates_and_shown_without_header_values(api: Api) -> None:
     job = created(api, {**TARGET, "secretId": "timeball/acme/orders"})
     shown = {"type": "http", "url": URL, "method": "POST", "headers": ["X-At"], "body": BODY}
     assert job["target"] == {**shown, "secretId": "timeball/acme/orders"}
@@ -42,7 +42,7 @@ def test_a_handler_may_be_a_template_too(api: Api) -> None:
     assert (answer.status, answer.body["target"]["url"]) == (201, URL)
 
 
-def test_body_and_secret_are_changed_and_taken_away_by_a_patch(api: Api) -> None:
+def test_a_patch_changes_and_removes_the_body_and_the_secret(api: Api) -> None:
     path = f"/v1/jobs/{created(api, {**TARGET, 'secretId': 'timeball/acme/orders'})['jobId']}"
     patched = api.call("PATCH", path, {"target": {"body": '"{{jobId}}"'}}).body["target"]
     assert (patched["body"], patched["secretId"]) == ('"{{jobId}}"', "timeball/acme/orders")
@@ -72,7 +72,7 @@ def test_body_and_secret_are_changed_and_taken_away_by_a_patch(api: Api) -> None
         ({"secretId": ""}, "target.secretId", "Give the name of a secret in Secrets Manager"),
     ],
 )
-def test_what_cannot_be_filled_in_or_read_is_refused_at_creation(
+def test_an_invalid_template_or_secret_is_refused_at_creation(
     api: Api, target: dict[str, Any], field: str, part: str
 ) -> None:
     errors = refused(api, target={"type": "http", "url": "https://h.example/", **target})
@@ -80,7 +80,7 @@ def test_what_cannot_be_filled_in_or_read_is_refused_at_creation(
     assert part in errors[field]
 
 
-def test_a_body_of_a_form_and_one_with_nothing_to_fill_in_may_be_anything(api: Api) -> None:
+def test_a_form_body_and_a_body_without_placeholders_may_be_anything(api: Api) -> None:
     for content_type, body in (
         ("application/x-www-form-urlencoded", "a={{payload.x}}"),
         ("text/plain", "{{payload.x}}!"),
@@ -89,14 +89,14 @@ def test_a_body_of_a_form_and_one_with_nothing_to_fill_in_may_be_anything(api: A
         created(api, {"type": "http", "url": URL, "headers": {"Content-Type": content_type}, "body": body})
 
 
-def test_tasks_and_whom_a_job_tells_are_held_to_the_same(api: Api) -> None:
+def test_tasks_and_notifications_follow_the_same_rules(api: Api) -> None:
     foreign = {"type": "http", "url": "https://h.example/", "secretId": "timeball/globex/orders"}
     assert refused(api, handler=URL, notify={"onFailure": foreign}).keys() == {"notify.onFailure.secretId"}
     answer = api.call("POST", "/v1/tasks", {"target": foreign})
     assert [error["field"] for error in answer.body["errors"]] == ["target.secretId"]
 
 
-def test_which_secrets_there_may_be_is_a_setting(api: Api) -> None:
+def test_a_setting_gives_the_prefix_of_a_tenants_secrets(api: Api) -> None:
     api.handle = build_api(replace(api.edge, webhook_secrets="blue/hooks/"))
     target = {"type": "http", "url": URL}
     created(api, {**target, "secretId": "blue/hooks/acme/orders"})
@@ -104,7 +104,7 @@ def test_which_secrets_there_may_be_is_a_setting(api: Api) -> None:
     assert errors == {"target.secretId": "Name a secret of your tenant: its name begins with blue/hooks/acme/."}
 
 
-def test_a_long_body_is_left_out_of_lists_and_of_what_was_changed(api: Api) -> None:
+def test_a_long_body_is_left_out_of_lists_and_of_revisions(api: Api) -> None:
     long = {"type": "http", "url": URL, "body": json.dumps("x" * 1_000)}
     job = created(api, {**long}, notify={"onFailure": long})
     assert job["target"]["body"] == job["notify"]["onFailure"]["body"] == long["body"]

@@ -1,4 +1,4 @@
-"""Runs by hand: beside the schedule, with a payload of their own, and once for each Idempotency-Key."""
+"""Manual runs: beside the schedule, with a payload of their own, and once for each Idempotency-Key."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def run_of(api: Api, answer: Answer) -> Run:
 
 
 def payload_of(api: Api, answer: Answer) -> str | None:
-    """Return what a run's call carries: its own payload, or its job's."""
+    """Return the payload that a run's call carries: its own, or its job's."""
     run = run_of(api, answer)
     if run.work_digest is None:
         return api.work_of(run.id.job.job_id).payload
@@ -34,7 +34,7 @@ def payload_of(api: Api, answer: Answer) -> str | None:
     return work.payload
 
 
-def test_a_run_by_hand_is_due_now_and_moves_no_schedule(api: Api) -> None:
+def test_a_manual_run_is_due_now_and_moves_no_schedule(api: Api) -> None:
     job = api.create(cronExpression="0 9 * * *", payload={"a": 1})
     before = dict(api.store.jobs)
     answer = trigger(api, job)
@@ -72,7 +72,7 @@ def test_its_payload_is_its_own_or_the_jobs(api: Api, raw: bytes, payload: str) 
     assert api.work_of(job["jobId"]).payload == '{"a":1}'
 
 
-# What is wrong, the body, the key, the status, the bad fields.
+# The case, the body, the key, the status, the bad fields.
 BAD: list[tuple[str, bytes, str | None, int, list[str] | None]] = [
     ("an unknown field", b'{"payloads": 1}', None, 400, ["payloads"]),
     ("a field of a job", b'{"priority": "high"}', None, 400, ["priority"]),
@@ -86,7 +86,7 @@ BAD: list[tuple[str, bytes, str | None, int, list[str] | None]] = [
 
 
 @pytest.mark.parametrize(("raw", "key", "status", "fields"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
-def test_what_cannot_be_accepted_makes_no_run(
+def test_an_invalid_trigger_makes_no_run(
     api: Api, raw: bytes, key: str | None, status: int, fields: list[str] | None
 ) -> None:
     job = api.create(delaySeconds=60)
@@ -97,7 +97,7 @@ def test_what_cannot_be_accepted_makes_no_run(
     assert not api.store.runs
 
 
-def test_a_body_of_another_type_makes_no_run(api: Api) -> None:
+def test_a_body_of_another_content_type_makes_no_run(api: Api) -> None:
     job = api.create(delaySeconds=60)
     headers = {"Content-Type": "text/plain"}
     assert api.call("POST", f"/v1/jobs/{job['jobId']}/trigger", {"payload": 1}, headers=headers).status == 415
@@ -143,7 +143,7 @@ class TestIdempotency:
         assert again.headers["Location"] == first.headers["Location"]
         assert len(api.store.runs) == 1
 
-    def test_the_answer_shows_the_run_as_it_stands_by_then(self, api: Api) -> None:
+    def test_a_repeat_shows_the_current_state_of_the_run(self, api: Api) -> None:
         job = api.create(delaySeconds=60)
         trigger(api, job, key="k")
         api.put(claimed(api.only_run(), "me", NOW, 30_000))
@@ -162,7 +162,7 @@ class TestIdempotency:
         assert (answer.status, answer.body["type"]) == (422, "urn:timeball:problem:idempotency-conflict")
         assert len(api.store.runs) == 1
 
-    def test_a_repeat_is_known_though_the_job_was_changed_meanwhile(self, api: Api) -> None:
+    def test_a_repeat_finds_its_run_though_the_job_was_changed_meanwhile(self, api: Api) -> None:
         job = api.create(delaySeconds=60)
         first = trigger(api, job, {"payload": 1}, "k")
         api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"handler": "https://other.example"})
@@ -187,7 +187,7 @@ class TestIdempotency:
         assert answer.status == 201
         assert "Idempotency-Replayed" not in answer.headers
 
-    def test_a_request_that_was_cut_off_is_done_by_its_repeat(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_repeat_completes_a_request_that_was_cut_off(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         job = api.create(delaySeconds=60)
 
         def no_answer(*_: object) -> list[object]:
@@ -202,7 +202,7 @@ class TestIdempotency:
         assert trigger(api, job, {"payload": 1}, "k").body["runId"] == answer.body["runId"]
 
 
-def test_a_run_that_is_stored_is_a_201_though_it_could_not_be_sent(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_run_is_a_201_though_it_could_not_be_sent(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     job = api.create(delaySeconds=60)
 
     def no_queue(*_: object) -> list[bool]:
@@ -214,7 +214,7 @@ def test_a_run_that_is_stored_is_a_201_though_it_could_not_be_sent(api: Api, mon
     assert run_of(api, answer).due_at == NOW, "it stands in the due index for the scan"
 
 
-def test_a_one_off_is_not_running_because_somebody_ran_it_by_hand(api: Api) -> None:
+def test_a_manual_run_does_not_make_a_one_off_running(api: Api) -> None:
     job = api.create(delaySeconds=60)
     answer = trigger(api, job)
     api.put(claimed(run_of(api, answer), "me", NOW, 30_000))
@@ -222,7 +222,7 @@ def test_a_one_off_is_not_running_because_somebody_ran_it_by_hand(api: Api) -> N
     assert (read["status"], read["latestRun"]["status"]) == ("pending", "running")
 
 
-def test_a_one_off_that_runs_is_running_though_somebody_ran_it_by_hand_since(api: Api) -> None:
+def test_a_later_manual_run_does_not_hide_that_a_one_off_is_running(api: Api) -> None:
     job = api.create()
     api.put(claimed(api.only_run(), "me", NOW, 30_000))
     api.clock.advance(1000)

@@ -1,4 +1,4 @@
-"""A unique key stands for one job: for a while, or until that is over; also while many submit under it at once."""
+"""A unique key stands for one job, for a while or until the job is over, even if many clients submit at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -37,14 +37,14 @@ def test_a_second_submit_is_answered_with_the_first_job_as_it_stands(api: Api) -
     assert len(api.store.jobs) == 1
 
 
-def test_of_fifty_submits_at_once_one_makes_the_job(api: Api) -> None:
+def test_only_one_of_fifty_simultaneous_submits_makes_the_job(api: Api) -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda n: submit(api, payload=n), range(50)))
     assert sorted(answer.status for answer in answers) == [200] * 49 + [201]
     assert len({answer.body["jobId"] for answer in answers}) == len(api.store.jobs) == 1
 
 
-def test_of_fifty_submits_at_once_after_the_window_one_makes_the_next_job(api: Api) -> None:
+def test_only_one_of_fifty_simultaneous_submits_after_the_window_makes_the_next_job(api: Api) -> None:
     submit(api, uniqueSeconds=60)
     api.clock.advance(60 * SECOND_MS)
     with ThreadPoolExecutor(16) as pool:
@@ -53,7 +53,7 @@ def test_of_fifty_submits_at_once_after_the_window_one_makes_the_next_job(api: A
     assert len(api.store.jobs) == 2
 
 
-# Of each: for how long the key stands, what becomes of the job, after how many seconds, and whether it still stands.
+# Each case: how long the key stands, the status of the job, after how many seconds, and whether the key still stands.
 CASES: dict[str, tuple[dict[str, int], str | None, int, bool]] = {
     "within the window": ({"uniqueSeconds": 60}, None, 59, True),
     "behind it, though the job is not over": ({"uniqueSeconds": 60}, None, 60, False),
@@ -90,19 +90,19 @@ def test_the_window_of_the_first_submit_counts(api: Api) -> None:
     assert submit(api).status == 201
 
 
-def test_each_tenant_has_keys_of_its_own(api: Api) -> None:
+def test_each_tenant_has_its_own_unique_keys(api: Api) -> None:
     assert submit(api).status == 201
     assert api.call("POST", "/v1/jobs", KEYED, tenant="globex").status == 201
 
 
-def test_a_key_that_sees_other_jobs_alone_is_not_told_of_the_one_that_stands(api: Api) -> None:
+def test_a_bounded_key_that_cannot_see_the_standing_job_is_refused_without_its_name(api: Api) -> None:
     submit(api, tags={"team": "a"})
     answer = api.call("POST", "/v1/jobs", {**KEYED, "tags": {"team": "b"}}, bounds={"team": "b"})
     assert answer.status == 403
     assert "choose another" in answer.body["detail"]
 
 
-def test_a_job_whose_key_names_one_that_was_never_stored_is_stored_as_that(api: Api) -> None:
+def test_a_key_that_names_a_job_that_was_never_stored_stores_the_job_under_that_id(api: Api) -> None:
     named = submit(api).body["jobId"]
     del api.store.jobs[JobKey("acme", named)]
     again = submit(api, payload=2)
@@ -110,7 +110,7 @@ def test_a_job_whose_key_names_one_that_was_never_stored_is_stored_as_that(api: 
     assert submit(api).body["payload"] == 2
 
 
-def test_what_an_idempotency_key_has_made_is_repeated_whatever_the_unique_key_stands_for(api: Api) -> None:
+def test_an_idempotent_repeat_returns_its_own_job_whatever_the_unique_key_stands_for(api: Api) -> None:
     body, once = {**KEYED, "uniqueSeconds": 10}, {"Idempotency-Key": "once"}
     first = api.call("POST", "/v1/jobs", body, headers=once)
     api.clock.advance(10 * SECOND_MS)
@@ -124,7 +124,7 @@ def test_what_an_idempotency_key_has_made_is_repeated_whatever_the_unique_key_st
     assert (met.status, met.body["jobId"]) == (200, other.body["jobId"])
 
 
-def test_in_a_batch_each_item_is_for_itself(api: Api) -> None:
+def test_each_item_of_a_batch_is_decided_by_itself(api: Api) -> None:
     stood = submit(api, uniqueKey="stood").body["jobId"]
     items = batch(
         api,
@@ -157,14 +157,14 @@ REFUSED: dict[str, tuple[str, dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_makes_no_sense_is_refused(api: Api, case: str) -> None:
+def test_an_invalid_unique_key_is_refused(api: Api, case: str) -> None:
     method, fields, field = REFUSED[case]
     answer = api.call(method, "/v1/jobs" + ("/mine" if method == "PUT" else ""), {"handler": HOOK, **fields})
     assert (answer.status, answer.bad_fields()) == (400, [field])
     assert not api.store.jobs
 
 
-def test_a_job_keeps_the_key_under_which_it_was_submitted(api: Api) -> None:
+def test_a_job_shows_the_key_under_which_it_was_submitted(api: Api) -> None:
     job = submit(api, uniqueSeconds=60).body
     path = f"/v1/jobs/{job['jobId']}"
     for patch in ({"uniqueKey": "other"}, {"uniqueKey": None, "uniqueSeconds": None}, {"uniqueSeconds": 5}):
@@ -177,7 +177,7 @@ def test_a_job_keeps_the_key_under_which_it_was_submitted(api: Api) -> None:
     assert api.call("PUT", path, {**same, "uniqueKey": "other"}).bad_fields() == ["uniqueKey"]
 
 
-def test_a_list_shows_when_a_job_starts_that_collects(api: Api) -> None:
+def test_a_list_shows_the_start_that_a_collecting_job_has_put_off(api: Api) -> None:
     collecting = {"handler": HOOK, "uniqueKey": "cart", "debounceSeconds": 60}
     first = api.call("POST", "/v1/jobs", collecting).body
     api.clock.advance(30 * SECOND_MS)

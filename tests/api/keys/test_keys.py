@@ -1,4 +1,4 @@
-"""Keys that jobs name: who may read and set them, what they tell, and whose they are."""
+"""Limits that jobs name by a key: who may read and set them, their answers, and the tenant that they belong to."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def _answer(api: Api, status: int = 200, path: str = KEY, **more: Any) -> dict[s
     return body
 
 
-def test_a_key_can_be_read_from_when_a_job_names_it(api: Api) -> None:
+def test_a_limit_can_be_read_once_a_job_names_it(api: Api) -> None:
     assert _answer(api, 404)["type"].endswith("not-found")
     job = api.create(delaySeconds=60, **NAMED, rateKey={"key": "crm", "perSecond": 0.5, "burst": 2})
     assert job["concurrencyKey"] == {"key": "warehouse:db", "limit": 3, "onFull": "wait"}
@@ -44,7 +44,7 @@ def test_a_key_can_be_read_from_when_a_job_names_it(api: Api) -> None:
     assert _answer(api, path="/v1/keys/warehouse%3Adb")["limit"] == 3
 
 
-def test_what_is_set_holds_whatever_jobs_say_until_it_is_taken_back(api: Api) -> None:
+def test_a_limit_that_is_set_overrides_what_jobs_say_until_it_is_removed(api: Api) -> None:
     made = api.call("PUT", KEY, {"limit": 1})
     assert (made.status, made.headers["Location"], made.headers["ETag"]) == (201, KEY.replace(":", "%3A"), '"1"')
     api.create(delaySeconds=60, **NAMED)
@@ -57,7 +57,7 @@ def test_what_is_set_holds_whatever_jobs_say_until_it_is_taken_back(api: Api) ->
     assert api.call("PUT", KEY, {}).body["fixed"] == {"limit": None, "perSecond": None, "burst": None}
 
 
-def test_a_key_tells_who_has_it_and_who_waits_in_their_order(api: Api) -> None:
+def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api) -> None:
     holder = evolve(claimed(run(), "owner", NOW, 3_600_000), places=("warehouse:db",))
     waiting = Waiting("warehouse:db", Part.PLACE)
     waits = [
@@ -78,7 +78,7 @@ def test_a_key_tells_who_has_it_and_who_waits_in_their_order(api: Api) -> None:
     assert (read["status"], read["reason"], read["waitingForKey"]) == ("queued", "key_wait", "warehouse:db")
 
 
-def test_a_key_belongs_to_its_tenant(api: Api) -> None:
+def test_a_limit_belongs_to_its_tenant(api: Api) -> None:
     api.call("PUT", KEY, {"limit": 1})
     assert _answer(api, 404, tenant="globex")["type"].endswith("not-found")
     api.call("PUT", KEY, {"limit": 7}, tenant="globex")
@@ -86,7 +86,7 @@ def test_a_key_belongs_to_its_tenant(api: Api) -> None:
     assert api.store.limiters.read([LimiterKey("acme", "")]) == [None]
 
 
-def test_nobody_reads_the_quotas_of_a_tenant_as_a_key(api: Api) -> None:
+def test_a_tenants_quotas_cannot_be_read_as_a_limit(api: Api) -> None:
     api.store.limiters.insert([Limiter(LimiterKey("acme"), 0, Bounds(1))], NOW)
     assert api.call("GET", "/v1/keys/").status == 404
 
@@ -101,7 +101,7 @@ def test_nobody_reads_the_quotas_of_a_tenant_as_a_key(api: Api) -> None:
         ({"onFull": "skip"}, "onFull"),
     ],
 )
-def test_what_cannot_be_set_is_refused(api: Api, body: dict[str, Any], field: str) -> None:
+def test_an_invalid_limit_is_refused(api: Api, body: dict[str, Any], field: str) -> None:
     refused = api.call("PUT", KEY, body)
     assert (refused.status, [one["field"] for one in refused.body["errors"]]) == (400, [field])
 
@@ -119,12 +119,12 @@ def test_what_cannot_be_set_is_refused(api: Api, body: dict[str, Any], field: st
         ({"rateKey": {"key": "a", "perSecond": 1, "burst": 1.5}}, "rateKey.burst"),
     ],
 )
-def test_a_job_that_says_it_wrongly_is_refused(api: Api, said: dict[str, Any], field: str) -> None:
+def test_a_job_with_an_invalid_limit_is_refused(api: Api, said: dict[str, Any], field: str) -> None:
     refused = api.call("POST", "/v1/jobs", {"handler": "https://example.com/hook", **said})
     assert (refused.status, [one["field"] for one in refused.body["errors"]]) == (400, [field])
 
 
-def test_a_patch_changes_a_part_of_a_key_or_takes_it_away(api: Api) -> None:
+def test_a_patch_changes_a_part_of_a_limit_or_removes_it(api: Api) -> None:
     job = api.create(delaySeconds=60, **NAMED)
     path = f"/v1/jobs/{job['jobId']}"
     patched = api.call("PATCH", path, {"concurrencyKey": {"limit": 5, "onFull": "skip"}})

@@ -1,4 +1,4 @@
-"""A generator of clients takes the whole document, and what it makes works against the API."""
+"""A generator of clients accepts the whole document, and the generated client works against the API."""
 
 import asyncio
 import subprocess
@@ -20,7 +20,7 @@ NAME = "generated_timeball_client"
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what imports a module of a client that was generated just now; a warning of the generator is an error."""
+    """Return a function that imports a module of a freshly generated client; a warning of the generator is an error."""
     config = tmp_path / "config.yml"
     config.write_text("post_hooks: []\n", encoding="utf-8")
     command: list[str | Path] = [

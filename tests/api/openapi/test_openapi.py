@@ -1,6 +1,6 @@
-"""The document says what the code does: it is made from the same table and models.
+"""The document matches the code: it is made from the same table and models.
 
-client.py holds every answer of every test against it.
+client.py checks every answer of every test against it.
 """
 
 import json
@@ -63,7 +63,7 @@ NEEDED: dict[type[BaseModel], list[str]] = {
     HeartbeatRequest: ["attempt"],
     FanOutRequest: ["attempt", "items"],
 }
-"""What is needed is judged together with the rest, and the document says so."""
+"""The fields that each body requires; a missing one is reported together with all other mistakes."""
 DOCS = Path(__file__).parents[3] / "docs"
 
 
@@ -78,7 +78,7 @@ def test_the_document_is_served(api: Api) -> None:
     assert answer.body["openapi"] == "3.1.0"
 
 
-def test_every_route_stands_in_it_and_nothing_else() -> None:
+def test_every_route_is_in_the_document_and_nothing_else() -> None:
     operations = {(method.upper(), path) for path, item in DOCUMENT["paths"].items() for method in item}
     assert operations == {(route.method, route.path) for route in ROUTES}
     ids = [operation["operationId"] for item in DOCUMENT["paths"].values() for operation in item.values()]
@@ -102,7 +102,7 @@ def _references(part: Any) -> Iterator[str]:
             yield from _references(child)
 
 
-def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+def test_every_reference_resolves_and_every_schema_is_used() -> None:
     described = DOCUMENT
     for reference in set(_references(described)):
         found: Any = described
@@ -113,7 +113,7 @@ def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
 
 
 @pytest.mark.parametrize("model", BODIES)
-def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_is_required(
+def test_every_field_of_a_body_is_described_and_only_needed_fields_are_required(
     model: type[BaseModel],
 ) -> None:
     schema = DOCUMENT["components"]["schemas"][model.__name__]
@@ -124,21 +124,23 @@ def test_every_field_of_a_body_is_described_and_none_but_those_that_are_needed_i
 
 
 def _but_items(schema: Any) -> Any:
-    """Return a schema without those of lists' items: a patch replaces a list as a whole."""
+    """Return a schema without the schemas of list items, because a patch replaces a list as a whole."""
     if isinstance(schema, dict):
         return {name: _but_items(part) for name, part in schema.items() if name != "items"}
     return [_but_items(part) for part in schema] if isinstance(schema, list) else schema
 
 
 @pytest.mark.parametrize(("ref", "is_allowed"), [("a", True), (None, True), ("a b", False), (1, False)])
-def test_an_item_of_a_batch_may_have_a_ref_beside_what_a_job_has(api: Api, ref: object, *, is_allowed: bool) -> None:
+def test_an_item_of_a_batch_may_have_a_ref_beside_the_fields_of_a_job(
+    api: Api, ref: object, *, is_allowed: bool
+) -> None:
     schema = Draft202012Validator({**DOCUMENT, "$ref": "#/components/schemas/BatchRequest"})
     body = {"jobs": [{"handler": "https://example.com", "ref": ref}]}
     assert schema.is_valid(body) is is_allowed
     assert api.call("POST", "/v1/jobs:batch", body).body["items"][0]["status"] == (201 if is_allowed else 400)
 
 
-def test_a_patch_may_give_any_part_of_a_job_and_take_any_away() -> None:
+def test_a_patch_may_give_any_field_of_a_job_and_remove_any() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     patch = schemas["JobPatch"]
     assert set(patch["properties"]) == set(schemas["JobRequest"]["properties"])
@@ -181,7 +183,7 @@ def test_the_examples_of_the_manual_are_accepted(api: Api) -> None:
 
 
 def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
-    """Each is sent to one and the same job, in the order of the page; those about a run each to one that fits."""
+    """Send each request to one job, in the order of the page; requests about a run go to a run that fits."""
     requests = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```", (DOCS / "api.md").read_text(encoding="utf-8"), re.DOTALL)
     job = api.create(everySeconds=3600)
     seen = []
@@ -210,11 +212,11 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
 
 
 class TestWhatIsAcceptedCanBeSent:
-    def test_the_methods_are_those_of_the_caller(self) -> None:
+    def test_the_documented_methods_are_those_of_the_caller(self) -> None:
         assert set(get_args(targets.HttpTarget.model_fields["method"].annotation)) == request.METHODS
 
     @pytest.mark.parametrize("name", sorted(request.RESERVED_HEADERS))
-    def test_no_header_is_accepted_that_the_caller_refuses(self, api: Api, name: str) -> None:
+    def test_a_header_that_the_caller_refuses_is_not_accepted(self, api: Api, name: str) -> None:
         target = {"type": "http", "url": "https://example.com", "headers": {name.title(): "x"}}
         assert api.call("POST", "/v1/jobs", {"target": target}).status == 400
 
@@ -234,7 +236,7 @@ class TestWhatIsAcceptedCanBeSent:
             "https://example.com?x=1",
         ],
     )
-    def test_a_url_that_is_accepted_is_one_that_the_caller_can_read(self, api: Api, url: str) -> None:
+    def test_the_caller_can_read_every_url_that_is_accepted(self, api: Api, url: str) -> None:
         answer = api.call("POST", "/v1/jobs", {"handler": url})
         assert answer.status == 201, answer.text
         assert parse_url(url).host

@@ -1,4 +1,4 @@
-"""The page for people: all of the document, nothing from elsewhere, nothing that runs."""
+"""The page for people has the whole document, loads nothing from elsewhere, and runs nothing."""
 
 import re
 from html.parser import HTMLParser
@@ -11,7 +11,7 @@ from tests.api.client import Api
 
 
 class Page(HTMLParser):
-    """The tags of a page, what they point at, and its text; what is opened is closed."""
+    """The tags of a page, their ids and links, and its text; it fails on a tag that is not closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ def test_every_route_and_every_model_is_on_the_page(text: str) -> None:
         assert f"<code>{route.method} {route.path}</code>" in text
 
 
-def test_the_page_loads_nothing_and_runs_nothing_and_its_links_lead_somewhere(text: str) -> None:
+def test_the_page_loads_nothing_and_runs_nothing_and_its_links_resolve(text: str) -> None:
     page = Page(text)
     assert not page.tags & {"script", "link", "img", "iframe", "form", "object"}
     assert page.links == {f"#{name}" for name in page.ids if f"#{name}" in page.links} | {"/openapi.json"}

@@ -1,4 +1,4 @@
-"""Bulk operations over the API: asked for, read, listed, cancelled; and what cannot be asked for."""
+"""Bulk operations over the API: created, read, listed, cancelled, and refused."""
 
 from typing import Any
 
@@ -26,14 +26,14 @@ def read(api: Api, answer: Answer, tenant: str = "acme") -> Answer:
 
 
 def scan(api: Api, seconds: int = 5) -> None:
-    """Move every operation on, as the scans of so many seconds would."""
+    """Advance every operation, as the scans of this many seconds would."""
     for _ in range(seconds):
         api.clock.advance(SECOND_MS)
         now = api.clock.now()
         move_on(api.context, [one for one in api.store.operations.values() if one.is_next(now)], now + SECOND_MS)
 
 
-def test_all_jobs_that_match_are_paused_and_it_says_how_far_it_is(api: Api) -> None:
+def test_all_matching_jobs_are_paused_and_the_operation_shows_its_progress(api: Api) -> None:
     blue = [api.create(**HOURLY, tags={"team": "blue"}) for _ in range(3)]
     api.create(**HOURLY)
     answer = ask(api, match={"tags": {"team": "blue"}})
@@ -59,7 +59,7 @@ def test_all_jobs_that_match_are_paused_and_it_says_how_far_it_is(api: Api) -> N
     assert paused == {job["jobId"] for job in blue}
 
 
-def test_where_nothing_matches_the_answer_says_so(api: Api) -> None:
+def test_an_operation_that_matches_nothing_says_so(api: Api) -> None:
     answer = ask(api, "cancel", {"status": "paused"})
     assert answer.body["progress"] == {"matched": 0, "done": 0, "failed": 0}
     scan(api, 2)
@@ -68,12 +68,12 @@ def test_where_nothing_matches_the_answer_says_so(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("action", "pace"), [("pause", 100), ("cancel", 100), ("trigger", 10), ("retry", 10)])
-def test_starts_are_slower_than_changes_unless_said_otherwise(api: Api, action: str, pace: int) -> None:
+def test_starts_are_slower_than_changes_by_default(api: Api, action: str, pace: int) -> None:
     assert ask(api, action).body["perSecond"] == pace
     assert ask(api, action, perSecond=7).body["perSecond"] == 7
 
 
-def test_what_failed_is_named_with_the_problem_of_the_single_request(api: Api) -> None:
+def test_a_failed_job_is_named_with_the_problem_of_the_single_request(api: Api) -> None:
     job = api.create(**HOURLY)
     api.call("DELETE", f"/v1/jobs/{job['jobId']}")
     for action, verb in (("pause", "pause"), ("trigger", "trigger")):
@@ -90,7 +90,7 @@ def test_what_failed_is_named_with_the_problem_of_the_single_request(api: Api) -
         assert failure["problem"]["detail"]
 
 
-# Of each: the body, and the fields that are named as bad.
+# Each case: the body, and the fields that are named as bad.
 BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
     "nothing": ({}, ["action", "match"]),
     "no action": ({"match": ALL}, ["action"]),
@@ -112,7 +112,7 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_request_names_all_that_is_wrong_and_does_nothing(api: Api, case: str) -> None:
+def test_a_bad_request_names_every_mistake_and_does_nothing(api: Api, case: str) -> None:
     body, fields = BAD[case]
     api.create(**HOURLY)
     answer = api.call("POST", "/v1/operations", body)
@@ -132,7 +132,7 @@ def test_the_same_key_and_body_is_the_same_operation_and_another_body_a_conflict
     assert len(api.store.operations) == 2
 
 
-def test_an_operation_is_cancelled_once_and_what_is_done_stays_done(api: Api) -> None:
+def test_an_operation_is_cancelled_once_and_finished_work_stays(api: Api) -> None:
     for _ in range(5):
         api.create(**HOURLY)
     answer = ask(api, perSecond=2)
@@ -152,7 +152,7 @@ def test_an_operation_that_is_over_is_not_cancelled(api: Api) -> None:
     assert (gone.status, gone.body["status"], gone.body["version"]) == (200, "succeeded", 1)
 
 
-def test_another_tenants_operation_is_not_there(api: Api) -> None:
+def test_another_tenants_operation_is_not_found(api: Api) -> None:
     answer = ask(api)
     assert read(api, answer, tenant="other").status == 404
     assert api.call("DELETE", f"/v1/operations/{answer.body['operationId']}", tenant="other").status == 404
@@ -160,14 +160,14 @@ def test_another_tenants_operation_is_not_there(api: Api) -> None:
     assert api.call("GET", "/v1/operations/no.such").status == 404
 
 
-def test_another_tenants_jobs_are_not_meant(api: Api) -> None:
+def test_an_operation_never_changes_another_tenants_jobs(api: Api) -> None:
     foreign = api.call("POST", "/v1/jobs", {"handler": "https://example.com", **HOURLY}, tenant="other").body
     ask(api, "cancel")
     scan(api)
     assert api.call("GET", f"/v1/jobs/{foreign['jobId']}", tenant="other").body["status"] == "pending"
 
 
-def test_operations_are_listed_the_newest_first_page_by_page(api: Api) -> None:
+def test_operations_are_listed_newest_first_page_by_page(api: Api) -> None:
     made = []
     for _ in range(5):
         made.append(ask(api).body["operationId"])
@@ -196,7 +196,7 @@ def test_the_audit_log_has_the_operation_and_each_change_by_it(api: Api) -> None
     assert len(list_audit(api.context, AuditFilter("acme"), 10).items) == 3
 
 
-def test_the_row_of_an_operation_is_its_tenants(api: Api) -> None:
+def test_the_row_of_an_operation_belongs_to_its_tenant(api: Api) -> None:
     name = ask(api).body["operationId"]
     assert list(api.store.operations) == [OperationKey("acme", name)]
     assert api.clock.now() == NOW

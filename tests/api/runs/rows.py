@@ -1,4 +1,4 @@
-"""Runs as the tests need them: under way, waiting for their target's word, dead."""
+"""Runs in the states that tests need: under way, waiting for their target's report, dead."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ def row(api: Api, run_id: str, tenant: str = "acme") -> Run:
 
 
 def called(api: Api, **fields: Any) -> Run:
-    """Return the run of a new one-off, in the hands of the executor that calls its target."""
+    """Return the run of a new one-off, claimed by the executor that calls its target."""
     job = api.create(**fields)
     (run,) = [run for run in api.store.runs.values() if run.id.job.job_id == job["jobId"]]
     api.put(claimed(run, "executor", api.clock.now(), LEASE_MS))
@@ -35,7 +35,7 @@ def called(api: Api, **fields: Any) -> Run:
 
 
 def waiting(api: Api, **fields: Any) -> Run:
-    """Return the run of a new one-off whose target has answered 202 just now."""
+    """Return the run of a new one-off whose target has just answered 202."""
     run = called(api, **{**CALLBACK, **fields})
     now = api.clock.now()
     api.put(handed_over(run, api.store.jobs[run.id.job], now, now, MARGIN_MS))
@@ -52,7 +52,7 @@ def dead(
     status: int | None = 503,
     tenant: str = "acme",
 ) -> Run:
-    """Store a run of a job that died so many seconds after NOW, a second after it was due, and return it."""
+    """Store and return a run that failed for good this many seconds after NOW, one second after it was due."""
     died_at = NOW + int(seconds * SECOND_MS)
     fire_at = died_at - SECOND_MS
     last = Attempt(4, Outcome.FAILED, fire_at, fire_at, died_at, status, error)
@@ -63,5 +63,5 @@ def dead(
 
 
 def say(api: Api, run: Run, verb: str, attempt: object = 1, tenant: str = "acme", **fields: object) -> Answer:
-    """Say something of an attempt, as its target does."""
+    """Send a report about an attempt, as its target does."""
     return api.call("POST", f"/v1/runs/{run.id}/{verb}", {"attempt": attempt, **fields}, tenant=tenant)

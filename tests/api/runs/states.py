@@ -1,4 +1,4 @@
-"""Runs in each state that they can be in."""
+"""Runs in each of their states."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ def do(api: Api, run: Run, verb: str, tenant: str = "acme") -> Answer:
 
 
 def failed(api: Api, **fields: Any) -> Run:
-    """Return the run of a new one-off that has failed for good, and its job with it."""
+    """Return the run of a new one-off that has failed for good, as its job has."""
     run = called(api, **fields)
     put_status(api, {"jobId": run.id.job.job_id}, JobStatus.FAILED)
     api.put(ended(run, RunState.FAILED, NOW + 5, Guarantor.MESSAGE, Reason.RETRIES_EXHAUSTED, FAILED_ATTEMPT))
@@ -29,7 +29,7 @@ def failed(api: Api, **fields: Any) -> Run:
 
 
 def in_state(api: Api, state: RunState) -> Run:
-    """Return the run of a new one-off in a state."""
+    """Return the run of a new one-off in this state."""
     match state:
         case RunState.QUEUED:
             api.create()

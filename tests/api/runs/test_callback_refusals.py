@@ -1,4 +1,4 @@
-"""What a target may not say: of another attempt, of a run that takes no word, of another tenant's, or nonsense."""
+"""Reports that are refused: about another attempt, a run without callbacks or of another tenant, or malformed."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ every_verb = pytest.mark.parametrize("verb", VERBS)
 
 
 class TestRefusals:
-    # What became of the run; the words that name it. The target was called with attempt 1.
+    # The new state of the run; the words for it. The target was called with attempt 1.
     @every_verb
     @pytest.mark.parametrize(
         ("attempt", "state", "words"),
@@ -28,7 +28,7 @@ class TestRefusals:
             (2, RunState.QUEUED, "the run is queued, at attempt 2"),
         ],
     )
-    def test_a_word_about_an_attempt_that_is_not_under_way_is_refused(
+    def test_a_report_about_an_attempt_that_is_not_under_way_is_refused(
         self, api: Api, verb: str, attempt: int, state: RunState, words: str
     ) -> None:
         run = waiting(api)
@@ -40,25 +40,27 @@ class TestRefusals:
         assert api.store.runs == before
 
     @every_verb
-    def test_an_attempt_that_was_never_made_is_refused(self, api: Api, verb: str) -> None:
+    def test_a_report_about_an_attempt_that_was_never_made_is_refused(self, api: Api, verb: str) -> None:
         answer = say(api, waiting(api), verb, attempt=2)
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:stale-attempt")
 
-    def test_an_end_is_not_told_twice_in_two_ways(self, api: Api) -> None:
+    def test_an_attempt_that_has_ended_accepts_no_other_report(self, api: Api) -> None:
         run = waiting(api)
         say(api, run, "complete")
         assert say(api, run, "fail").body["type"] == "urn:timeball:problem:stale-attempt"
         assert say(api, run, "heartbeat").body["type"] == "urn:timeball:problem:stale-attempt"
 
     @every_verb
-    def test_a_run_whose_job_takes_no_callbacks_refuses_every_word(self, api: Api, verb: str) -> None:
+    def test_a_run_whose_job_takes_no_callbacks_refuses_every_report(self, api: Api, verb: str) -> None:
         run = called(api)
         answer = say(api, run, verb)
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:no-callback-expected")
         assert row(api, str(run.id)) == run
 
     @every_verb
-    def test_a_run_that_was_called_before_its_job_stopped_taking_callbacks_is_heard(self, api: Api, verb: str) -> None:
+    def test_a_run_that_was_called_before_its_job_stopped_taking_callbacks_accepts_reports(
+        self, api: Api, verb: str
+    ) -> None:
         job = api.create(**{**CALLBACK, "timeoutSeconds": 600, "everySeconds": 1})
         api.dispatch()
         run = next(iter(api.store.runs.values()))
@@ -77,11 +79,11 @@ class TestRefusals:
 
     @every_verb
     @pytest.mark.parametrize("run_id", ["nope", "job_1.5.x", "job_1.05.s"])
-    def test_an_id_that_no_run_has_is_not_found(self, api: Api, verb: str, run_id: str) -> None:
+    def test_an_unknown_run_is_not_found(self, api: Api, verb: str, run_id: str) -> None:
         assert api.call("POST", f"/v1/runs/{run_id}/{verb}", {"attempt": 1}).status == 404
 
     @every_verb
-    def test_a_word_that_could_not_be_written_is_a_503_and_may_be_repeated(
+    def test_a_report_that_could_not_be_written_is_a_503_and_may_be_repeated(
         self, api: Api, monkeypatch: pytest.MonkeyPatch, verb: str
     ) -> None:
         run = waiting(api)
@@ -96,14 +98,14 @@ class TestRefusals:
         assert say(api, run, verb).status == 200
 
     @every_verb
-    def test_a_word_whose_answer_was_lost_in_the_store_is_taken(self, api: Api, verb: str) -> None:
+    def test_a_report_whose_answer_was_lost_in_the_store_is_accepted(self, api: Api, verb: str) -> None:
         run = waiting(api)
         api.clock.advance(SECOND_MS)
         api.store.lose_answers(1)
         assert say(api, run, verb).status == 200
 
 
-# What is wrong, the verb, the body, the bad fields, words about the first of them.
+# The case, the verb, the body, the bad fields, words of the first one's message.
 BAD: list[tuple[str, str, dict[str, Any], list[str], str]] = [
     *((f"no attempt to {verb}", verb, {}, ["attempt"], "Timeball-Attempt") for verb in VERBS),
     *((f"null to {verb}", verb, {"attempt": None}, ["attempt"], "Timeball-Attempt") for verb in VERBS),
@@ -127,7 +129,7 @@ BAD: list[tuple[str, str, dict[str, Any], list[str], str]] = [
 
 
 @pytest.mark.parametrize(("verb", "body", "fields", "words"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
-def test_what_cannot_be_a_word_is_refused_with_every_bad_field_named(
+def test_an_invalid_report_is_refused_with_every_bad_field_named(
     api: Api, verb: str, body: dict[str, Any], fields: list[str], words: str
 ) -> None:
     run = waiting(api)
@@ -147,7 +149,7 @@ def test_what_cannot_be_a_word_is_refused_with_every_bad_field_named(
         (b'{"attempt": 1}', {"Content-Type": "text/plain"}, 415),
     ],
 )
-def test_what_is_no_json_object_is_no_word(
+def test_a_body_that_is_no_json_object_is_no_report(
     api: Api, verb: str, raw: bytes, headers: dict[str, str], status: int
 ) -> None:
     run = waiting(api)

@@ -1,4 +1,4 @@
-"""A target reports with the token of its attempt, and needs no key; the token opens nothing else."""
+"""A target reports with the token of its attempt and needs no API key; the token opens nothing else."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ def test_a_target_reports_with_the_token_of_its_attempt(api: Api, verb: str, sta
     assert row(api, str(run.id)).state is state
 
 
-def test_a_token_of_another_run_another_tenant_or_another_secret_opens_nothing(api: Api) -> None:
+def test_a_token_of_another_run_tenant_or_secret_is_refused(api: Api) -> None:
     run = waiting(api)
     (other,) = [one.id for one in (waiting(api, name="other"),)]
     mine = token_of(run.id, 1, SECRET)
@@ -45,7 +45,7 @@ def test_a_token_of_another_run_another_tenant_or_another_secret_opens_nothing(a
     assert row(api, str(run.id)).state is RunState.RUNNING
 
 
-def test_a_token_reports_on_its_own_attempt_alone(api: Api) -> None:
+def test_a_token_reports_only_on_its_own_attempt(api: Api) -> None:
     run = waiting(api)
     answer = say(api, run.id, "complete", token_of(run.id, 2, SECRET), attempt=1)
     assert (answer.status, answer.body["type"]) == (403, FORBIDDEN)
@@ -71,7 +71,7 @@ def test_a_token_is_no_key_on_any_other_route(route: Route) -> None:
         assert world.rows("acme") == before
 
 
-def test_who_has_a_key_is_known_by_that(api: Api) -> None:
+def test_an_api_key_takes_precedence_over_a_token(api: Api) -> None:
     run = waiting(api)
     headers = {"Authorization": "Bearer tb_key"}
     answer = api.call("POST", f"/v1/runs/{run.id}/heartbeat", {"attempt": 1}, role="viewer", headers=headers)

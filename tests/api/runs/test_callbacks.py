@@ -1,4 +1,4 @@
-"""Complete, fail, heartbeat: what the target of a callback run says, and what comes of it."""
+"""Complete, fail, heartbeat: the reports of the target of a callback run, and their effects."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def read(api: Api, run: Run) -> Any:
 
 
 class TestWaiting:
-    def test_a_run_shows_what_it_waits_for(self, api: Api) -> None:
+    def test_a_run_shows_the_report_that_it_waits_for(self, api: Api) -> None:
         run = waiting(api)
         body = read(api, run)
         assert body["callback"] == {
@@ -31,7 +31,7 @@ class TestWaiting:
         (attempt,) = body["attempts"]
         assert (attempt["number"], attempt["outcome"], attempt["startedAt"]) == (1, None, format_instant(NOW))
 
-    def test_without_heartbeats_it_has_all_of_its_time(self, api: Api) -> None:
+    def test_without_heartbeats_an_attempt_has_its_whole_timeout(self, api: Api) -> None:
         run = waiting(api, timeoutSeconds=600, heartbeatSeconds=None)
         until = format_instant(NOW + 600 * SECOND_MS)
         assert read(api, run)["callback"] == {
@@ -41,7 +41,7 @@ class TestWaiting:
             "execution": None,
         }
 
-    def test_a_run_that_waits_for_nobody_shows_nothing(self, api: Api) -> None:
+    def test_a_run_that_waits_for_no_report_shows_no_callback(self, api: Api) -> None:
         assert read(api, called(api))["callback"] is None
         done = waiting(api)
         assert say(api, done, "complete").body["callback"] is None
@@ -70,12 +70,12 @@ class TestComplete:
         assert say(api, run, "complete", **fields).status == 200
         assert read(api, run)["result"] == {"httpStatus": None, "body": result}
 
-    def test_16_kb_of_a_result_are_kept_whole(self, api: Api) -> None:
+    def test_a_result_of_16_kb_is_kept_whole(self, api: Api) -> None:
         run = waiting(api)
         assert say(api, run, "complete", result="x" * 16_382).status == 200
         assert read(api, run)["result"]["body"] == f'"{"x" * 16_382}"'
 
-    def test_the_same_word_twice_is_answered_twice(self, api: Api) -> None:
+    def test_the_same_report_twice_gets_the_same_answer(self, api: Api) -> None:
         run = waiting(api)
         first = say(api, run, "complete", result=1)
         after = row(api, str(run.id))
@@ -93,17 +93,17 @@ class TestComplete:
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:stale-attempt")
         assert read(api, run)["result"]["body"] == f'"{first}"'
 
-    def test_a_word_that_overtakes_the_202_counts(self, api: Api) -> None:
+    def test_a_report_that_overtakes_the_202_counts(self, api: Api) -> None:
         run = called(api, **CALLBACK)
         assert say(api, run, "complete", result="early").body["status"] == "succeeded"
         assert read(api, run)["result"] == {"httpStatus": None, "body": '"early"'}
 
-    def test_it_counts_although_the_lease_is_out_if_nobody_has_noticed(self, api: Api) -> None:
+    def test_a_report_after_the_lease_counts_if_no_scan_has_ended_the_attempt(self, api: Api) -> None:
         run = waiting(api)
         api.clock.advance(61 * SECOND_MS)
         assert say(api, run, "complete").body["status"] == "succeeded"
 
-    def test_an_executor_that_saw_the_call_time_out_does_not_hide_the_targets_word(self, api: Api) -> None:
+    def test_an_executors_timeout_does_not_hide_the_targets_report(self, api: Api) -> None:
         run = called(api, **CALLBACK)
         seen = Attempt(1, Outcome.TIMED_OUT, NOW, NOW, NOW + 1, error="It did not answer in full within 840 s.")
         api.store.attempts.insert([(run.id, seen)], NOW)
@@ -134,13 +134,13 @@ class TestFail:
             ({"delivery": "at_most_once"}, {}, "failed", "at_most_once"),
         ],
     )
-    def test_what_follows_is_as_the_job_and_the_target_say(
+    def test_the_job_and_the_report_decide_about_a_retry(
         self, api: Api, job: dict[str, Any], word: dict[str, Any], status: str, reason: str | None
     ) -> None:
         answer = say(api, waiting(api, **job), "fail", **word)
         assert (answer.status, answer.body["status"], answer.body["reason"]) == (200, status, reason)
 
-    def test_without_an_error_the_attempt_still_says_who_said_so(self, api: Api) -> None:
+    def test_a_failure_without_an_error_says_that_the_target_reported_it(self, api: Api) -> None:
         run = waiting(api)
         say(api, run, "fail")
         assert read(api, run)["attempts"][0]["error"] == "The target reported that it failed."
@@ -153,12 +153,12 @@ class TestFail:
         assert item["error"] == "x" * INLINE_BYTES
 
     @pytest.mark.parametrize("max_retries", [0, 3])
-    def test_the_same_word_twice_is_answered_twice(self, api: Api, max_retries: int) -> None:
+    def test_the_same_report_twice_gets_the_same_answer(self, api: Api, max_retries: int) -> None:
         run = waiting(api, maxRetries=max_retries)
         first = say(api, run, "fail", error="no")
         assert (first.status, say(api, run, "fail", error="no").body) == (200, first.body)
 
-    def test_the_target_is_heard_before_the_executor_that_saw_its_answer(self, api: Api) -> None:
+    def test_the_targets_report_replaces_the_answer_that_the_executor_saw(self, api: Api) -> None:
         run = called(api, **CALLBACK, maxRetries=0)
         seen = Attempt(1, Outcome.FAILED, NOW, NOW, NOW + 1, 500, "The target answered with status 500.")
         api.store.attempts.insert([(run.id, seen)], NOW)
@@ -166,7 +166,7 @@ class TestFail:
         (attempt,) = read(api, run)["attempts"]
         assert (attempt["error"], attempt["httpStatus"]) == ("No such customer.", None)
 
-    def test_a_run_that_was_asked_to_stop_and_says_that_it_did_is_cancelled(self, api: Api) -> None:
+    def test_a_run_that_was_asked_to_stop_and_reports_that_it_did_is_cancelled(self, api: Api) -> None:
         run = waiting(api)
         api.put(asked_to_stop(run, Reason.RUN_CANCELLED))
         answer = say(api, run, "fail", error="Stopped.")
@@ -183,25 +183,25 @@ class TestHeartbeat:
         assert answer.body["callback"]["leaseUntil"] == until
         assert row(api, str(run.id)).lease_until == NOW + 110 * SECOND_MS
 
-    def test_never_beyond_the_attempts_time(self, api: Api) -> None:
+    def test_it_never_extends_the_lease_beyond_the_timeout_of_the_attempt(self, api: Api) -> None:
         run = waiting(api, timeoutSeconds=100)
         api.clock.advance(50 * SECOND_MS)
         assert say(api, run, "heartbeat").body["leaseUntil"] == format_instant(NOW + 100 * SECOND_MS)
 
-    def test_it_tells_the_target_to_stop(self, api: Api) -> None:
+    def test_its_answer_asks_the_target_to_stop(self, api: Api) -> None:
         run = waiting(api)
         assert api.call("POST", f"/v1/runs/{run.id}/cancel").status == 200
         answer = say(api, run, "heartbeat").body
         assert (answer["cancelRequested"], answer["reason"]) == (True, "run_cancelled")
 
-    def test_while_the_call_is_under_way_its_executor_keeps_the_lease(self, api: Api) -> None:
+    def test_it_leaves_the_lease_to_the_executor_while_the_call_is_under_way(self, api: Api) -> None:
         run = called(api, **CALLBACK)
         answer = say(api, run, "heartbeat")
         assert (answer.status, answer.body["callback"]) == (200, None)
         assert answer.body["leaseUntil"] == format_instant(NOW + LEASE_MS)
         assert row(api, str(run.id)) == run
 
-    def test_one_that_comes_too_late_is_refused(self, api: Api) -> None:
+    def test_a_heartbeat_after_the_lease_is_refused(self, api: Api) -> None:
         run = waiting(api)
         api.clock.advance(60 * SECOND_MS)
         answer = say(api, run, "heartbeat")

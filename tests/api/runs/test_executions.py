@@ -1,4 +1,4 @@
-"""Executions: each attempt of each run once, the newest first, in pages that may end within a run."""
+"""Executions: each attempt of each run is listed once, newest first, and a page may end within a run."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
-# Of each run, the newest last: how often it was tried, and where it stands.
+# Each run, the newest last: its number of attempts and its state.
 RUNS = [
     (1, RunState.SUCCEEDED),
     (0, RunState.SKIPPED),
@@ -20,7 +20,7 @@ RUNS = [
     (2, RunState.RUNNING),
 ]
 ALL = [(4, 2), (4, 1), (2, 3), (2, 2), (2, 1), (0, 1)]
-"""The place of each attempt's run, and its number."""
+"""The index of each attempt's run, and the attempt's number."""
 
 
 def _attempt(number: int, at: int) -> Attempt:
@@ -29,7 +29,7 @@ def _attempt(number: int, at: int) -> Attempt:
 
 @pytest.fixture
 def path(api: Api) -> str:
-    """Return where the executions of a job with these runs are listed."""
+    """Return the path of the executions of a job with these runs."""
     job = api.create(everySeconds=1)
     key = JobKey("acme", job["jobId"])
     for place, (tried, state) in enumerate(RUNS):
@@ -53,7 +53,7 @@ def shown(answer: Answer) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 50])
-def test_each_attempt_has_one_row_whatever_the_pages(api: Api, path: str, limit: int) -> None:
+def test_each_attempt_has_one_row_whatever_the_page_size(api: Api, path: str, limit: int) -> None:
     found: list[tuple[int, int]] = []
     query: dict[str, str] = {"limit": str(limit)}
     while True:
@@ -66,7 +66,7 @@ def test_each_attempt_has_one_row_whatever_the_pages(api: Api, path: str, limit:
     assert found == ALL
 
 
-def test_a_row_tells_who_worked_when_how_long_and_what_came_of_it(api: Api, path: str) -> None:
+def test_a_row_shows_the_worker_the_times_and_the_outcome(api: Api, path: str) -> None:
     items = api.call("GET", path).body["items"]
     failed = next(item for item in items if item["attempt"] == 3)
     told: dict[str, Any] = {
@@ -88,7 +88,7 @@ def test_a_row_tells_who_worked_when_how_long_and_what_came_of_it(api: Api, path
     )
 
 
-def test_a_filter_is_about_the_runs_and_a_cursor_about_its_query(api: Api, path: str) -> None:
+def test_filters_apply_to_runs_and_a_cursor_is_valid_only_for_its_query(api: Api, path: str) -> None:
     assert shown(api.call("GET", path, query={"status": "failed,succeeded"})) == ALL[2:]
     cursor = api.call("GET", path, query={"limit": "1"}).body["nextCursor"]
     for other in ({"status": "failed"}, {"from": "2026-11-21T00:00:00Z"}):

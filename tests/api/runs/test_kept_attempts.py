@@ -1,4 +1,4 @@
-"""What a run shows of its attempts is what became of them, whatever an executor thought that it saw."""
+"""The attempts that a run shows have their true outcome, whatever an executor saw."""
 
 from dataclasses import replace
 
@@ -11,14 +11,14 @@ SEEN = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body="the answer to a c
 FAILED = Attempt(2, Outcome.FAILED, NOW, NOW, NOW, 400, "The target answered with status 400.")
 
 
-def test_a_result_is_shown_of_a_run_that_succeeded_and_of_no_other(api: Api) -> None:
+def test_only_a_run_that_succeeded_shows_a_result(api: Api) -> None:
     run = called(api)
     api.store.attempts.insert([(run.id, SEEN)], NOW)
     api.put(replace(run, state=RunState.FAILED, attempt=2, last=FAILED, finished_at=NOW))
     assert api.call("GET", f"/v1/runs/{run.id}").body["result"] is None
 
 
-def test_of_hundreds_of_attempts_the_newest_bodies_are_shown_and_all_else_of_each(api: Api) -> None:
+def test_hundreds_of_attempts_are_shown_and_only_the_newest_with_their_bodies(api: Api) -> None:
     run = called(api)
     body = "\x00" * 16 * 1024
     told = [(run.id, replace(FAILED, number=number, body=body)) for number in range(1, 401)]

@@ -1,4 +1,4 @@
-"""Single runs that a person cancels, and what is refused of that and of a retry."""
+"""Cancelling single runs, and the refusals of a cancel and of a retry."""
 
 import pytest
 
@@ -17,7 +17,7 @@ every_verb = pytest.mark.parametrize("verb", VERBS)
 
 
 class TestCancel:
-    # The state of before, the status of the answer, the state and the reason of after.
+    # The state before, the status of the answer, the state and the reason after.
     @pytest.mark.parametrize(
         ("state", "status", "after", "reason"),
         [
@@ -31,7 +31,7 @@ class TestCancel:
             (RunState.FAILED, 409, "failed", "retries_exhausted"),
         ],
     )
-    def test_what_waits_ends_and_what_is_under_way_is_asked_to_stop(
+    def test_a_waiting_run_ends_and_a_run_under_way_is_asked_to_stop(
         self, api: Api, state: RunState, status: int, after: str, reason: str | None
     ) -> None:
         run = in_state(api, state)
@@ -48,7 +48,7 @@ class TestCancel:
             assert row(api, str(run.id)) == run
 
     @pytest.mark.parametrize("state", [RunState.QUEUED, RunState.RUNNING, RunState.RETRYING])
-    def test_the_same_request_twice_is_answered_alike(self, api: Api, state: RunState) -> None:
+    def test_the_same_request_twice_gets_the_same_answer(self, api: Api, state: RunState) -> None:
         run = in_state(api, state)
         first = do(api, run, "cancel")
         api.clock.advance(SECOND_MS)
@@ -84,7 +84,7 @@ class TestBoth:
 
     @every_verb
     @pytest.mark.parametrize("run_id", ["nope", "job_1.5.x", "job_1.-1.s", "a.b.c.d"])
-    def test_an_id_that_no_run_has_is_not_found(self, api: Api, verb: str, run_id: str) -> None:
+    def test_an_unknown_run_is_not_found(self, api: Api, verb: str, run_id: str) -> None:
         assert api.call("POST", f"/v1/runs/{run_id}/{verb}").status == 404
 
     @every_verb
@@ -98,7 +98,7 @@ class TestBoth:
         assert (row(api, str(run.id)) == run) == (status == 400)
 
     @every_verb
-    def test_what_could_not_be_written_is_a_503(self, api: Api, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    def test_a_failed_write_is_a_503(self, api: Api, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
         run = failed(api) if verb == "retry" else in_state(api, RunState.QUEUED)
 
         def no_answer(*_: object) -> list[object]:

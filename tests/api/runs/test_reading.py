@@ -66,7 +66,7 @@ class TestRuns:
         ]
         assert body["result"] is None
 
-    def test_a_run_that_waits_for_its_retry_says_until_when(self, api: Api) -> None:
+    def test_a_run_that_waits_for_its_retry_shows_when_it_starts(self, api: Api) -> None:
         api.create()
         run = claimed(api.only_run(), "me", NOW + 10, LEASE_MS)
         api.put(retrying(run, NOW + 5000, FAILED_ATTEMPT))
@@ -74,7 +74,7 @@ class TestRuns:
         assert (body["status"], body["nextAttemptAt"]) == ("retrying", "2026-11-21T09:30:05.250Z")
         assert [attempt["number"] for attempt in body["attempts"]] == [1]
 
-    def test_the_result_is_the_whole_of_what_was_stored_of_the_answer(self, api: Api) -> None:
+    def test_the_result_is_everything_that_was_stored_of_the_answer(self, api: Api) -> None:
         api.create()
         run = claimed(api.only_run(), "me", NOW, LEASE_MS)
         whole = Attempt(1, Outcome.SUCCEEDED, NOW, NOW + 1, NOW + 2, 200, body="x" * 16_384)
@@ -93,7 +93,7 @@ class TestRuns:
         assert body["reasonText"].endswith(".")
 
     @pytest.mark.parametrize("run_id", ["nope", "job_1.5.x", "job_1.05.s", "job_1.1.s", "..", "a.b.c.d", "job_1.-1.s"])
-    def test_an_id_that_no_run_has_is_not_found(self, api: Api, run_id: str) -> None:
+    def test_an_unknown_run_is_not_found(self, api: Api, run_id: str) -> None:
         assert api.call("GET", f"/v1/runs/{run_id}").status == 404
 
     def test_another_tenants_run_is_not_found(self, api: Api) -> None:
@@ -106,7 +106,7 @@ class TestRuns:
 class TestLedger:
     @pytest.fixture
     def path(self, api: Api) -> str:
-        """A job with seven runs, a second apart; the even ones have succeeded."""
+        """Create a job with seven runs, a second apart; the even ones have succeeded."""
         job = api.create(delaySeconds=3600)
         key = JobKey("acme", job["jobId"])
         for number in range(7):
@@ -171,12 +171,12 @@ class TestLedger:
             ({"cursor": "A"}, ["cursor"]),
         ],
     )
-    def test_bad_parameters_are_all_named(self, api: Api, path: str, query: dict[str, str], fields: list[str]) -> None:
+    def test_every_bad_parameter_is_named(self, api: Api, path: str, query: dict[str, str], fields: list[str]) -> None:
         answer = api.call("GET", path, query=query)
         assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:invalid-request")
         assert answer.bad_fields() == fields
 
-    def test_a_cursor_serves_its_own_query_alone(self, api: Api, path: str) -> None:
+    def test_a_cursor_is_valid_only_for_its_own_query(self, api: Api, path: str) -> None:
         query = {"limit": "2", "status": "failed"}
         cursor = api.call("GET", path, query=query).body["nextCursor"]
 

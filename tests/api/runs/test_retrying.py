@@ -1,4 +1,4 @@
-"""Runs that a person tries again, with another payload too, and what a one-off shows whose own run was."""
+"""Manual retries of runs, also with another payload, and the status of a one-off whose own run is retried."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ from timeball.ports.errors import UnavailableError
 
 
 class TestRetry:
-    def test_a_run_that_failed_is_tried_again_now_with_a_fresh_budget_and_its_history(self, api: Api) -> None:
+    def test_a_failed_run_is_retried_now_with_a_fresh_budget_and_its_history(self, api: Api) -> None:
         run = failed(api, maxRetries=0)
         api.store.attempts.insert([(run.id, FAILED_ATTEMPT)], NOW)
         api.queue.sent.clear()
@@ -41,7 +41,7 @@ class TestRetry:
         assert [attempt["number"] for attempt in read["attempts"]] == [1]
         assert row(api, str(run.id)).attempts_spent == 0
 
-    def test_a_run_that_waits_for_its_retry_waits_no_longer(self, api: Api) -> None:
+    def test_a_run_that_waits_for_its_retry_starts_now(self, api: Api) -> None:
         run = in_state(api, RunState.RETRYING)
         answer = do(api, run, "retry")
         assert (answer.status, answer.body["nextAttemptAt"]) == (200, format_instant(NOW))
@@ -65,7 +65,7 @@ class TestRetry:
             ),
         ],
     )
-    def test_what_has_not_failed_is_left_as_it_is(
+    def test_a_run_that_has_not_failed_is_left_unchanged(
         self, api: Api, state: RunState, status: int, slug: str | None, words: str | None
     ) -> None:
         run = in_state(api, state)
@@ -76,22 +76,22 @@ class TestRetry:
         if state not in (RunState.FAILED, RunState.RETRYING, RunState.QUEUED):
             assert row(api, str(run.id)) == run
 
-    def test_a_run_that_is_being_cancelled_is_as_good_as_over(self, api: Api) -> None:
+    def test_a_run_that_is_being_cancelled_is_refused_like_one_that_is_over(self, api: Api) -> None:
         run = in_state(api, RunState.RUNNING)
         do(api, run, "cancel")
         answer = do(api, run, "retry")
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-over")
         assert answer.body["detail"] == "The run is being cancelled; trigger the job instead."
 
-    def test_the_same_request_twice_is_answered_alike_and_its_message_sent_again(self, api: Api) -> None:
+    def test_the_same_request_twice_gets_the_same_answer_and_sends_the_message_again(self, api: Api) -> None:
         run = failed(api)
         api.queue.sent.clear()
         first, again = do(api, run, "retry"), do(api, run, "retry")
         assert (first.status, again.body) == (200, first.body)
-        assert [one.id for one in api.queue.sent] == [run.id, run.id]  # of which one will be claimed
+        assert [one.id for one in api.queue.sent] == [run.id, run.id]  # one of the two will be claimed
 
     @pytest.mark.parametrize("state", [RunState.FAILED, RunState.RETRYING])
-    def test_a_run_of_a_cancelled_job_is_not_tried_again(self, api: Api, state: RunState) -> None:
+    def test_a_run_of_a_cancelled_job_is_not_retried(self, api: Api, state: RunState) -> None:
         run = in_state(api, state)
         put_status(api, {"jobId": run.id.job.job_id}, JobStatus.CANCELLED)
         answer = do(api, run, "retry")
@@ -99,19 +99,19 @@ class TestRetry:
         assert row(api, str(run.id)) == run
 
     @pytest.mark.parametrize("status", [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED])
-    def test_a_run_of_any_other_job_is(self, api: Api, status: JobStatus) -> None:
+    def test_a_run_of_any_other_job_is_retried(self, api: Api, status: JobStatus) -> None:
         job = api.create(everySeconds=60)
         run = dead(api, job)
         put_status(api, job, status)
         assert do(api, run, "retry").body["status"] == "queued"
 
-    def test_it_is_no_dead_letter_any_more(self, api: Api) -> None:
+    def test_a_retried_run_is_no_dead_letter_any_more(self, api: Api) -> None:
         run = dead(api, api.create(everySeconds=60))
         assert [item["runId"] for item in api.call("GET", "/v1/dead-letters").body["items"]] == [str(run.id)]
         do(api, run, "retry")
         assert api.call("GET", "/v1/dead-letters").body["items"] == []
 
-    def test_it_is_done_though_it_could_not_be_sent(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_retry_is_accepted_though_it_could_not_be_sent(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         run = failed(api)
 
         def no_queue(*_: object) -> list[bool]:
@@ -148,7 +148,7 @@ class TestAOneOffThatFailed:
         )
         assert self.status(api, run) == "failed"
 
-    def test_a_newer_run_by_hand_does_not_hide_its_own(self, api: Api) -> None:
+    def test_a_newer_manual_run_does_not_hide_its_own(self, api: Api) -> None:
         run = failed(api)
         do(api, run, "retry")
         api.clock.advance(SECOND_MS)
@@ -156,7 +156,7 @@ class TestAOneOffThatFailed:
         read = api.call("GET", f"/v1/jobs/{run.id.job.job_id}").body
         assert (read["status"], read["latestRun"]["origin"]) == ("pending", "manual")
 
-    def test_a_run_by_hand_that_lives_does_not_make_it_running(self, api: Api) -> None:
+    def test_a_live_manual_run_does_not_make_it_running(self, api: Api) -> None:
         run = failed(api)
         api.clock.advance(SECOND_MS)
         api.call("POST", f"/v1/jobs/{run.id.job.job_id}/trigger")
@@ -169,7 +169,9 @@ class TestRetryWithAnotherPayload:
 
     @pytest.mark.parametrize("state", [RunState.FAILED, RunState.RETRYING])
     @pytest.mark.parametrize("payload", [{"rows": 2}, None])
-    def test_its_calls_bring_that_from_now_on_and_it_says_so(self, api: Api, state: RunState, payload: object) -> None:
+    def test_its_later_calls_carry_that_payload_and_it_shows_the_edit(
+        self, api: Api, state: RunState, payload: object
+    ) -> None:
         run = in_state(api, state)
         answer = self.retry(api, run, payload=payload)
         now = format_instant(NOW)
@@ -183,12 +185,12 @@ class TestRetryWithAnotherPayload:
             api.work_of(run.id.job.job_id).target,
         )
 
-    def test_without_one_it_keeps_what_it_had(self, api: Api) -> None:
+    def test_without_a_payload_it_keeps_the_one_it_had(self, api: Api) -> None:
         run = in_state(api, RunState.FAILED)
         assert self.retry(api, run).body["payloadEditedAt"] is None
         assert row(api, str(run.id)).work_digest is None
 
-    def test_the_same_request_again_is_the_same_and_another_payload_comes_too_late(self, api: Api) -> None:
+    def test_the_same_payload_again_gets_the_same_answer_and_another_one_is_refused(self, api: Api) -> None:
         run = in_state(api, RunState.FAILED)
         first = self.retry(api, run, payload=1)
         assert self.retry(api, run, payload=1).body == first.body
@@ -196,11 +198,11 @@ class TestRetryWithAnotherPayload:
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-under-way")
 
     @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.SKIPPED, RunState.CANCELLED])
-    def test_a_run_that_is_over_in_another_way_is_refused_as_without_one(self, api: Api, state: RunState) -> None:
+    def test_a_run_that_is_over_in_another_way_is_refused_as_without_a_payload(self, api: Api, state: RunState) -> None:
         answer = self.retry(api, in_state(api, state), payload=1)
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-over")
 
-    def test_what_is_no_payload_is_named_and_changes_nothing(self, api: Api) -> None:
+    def test_an_invalid_payload_is_refused_by_its_field_and_changes_nothing(self, api: Api) -> None:
         run = in_state(api, RunState.FAILED)
         answer = self.retry(api, run, payload="x" * 300_000, priority="high")
         assert (answer.status, sorted(answer.bad_fields())) == (400, ["payload", "priority"])

@@ -1,4 +1,4 @@
-"""Previews of schedules: what they show, what they refuse, and that they leave nothing behind."""
+"""Previews of schedules: what they show, what they refuse, and that they store and send nothing."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def test_a_fire_is_shown_with_its_local_time_its_offset_and_a_note(api: Api) -> 
     ]
 
 
-# The clock stands at 2026-11-21T09:30:00.250Z. Of each: the body, and the fire times.
+# The clock shows 2026-11-21T09:30:00.250Z. Each case: the body, and the fire times.
 SHOWN: dict[str, tuple[dict[str, Any], list[str]]] = {
     "five from now on": (
         {"everySeconds": 60},
@@ -129,7 +129,7 @@ def test_nothing_is_stored_and_nothing_is_sent(api: Api) -> None:
     assert (api.store.jobs, api.store.runs, api.queue.sent) == ({}, {}, [])
 
 
-# Of each: the body, the bad fields, words about the first of them.
+# Each case: the body, the bad fields, words of the first one's message.
 REFUSED: dict[str, tuple[dict[str, Any], list[str], str]] = {
     "no schedule": ({}, ["cronExpression"], "Say when"),
     "null for a schedule": ({"everySeconds": None}, ["cronExpression"], "Say when"),
@@ -167,7 +167,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_all_that_is_wrong_is_named_at_once(api: Api, case: str) -> None:
+def test_every_mistake_is_named_at_once(api: Api, case: str) -> None:
     body, fields, words = REFUSED[case]
     answer = api.call("POST", PATH, body)
     assert (answer.status, answer.body["type"]) == (400, "urn:timeball:problem:invalid-request")
@@ -179,7 +179,7 @@ def status_and_slug(answer: Answer) -> tuple[int, str]:
     return answer.status, answer.body["type"].rpartition(":")[2]
 
 
-def test_what_is_no_json_object_is_refused(api: Api) -> None:
+def test_a_body_that_is_no_json_object_is_refused(api: Api) -> None:
     assert status_and_slug(api.call("POST", PATH, raw=b"[]")) == (400, "malformed-body")
     assert status_and_slug(api.call("POST", PATH)) == (400, "malformed-body")
     text = {"Content-Type": "text/plain"}
@@ -191,7 +191,7 @@ def test_a_preview_needs_a_key(api: Api) -> None:
 
 
 class TestPoliciesOfAJob:
-    # Of each: the fields of a schedule, and the policies that the job's answer shows.
+    # Each case: the fields of a schedule, and the policies that the job's answer shows.
     POLICIES: tuple[tuple[dict[str, Any], dict[str, str] | None], ...] = (
         (CRON, {"gap": "next", "overlap": "first"}),
         ({"cronExpression": "*/5 * * * *"}, {"gap": "skip", "overlap": "both"}),
@@ -207,25 +207,25 @@ class TestPoliciesOfAJob:
     )
 
     @pytest.mark.parametrize(("schedule", "policies"), POLICIES)
-    def test_the_answer_shows_those_that_hold(
+    def test_the_answer_shows_the_policies_in_force(
         self, api: Api, schedule: dict[str, Any], policies: dict[str, str] | None
     ) -> None:
         job = api.create(**schedule)
         assert job["dstPolicy"] == policies
         assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["dstPolicy"] == policies
 
-    def test_they_decide_when_it_is_due(self, api: Api) -> None:
+    def test_the_policies_decide_when_a_fire_is_due(self, api: Api) -> None:
         start = {"startAt": "2027-03-28T00:00:00Z"}
         assert api.create(**BERLIN, **start)["nextRunAt"] == "2027-03-28T01:00:00.000Z"
         job = api.create(**BERLIN, **start, dstPolicy={"gap": "skip"})
         assert job["nextRunAt"] == "2027-03-29T00:30:00.000Z"
 
 
-def test_what_keeps_a_fire_away_is_shown_with_it(api: Api) -> None:
+def test_a_fire_within_a_calendar_date_or_a_freeze_is_shown_with_its_reason(api: Api) -> None:
     calendar = {"name": "closed", "timezone": "Europe/Berlin", "dates": ["2026-11-24"]}
     assert api.call("POST", "/v1/calendars", calendar).status == 201
     span = {"from": "2026-11-25T00:00:00Z", "to": "2026-11-26T00:00:00Z"}
-    for match in ({"all": True}, {"tags": {"team": "blue"}}):  # whether the job has that tag is not known
+    for match in ({"all": True}, {"tags": {"team": "blue"}}):  # a preview does not know the job's tags
         assert api.call("POST", "/v1/freezes", {"match": match, **span}).status == 201
         span = {"from": "2026-11-25T00:00:00Z", "to": "2026-11-29T00:00:00Z"}
     body = {**BERLIN, "from": "2026-11-23T00:00:00Z", "calendar": {"name": "closed"}, "count": 4}
@@ -237,7 +237,7 @@ def test_what_keeps_a_fire_away_is_shown_with_it(api: Api) -> None:
     assert api.call("POST", PATH, {**body, "calendar": {"policy": "skip"}}).bad_fields() == ["calendar.name"]
 
 
-def test_a_fire_that_its_calendar_moves_is_shown_with_its_start_and_what_keeps_that_away(api: Api) -> None:
+def test_a_fire_that_its_calendar_moves_is_shown_with_its_start_and_the_reason(api: Api) -> None:
     calendar = {"name": "closed", "timezone": "Europe/Berlin", "dates": ["2026-11-23", "2026-12-07"]}
     assert api.call("POST", "/v1/calendars", calendar).status == 201
     span = {"from": "2026-12-08T00:00:00Z", "to": "2026-12-09T00:00:00Z"}

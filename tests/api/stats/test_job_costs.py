@@ -1,4 +1,4 @@
-"""What a job has cost is told to who may read it, item by item and in dollars."""
+"""A caller that may read a job sees its costs, item by item and in dollars."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def with_a_run(api: Api, **fields: object) -> str:
     return job
 
 
-def test_a_jobs_cost_is_told_by_its_items_and_prices(api: Api) -> None:
+def test_a_jobs_cost_is_shown_by_items_and_prices(api: Api) -> None:
     job = with_a_run(api)
     answer = api.call("GET", f"/v1/jobs/{job}/cost", role="viewer")
     assert answer.status == 200, answer.text
@@ -46,12 +46,12 @@ def test_a_job_that_has_not_run_has_cost_nothing(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("bounds", "status"), [({"team": "a"}, 200), ({"team": "b"}, 404)])
-def test_a_bounded_key_is_told_of_its_own_jobs_alone(api: Api, bounds: dict[str, str], status: int) -> None:
+def test_a_bounded_key_reads_only_the_costs_of_its_own_jobs(api: Api, bounds: dict[str, str], status: int) -> None:
     job = with_a_run(api, tags={"team": "a"})
     assert api.call("GET", f"/v1/jobs/{job}/cost", role="viewer", bounds=bounds).status == status
 
 
-def test_another_tenants_job_is_none(api: Api) -> None:
+def test_the_cost_of_another_tenants_job_is_not_found(api: Api) -> None:
     job = with_a_run(api)
     assert api.call("GET", f"/v1/jobs/{job}/cost", tenant="globex").status == 404
     assert api.call("GET", "/v1/jobs/nothing/cost").status == 404

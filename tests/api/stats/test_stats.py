@@ -1,4 +1,4 @@
-"""A tenant sees how its jobs and runs stand as a whole, and nothing of other tenants'."""
+"""A tenant sees the totals of its own jobs and runs, and nothing of other tenants."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,14 +25,14 @@ def stats(api: Api, tenant: str = "acme") -> Any:
 
 
 def counted(api: Api) -> dict[str, int]:
-    """The statuses of which there are some, all of them counted exactly."""
+    """Return the statuses that some jobs have, with their exact counts."""
     jobs = stats(api)["jobs"]
     assert set(jobs) == STATUSES
     assert all(one["exact"] and one["standardError"] == 0 for one in jobs.values())
     return {status: one["count"] for status, one in jobs.items() if one["count"]}
 
 
-def test_a_tenant_without_jobs_has_none_of_anything(api: Api) -> None:
+def test_a_tenant_without_jobs_has_zero_of_everything(api: Api) -> None:
     assert stats(api) == {
         "at": format_instant(NOW),
         "jobs": dict.fromkeys(STATUSES, NONE),
@@ -52,7 +52,7 @@ def test_jobs_are_counted_by_the_status_that_the_api_shows(api: Api) -> None:
     assert stats(api, "other")["jobs"] == dict.fromkeys(STATUSES, NONE)
 
 
-def test_a_one_off_whose_run_is_under_way_counts_as_running_as_it_is_shown(api: Api) -> None:
+def test_a_one_off_whose_run_is_under_way_counts_as_running(api: Api) -> None:
     job = api.create()
     assert counted(api) == {"pending": 1}
     api.put(replace(api.only_run(), state=RunState.RUNNING, attempt=1))
@@ -60,7 +60,7 @@ def test_a_one_off_whose_run_is_under_way_counts_as_running_as_it_is_shown(api: 
     assert counted(api) == {"running": 1}
 
 
-def test_of_many_jobs_an_estimate_is_told_with_its_error(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_jobs_are_counted_by_an_estimate_with_its_error(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     job = api.create()
     of_each = Estimate(1_000_000, 64_018.7)
     counts = JobCounts(Estimate(5_000_000, 100_000.0), dict.fromkeys(Among, of_each))
@@ -84,23 +84,23 @@ def test_dead_letters_and_messages_are_counted(api: Api) -> None:
 
 
 def refused(api: Api, why: str, tenant: str | None) -> None:
-    """Send a request with a key that opens nothing, as the authorizer tells of it."""
+    """Send a request with a refused key, with the authorizer's context for it."""
     event = event_of("GET", "/v1/jobs", None, {"Authorization": "Bearer tb_x"}, {})
     event["requestContext"]["authorizer"]["lambda"] = {"refused": why, **({"refusedOf": tenant} if tenant else {})}
     assert api.answer(event).status == 401
 
 
-def test_keys_that_open_nothing_are_shown_to_the_admins_whose_they_were() -> None:
+def test_refused_keys_are_shown_to_the_admins_of_their_tenant() -> None:
     api = Api(counts=True)
     for why, tenant in [("expired", "acme"), ("expired", "acme"), ("revoked", "acme"), ("unknown", None)]:
         refused(api, why, tenant)
-    assert api.call("GET", "/v1/jobs", tenant=None).status == 401  # without any key: not counted
+    assert api.call("GET", "/v1/jobs", tenant=None).status == 401  # a request without any key is not counted
     api.flush()
     told = stats(api)["failedAuthentications"]
     assert told == {
         "since": "2026-11-20T09:00:00.000Z",
         "count": 4,
-        "byReason": {"expired": 2, "revoked": 1, "unknown": 1},  # those that nobody has are for who operates this
+        "byReason": {"expired": 2, "revoked": 1, "unknown": 1},  # unknown keys are shown to the operating tenant
     }
     refused(api, "revoked", "globex")
     api.clock.advance(FLUSH_MS)
@@ -108,7 +108,7 @@ def test_keys_that_open_nothing_are_shown_to_the_admins_whose_they_were() -> Non
     assert stats(api, "globex")["failedAuthentications"]["byReason"] == {"revoked": 1}
 
 
-def test_who_was_refused_is_told_to_admins_and_what_waits_to_the_operating_tenant(api: Api) -> None:
+def test_refusals_are_shown_to_admins_and_queues_to_the_operating_tenant(api: Api) -> None:
     viewer = api.call("GET", "/v1/stats", role="viewer").body
     assert viewer["failedAuthentications"] is None
     assert viewer["queues"] is not None
@@ -118,7 +118,7 @@ def test_who_was_refused_is_told_to_admins_and_what_waits_to_the_operating_tenan
     assert api.call("GET", "/v1/slo", bounds={"team": "blue"}).status == 403
 
 
-def test_the_slo_tells_lateness_and_failures_by_window_and_priority(api: Api) -> None:
+def test_the_slo_shows_lateness_and_failures_by_window_and_priority(api: Api) -> None:
     counts = {"RunsStarted": 4, "RunsSucceeded": 3, "DeadLetters.host_down": 1, "Lateness.40": 3, "Lateness.8000": 1}
     hour = hour_of(NOW)
     for tenant, at in (("acme", hour), ("acme", hour - 5 * HOUR_MS), ("other", hour)):
@@ -145,12 +145,12 @@ def test_the_slo_tells_lateness_and_failures_by_window_and_priority(api: Api) ->
 
 
 @pytest.mark.parametrize("path", ["/v1/stats", "/v1/slo"])
-def test_statistics_take_no_parameters_and_no_strangers(api: Api, path: str) -> None:
+def test_statistics_take_no_parameters_and_need_a_key(api: Api, path: str) -> None:
     assert api.call("GET", path, query={"window": "hour"}).bad_fields() == ["window"]
     assert api.call("GET", path, tenant=None).status == 401
 
 
-def test_what_is_flushed_is_what_the_engine_told(api: Api) -> None:
+def test_a_flush_adds_the_events_that_the_engine_counted(api: Api) -> None:
     api = Api(counts=True)
     job = api.create(scheduleAt="2030-01-01T00:00:00Z")
     assert isinstance(api.context.telemetry, Tally)

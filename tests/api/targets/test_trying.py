@@ -1,4 +1,4 @@
-"""A target is tried: one call, shown whole; what may not be called is refused before anything is."""
+"""Trying a target: one call, shown in full; a target that may not be called is refused before any call."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def try_it(api: Api, **fields: object) -> Answer:
     return api.call("POST", "/v1/targets:test", fields)
 
 
-def test_a_call_is_made_once_and_shown_whole(api: Api) -> None:
+def test_a_call_is_made_once_and_shown_in_full(api: Api) -> None:
     api.trials.comes = TRIED
     target = {"type": "http", "url": URL, "headers": {"X-Key": "abc"}, "secretId": "timeball/acme/orders"}
     answer = try_it(api, target=target, payload={"n": 1}, timeoutSeconds=5)
@@ -52,14 +52,14 @@ def test_a_call_is_made_once_and_shown_whole(api: Api) -> None:
     assert not api.store.runs
 
 
-def test_what_did_not_come_about_is_null(api: Api) -> None:
+def test_a_call_that_never_left_shows_nulls(api: Api) -> None:
     api.trials.comes = Tried("failed", may_retry=False, status=None, body="", error="No.", took_ms={"total": 0})
     body = try_it(api, handler=URL).body
     assert (body["request"], body["response"], body["signature"]) == (None, None, None)
     assert body["timings"] == {**dict.fromkeys(body["timings"]), "totalMs": 0}
 
 
-def test_a_tasks_target_is_tried_by_the_tasks_id_with_the_headers_that_nobody_is_shown(api: Api) -> None:
+def test_a_tasks_target_is_tried_by_the_tasks_id_with_its_hidden_headers(api: Api) -> None:
     target = {"type": "http", "url": URL, "headers": {"X-Key": "abc"}}
     assert api.call("PUT", "/v1/tasks/mail", {"target": target}).status == 201
     assert try_it(api, taskId="mail").status == 200
@@ -83,14 +83,16 @@ def test_a_tasks_target_is_tried_by_the_tasks_id_with_the_headers_that_nobody_is
         ({"handler": "https://h.example/{{x}}"}, "handler"),
     ],
 )
-def test_what_may_not_be_called_is_refused_before_anything_is(api: Api, fields: dict[str, Any], field: str) -> None:
+def test_a_target_that_may_not_be_called_is_refused_before_any_call(
+    api: Api, fields: dict[str, Any], field: str
+) -> None:
     answer = try_it(api, **fields)
     assert answer.status == 400
     assert answer.bad_fields() == [field]
     assert api.trials.made == []
 
 
-def test_thirty_trials_in_a_minute_are_enough_for_a_tenant_and_take_none_from_another(api: Api) -> None:
+def test_a_tenant_may_make_thirty_trials_a_minute_and_takes_none_from_another(api: Api) -> None:
     for _ in range(MOST_IN_A_MINUTE):
         assert try_it(api, handler=URL).status == 200
     refused = try_it(api, handler=URL)
@@ -102,7 +104,7 @@ def test_thirty_trials_in_a_minute_are_enough_for_a_tenant_and_take_none_from_an
     assert try_it(api, handler=URL).status == 200
 
 
-def test_a_trial_of_which_nobody_tells_is_a_503_that_says_so(api: Api) -> None:
+def test_a_trial_without_a_result_is_a_503_that_says_so(api: Api) -> None:
     api.trials.comes = None
     answer = try_it(api, handler=URL)
     assert answer.status == 503
@@ -111,6 +113,6 @@ def test_a_trial_of_which_nobody_tells_is_a_503_that_says_so(api: Api) -> None:
 
 
 @pytest.mark.parametrize("role", ["viewer", "submitter", "worker"])
-def test_who_may_not_operate_tries_nothing(api: Api, role: str) -> None:
+def test_a_role_that_may_not_operate_tries_nothing(api: Api, role: str) -> None:
     assert api.call("POST", "/v1/targets:test", {"handler": URL}, role=role).status == 403
     assert api.trials.made == []

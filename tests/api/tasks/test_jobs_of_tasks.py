@@ -1,4 +1,4 @@
-"""Jobs that name tasks: what they may say themselves, how they are shown, listed and changed."""
+"""Jobs that name tasks: the fields that they may override, and how they are shown, listed and changed."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ CALLBACK = {**MAIL, "completion": "callback", "heartbeatSeconds": 30, "timeoutSe
 
 @pytest.fixture
 def api() -> Api:
-    """An API with the tasks `mail` and `slow`."""
+    """Return an API with the tasks `mail` and `slow`."""
     api = Api()
     put(api, MAIL)
     put(api, CALLBACK, "slow")
@@ -29,7 +29,7 @@ def create(api: Api, **fields: object) -> Any:
 
 
 @pytest.mark.parametrize("named", [{"taskId": "mail"}, {"handler": "mail"}])
-def test_a_job_names_a_task_and_shows_what_that_says(api: Api, named: dict[str, str]) -> None:
+def test_a_job_names_a_task_and_shows_the_tasks_fields(api: Api, named: dict[str, str]) -> None:
     job = create(api, **named, maxRetries=1)
     assert (job["taskId"], job["overrides"], job["target"]["url"]) == ("mail", ["maxRetries"], URL)
     assert (job["timeoutSeconds"], job["maxRetries"]) == (60, 1)
@@ -74,7 +74,7 @@ GOOD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
-def test_what_makes_sense_with_its_task_is_accepted_and_said_again_changes_nothing(
+def test_a_job_that_fits_its_task_is_accepted_and_the_same_put_again_changes_nothing(
     api: Api, body: dict[str, Any]
 ) -> None:
     first = api.call("PUT", "/v1/jobs/mine", {**body, "everySeconds": 60})
@@ -86,14 +86,14 @@ def test_what_makes_sense_with_its_task_is_accepted_and_said_again_changes_nothi
     assert (patched.status, patched.body["overrides"]) == (200, first.body["overrides"])
 
 
-def test_a_patch_that_names_a_task_leaves_to_it_what_nobody_said(api: Api) -> None:
+def test_a_patch_that_names_a_task_leaves_the_task_every_field_that_the_job_did_not_set(api: Api) -> None:
     job = api.create(everySeconds=60, maxRetries=7)
     patched = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"taskId": "mail", "priority": "low"}).body
     assert patched["overrides"] == ["priority", "maxRetries"]
     assert (patched["timeoutSeconds"], patched["maxRetries"], patched["priority"]) == (60, 7, "low")
 
 
-def test_a_patch_takes_an_override_away_and_a_target_takes_the_tasks_place(api: Api) -> None:
+def test_a_patch_removes_an_override_and_a_target_replaces_the_task(api: Api) -> None:
     job = create(api, taskId="mail", maxRetries=7, timeoutSeconds=5)
     path = f"/v1/jobs/{job['jobId']}"
     patched = api.call("PATCH", path, {"timeoutSeconds": None}).body
@@ -104,7 +104,7 @@ def test_a_patch_takes_an_override_away_and_a_target_takes_the_tasks_place(api: 
     assert api.call("PATCH", path, {"taskId": "slow"}).body["heartbeatSeconds"] == 30
 
 
-def test_a_job_that_its_task_fits_no_more_can_still_be_changed_in_other_ways(api: Api) -> None:
+def test_a_job_that_no_longer_fits_its_task_can_still_change_other_fields(api: Api) -> None:
     put(api, {**MAIL, "payloadSchema": {"type": "string"}})
     job = create(api, taskId="mail", payload="x")
     put(api, {**MAIL, "payloadSchema": {"type": "object"}})
@@ -114,7 +114,7 @@ def test_a_job_that_its_task_fits_no_more_can_still_be_changed_in_other_ways(api
     assert api.call("PATCH", path, {"payload": {}}).status == 200
 
 
-def test_an_idempotent_repeat_answers_although_its_task_is_gone(api: Api) -> None:
+def test_an_idempotent_repeat_is_answered_although_its_task_is_gone(api: Api) -> None:
     headers = {"Idempotency-Key": "k"}
     first = api.call("POST", "/v1/jobs", {"taskId": "mail"}, headers=headers)
     assert api.call("DELETE", f"/v1/jobs/{first.body['jobId']}").status == 200
@@ -153,7 +153,7 @@ def test_a_tasks_jobs_are_listed_by_status_and_in_pages(api: Api) -> None:
     assert api.call("GET", "/v1/jobs", query=foreign).bad_fields() == ["cursor"]
 
 
-def test_a_run_and_a_dead_letter_say_which_task_and_version_they_used(api: Api) -> None:
+def test_a_run_and_a_dead_letter_show_the_task_and_version_that_they_used(api: Api) -> None:
     job = create(api, taskId="mail")
     run = api.call("POST", f"/v1/jobs/{job['jobId']}/trigger").body
     assert (run["taskId"], run["taskVersion"]) == ("mail", None)

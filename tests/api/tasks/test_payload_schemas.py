@@ -1,4 +1,4 @@
-"""Schemas of payloads: what is accepted as one, what fits it, and that nothing of it takes long."""
+"""Schemas of payloads: which are accepted, which payloads fit them, and that validation never takes long."""
 
 from itertools import pairwise
 from typing import Any
@@ -68,7 +68,7 @@ MISFITS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("payload", "expected"), MISFITS.values(), ids=MISFITS)
-def test_a_payload_that_does_not_fit_names_each_place(
+def test_a_payload_that_does_not_fit_names_each_path(
     api: Api, payload: dict[str, Any], expected: dict[str, str]
 ) -> None:
     put(api, TO)
@@ -76,7 +76,7 @@ def test_a_payload_that_does_not_fit_names_each_place(
     assert not api.store.jobs
 
 
-def test_the_payload_of_a_trigger_is_compared_too(api: Api) -> None:
+def test_the_payload_of_a_trigger_is_validated_too(api: Api) -> None:
     put(api, TO)
     job = create(api, payload={"to": ["me"]}).body["jobId"]
     assert errors(api.call("POST", f"/v1/jobs/{job}/trigger", {"payload": {}})) == {
@@ -152,7 +152,7 @@ def test_data_within_a_schema_is_no_reference(api: Api) -> None:
     assert put(api, schema).status == 201
 
 
-def test_a_schema_that_was_stored_and_cannot_be_applied_is_told_of_in_a_sentence(api: Api) -> None:
+def test_a_stored_schema_that_cannot_be_applied_is_reported_in_a_sentence(api: Api) -> None:
     put(api, TO)
     (task,) = api.store.tasks.read([TaskKey("acme", "mail")])
     assert task is not None
@@ -193,7 +193,9 @@ SLOW: dict[str, tuple[dict[str, Any], object]] = {
 
 
 @pytest.mark.parametrize(("schema", "payload"), SLOW.values(), ids=SLOW)
-def test_what_takes_long_is_cut_short_and_refused(api: Api, schema: dict[str, Any], payload: object) -> None:
+def test_a_validation_that_takes_long_is_stopped_and_the_payload_refused(
+    api: Api, schema: dict[str, Any], payload: object
+) -> None:
     with at_most(5_000):
         if put(api, schema).status != 201:
             return
@@ -265,7 +267,7 @@ def test_random_schemas_and_payloads_are_accepted_or_refused_in_time() -> None:
     try_it()
 
 
-def test_of_very_many_misfits_a_hundred_are_named(api: Api) -> None:
+def test_only_the_first_hundred_misfits_are_named(api: Api) -> None:
     put(api, {"items": {"type": "string"}})
     answer = create(api, payload=list(range(5_000)))
     assert len(answer.body["errors"]) == 100

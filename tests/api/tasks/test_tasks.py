@@ -1,4 +1,4 @@
-"""Tasks by their routes: created once for a key, put, read, listed, and deleted when no open job names them."""
+"""Routes of tasks: created once for a key, put, read, listed, and deleted if no open job names them."""
 
 from typing import Any
 
@@ -29,19 +29,19 @@ def put(api: Api, body: object, name: str = "mail", **headers: str) -> Answer:
     return api.call("PUT", f"/v1/tasks/{name}", body, headers=sent)
 
 
-def test_a_task_is_created_under_an_id_of_its_own_and_read_there(api: Api) -> None:
+def test_a_task_is_created_under_a_generated_id_and_can_be_read(api: Api) -> None:
     answer = api.call("POST", "/v1/tasks", EVERY)
     assert (answer.status, answer.headers["ETag"]) == (201, '"1"')
     assert answer.headers["Location"] == f"/v1/tasks/{answer.body['taskId']}"
     read = api.call("GET", answer.headers["Location"])
     assert (read.status, read.body, read.headers["ETag"]) == (200, answer.body, '"1"')
     said = {name: answer.body[name] for name in EVERY}
-    shown = {**EVERY["target"], "headers": ["X-A"], "body": None, "secretId": None}  # never the value
+    shown = {**EVERY["target"], "headers": ["X-A"], "body": None, "secretId": None}  # header values are never shown
     assert {**said, "retryPolicy": None} == {**EVERY, "target": shown, "retryPolicy": None}
     assert (answer.body["type"], answer.body["retryPolicy"]["retryOn"]) == ("http", ["timeout", "409"])
 
 
-def test_what_is_not_given_takes_the_defaults_of_jobs(api: Api) -> None:
+def test_missing_fields_get_the_defaults_of_jobs(api: Api) -> None:
     task, job = api.call("POST", "/v1/tasks", {"handler": URL}).body, api.create()
     same = ("target", "priority", "maxRetries", "retryPolicy", "timeoutSeconds", "completion", "heartbeatSeconds")
     assert {name: task[name] for name in same} == {name: job[name] for name in same}
@@ -85,7 +85,7 @@ def test_preconditions_decide_before_anything_is_written(
     assert (api.store.tasks == before) == (status >= 400)
 
 
-def test_a_delete_with_a_stale_etag_is_refused_and_one_that_is_done_leaves_nothing_to_see(api: Api) -> None:
+def test_a_delete_with_a_stale_etag_is_refused_and_a_deleted_task_is_not_found(api: Api) -> None:
     put(api, MAIL)
     assert api.call("DELETE", "/v1/tasks/mail", headers={"If-Match": '"2"'}).status == 412
     gone = api.call("DELETE", "/v1/tasks/mail", headers={"If-Match": '"1"'})
@@ -111,7 +111,7 @@ def test_a_task_in_use_is_not_deleted_and_the_answer_names_a_job(api: Api) -> No
     assert api.call("DELETE", "/v1/tasks/mail").status == 200
 
 
-def test_tasks_are_listed_the_newest_first_in_pages_without_their_schemas(api: Api) -> None:
+def test_tasks_are_listed_newest_first_in_pages_without_their_schemas(api: Api) -> None:
     for n in range(5):
         put(api, EVERY, f"task-{n}")
         api.clock.advance(n % 2)
@@ -130,7 +130,7 @@ def test_tasks_are_listed_the_newest_first_in_pages_without_their_schemas(api: A
     assert api.call("GET", "/v1/tasks", query=query, tenant="other").bad_fields() == ["cursor"]
 
 
-def test_a_task_is_seen_by_its_tenant_alone(api: Api) -> None:
+def test_only_its_own_tenant_sees_a_task(api: Api) -> None:
     put(api, MAIL)
     for method, body in (("GET", None), ("DELETE", None)):
         assert api.call(method, "/v1/tasks/mail", body, tenant="other").status == 404
@@ -156,14 +156,14 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("body", "fields"), BAD.values(), ids=BAD)
-def test_a_bad_task_is_refused_with_each_field_that_is_wrong(api: Api, body: dict[str, Any], fields: list[str]) -> None:
+def test_a_bad_task_is_refused_with_each_bad_field(api: Api, body: dict[str, Any], fields: list[str]) -> None:
     for answer in (api.call("POST", "/v1/tasks", body), put(api, body)):
         assert answer.status == 400
         assert sorted(answer.bad_fields()) == sorted(fields), answer.text
     assert not api.store.tasks
 
 
-def test_what_no_task_can_be_called_is_refused(api: Api) -> None:
+def test_an_invalid_task_id_is_refused(api: Api) -> None:
     assert put(api, MAIL, "a.b").bad_fields() == ["taskId"]
     assert api.call("GET", "/v1/tasks/a.b").status == 404
     assert api.clock.now() == NOW
