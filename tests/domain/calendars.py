@@ -1,4 +1,4 @@
-"""Zones and instants of calendars."""
+"""Zones and instants of calendars, for tests."""
 
 from datetime import UTC, date, datetime
 

@@ -1,4 +1,4 @@
-"""Which deployment may follow which, and what the refusal says."""
+"""Which deployment may follow which, and the sentence of each refusal."""
 
 import pytest
 
@@ -8,8 +8,8 @@ SMALL = Deployment("small", 4, 4, 0)
 LARGE = Deployment("large", 64, 32, 20)
 MOVED = Deployment("small", 4, 32, 6)
 
-# Of each: what the table keeps, the shards that its rows show, what is asked, what confirms it; and what the refusal
-# says, or nothing.
+# Each case: the deployment that the table records, the shards of its rows, the new deployment, and its confirmation;
+# the refusal, or an empty text.
 CASES = {
     "a first deployment": (None, 0, LARGE, "", []),
     "the same again": (LARGE, 64, LARGE, "", []),
@@ -63,7 +63,7 @@ def test_a_refusal_fits_into_an_answer_to_cloudformation() -> None:
     assert len(sentence) < 1_000
 
 
-def test_a_deployment_is_read_as_cloudformation_tells_numbers() -> None:
+def test_numbers_are_read_from_the_text_that_cloudformation_sends() -> None:
     told = {"stage": "large", "shards": "64", "list_shards": "32", "pollers": "20", "ServiceToken": "arn"}
     assert Deployment.read(told) == LARGE
 

@@ -1,4 +1,4 @@
-"""The stretches of time that the dates of calendars are, and what freezes mean."""
+"""The spans of time of calendar dates, and the jobs that a freeze matches."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -38,7 +38,7 @@ ODD_ZONES = (
     days=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), max_size=5),
     probes=st.lists(st.integers(-2 * DAY_MS, 50 * DAY_MS), min_size=1, max_size=20),
 )
-def test_a_stretch_holds_an_instant_if_clocks_show_one_of_its_dates(
+def test_a_stretch_contains_an_instant_if_clocks_show_one_of_its_dates(
     timezone: str, first: date, days: list[tuple[int, int]], probes: list[int]
 ) -> None:
     ranges = tuple(((first - EPOCH).days + start, (first - EPOCH).days + start + more) for start, more in days)
@@ -55,7 +55,7 @@ def test_a_stretch_holds_an_instant_if_clocks_show_one_of_its_dates(
     [
         # Clocks went back from 00:01 to 23:01: the day began twice.
         ("America/St_Johns", "2010-11-07", [("02:30", "02:31"), ("03:30", "27:30")]),
-        # It began at one o'clock.
+        # The day began at one o'clock.
         ("Asia/Beirut", "2026-03-29", [("-2:00", "21:00")]),
         ("Pacific/Apia", "2011-12-30", []),
     ],
@@ -75,7 +75,7 @@ def test_days_that_clock_changes_cut_are_as_clocks_show_them(
 
 
 @given(parts=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8))
-def test_stretches_are_apart_and_hold_what_their_parts_hold(parts: list[tuple[int, int]]) -> None:
+def test_stretches_are_disjoint_and_cover_the_spans_that_they_join(parts: list[tuple[int, int]]) -> None:
     spans = spans_of(parts)
     assert all(end < start for end, start in zip(spans.ends, spans.starts[1:], strict=False))
     for at in range(62):
@@ -93,21 +93,21 @@ def _changes(parts: list[tuple[int, int]], at: int) -> bool:
     ("match", "is_meant"),
     [
         (Match(everything=True), True),
-        (Match(), False),  # nothing is said
+        (Match(), False),  # an empty match
         (Match(task_id="mail"), True),
         (Match(task_id="report"), False),
         (Match(job_ids=("job",), task_id="mail"), True),
-        (Match(job_ids=("job",), task_id="report"), False),  # all that is said must hold
+        (Match(job_ids=("job",), task_id="report"), False),  # all conditions must hold
         (Match(tags={"team": "red"}, task_id="mail"), False),
     ],
 )
-def test_a_freeze_means_the_jobs_of_which_all_holds_that_it_says(match: Match, *, is_meant: bool) -> None:
+def test_a_freeze_matches_the_jobs_that_meet_all_of_its_conditions(match: Match, *, is_meant: bool) -> None:
     job = with_spec(a_job(Schedule(Every(60, NOW)), CatchUp(), NOW), task=TaskUse("mail"), tags={"team": "blue"})
     assert match.matches(job) is is_meant
     assert not match.task_id or not match.matches(with_spec(job, task=None))
 
 
-def test_a_freeze_that_is_over_is_kept_for_a_week_and_one_that_never_began_is_not() -> None:
+def test_a_freeze_is_kept_for_a_week_after_its_end_unless_it_never_began() -> None:
     begun, to_come = (
         Freeze(name, at, None, Match(everything=True), 0) for name, at in (("a", NOW - 5), ("b", NOW + 5))
     )

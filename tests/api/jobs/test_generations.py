@@ -1,4 +1,4 @@
-"""What a call creates has the next of five generations; the requests of one job's calls are bounded by the minute."""
+"""A call may create the next of five generations, and one job's calls may make a bounded number of requests a minute."""
 
 from collections.abc import Mapping
 from typing import Any

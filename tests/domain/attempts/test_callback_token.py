@@ -1,4 +1,4 @@
-"""The token of an attempt is of that attempt, of that run, of that tenant, and of nothing else."""
+"""The token of an attempt is valid for that attempt of that run of that tenant, and for nothing else."""
 
 import pytest
 
@@ -9,12 +9,12 @@ RUN = RunId(JobKey("acme", "job_1"), 5000, Origin.SCHEDULE)
 TOKEN = token_of(RUN, 3, "secret")
 
 
-def is_of(text: str, run: RunId = RUN, secret: str = "secret") -> bool:  # noqa: S107 - one that is no secret
+def is_of(text: str, run: RunId = RUN, secret: str = "secret") -> bool:  # noqa: S107 - no real secret
     token = read_token(text)
     return token is not None and token.is_of(run, (secret,))
 
 
-def test_a_token_tells_its_tenant_and_attempt_and_is_of_its_run() -> None:
+def test_a_token_names_its_tenant_and_attempt_and_is_valid_for_its_run() -> None:
     token = read_token(TOKEN)
     assert token is not None
     assert (token.tenant, token.attempt) == ("acme", 3)
@@ -31,11 +31,11 @@ def test_a_token_tells_its_tenant_and_attempt_and_is_of_its_run() -> None:
         RunId(JobKey("acme", "job_1"), 5000, Origin.BACKFILL, "b1"),
     ],
 )
-def test_it_is_of_no_other_run(run: RunId) -> None:
+def test_it_is_valid_for_no_other_run(run: RunId) -> None:
     assert not is_of(TOKEN, run)
 
 
-def test_it_is_of_no_other_attempt_and_no_other_secret_makes_it() -> None:
+def test_it_is_valid_for_no_other_attempt_and_only_its_secret_makes_it() -> None:
     assert not is_of(TOKEN.replace("_3_", "_4_"))
     assert not is_of(TOKEN.replace("acme", "globex"))
     assert not is_of(TOKEN, secret="another")
@@ -44,5 +44,5 @@ def test_it_is_of_no_other_attempt_and_no_other_secret_makes_it() -> None:
 @pytest.mark.parametrize(
     "text", ["", "tba_", "tba_acme_3", TOKEN[:-1], f"{TOKEN}0", f"{TOKEN}\n", TOKEN.replace("_3_", "_0_"), f"x{TOKEN}"]
 )
-def test_what_is_no_token_is_read_as_none(text: str) -> None:
+def test_a_malformed_token_is_read_as_none(text: str) -> None:
     assert read_token(text) is None

@@ -1,4 +1,4 @@
-"""What an executor does with a run that a message names, as a table over the rows as they were read."""
+"""The decision of an executor about a run that a message names: a table over the rows as they were read."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -55,7 +55,7 @@ DROP = Decision(Action.DROP)
 
 @dataclass(frozen=True)
 class Case:
-    """What differs from a queued run, due now, of a pending job that fires each minute; and the decision."""
+    """The differences from a queued run, due now, of a pending job that fires each minute; and the decision."""
 
     decision: Decision
     run: dict[str, Any] | None
@@ -74,8 +74,8 @@ def fire(minutes: float, origin: Origin = Origin.SCHEDULE) -> dict[str, Any]:
 CASES = {
     "queued and due": Case(CLAIM, {}, {}),
     "no such run": Case(DROP, None, {}),
-    "over: somebody carries out what that entails": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
-    "withdrawn: whoever resumes the job sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
+    "over: its end has a guarantor": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
+    "withdrawn: a resume sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
     "it stands for its items": Case(DROP, {"fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}),
     "it stands for its items, which run": Case(
         DROP, {**STARTED, "state": RunState.RUNNING, "fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}
@@ -116,7 +116,7 @@ CASES = {
     "missed, but its start was moved by jitter": Case(
         CLAIM, {**fire(-3), "not_before": NOW - 60_000}, asks(jitter_seconds=300)
     ),
-    "missed, but it was parked behind an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
+    "missed, but it waited for an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
     "missed, but it was handed the guard": Case(CLAIM, fire(-3), {"holder": fire(-3)["id"]}),
     "a one-off is never missed": Case(CLAIM, fire(-600), asks(schedule=ONE_OFF)),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
@@ -131,7 +131,7 @@ CASES = {
         Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED), fire(0, Origin.EVENT), {"status": JobStatus.PAUSED}
     ),
     "a run on an event is never missed": Case(CLAIM, fire(-3, Origin.EVENT), {}),
-    "one that has started goes on in a paused job": Case(
+    "a run on an event that has started goes on in a paused job": Case(
         CLAIM, {**STARTED, **fire(0, Origin.EVENT)}, {"status": JobStatus.PAUSED}
     ),
     "early, and in the due index: that brings it back": Case(
@@ -163,7 +163,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_message_leads_to_what_the_rows_say(name: str) -> None:
+def test_the_rows_decide_about_a_run_that_a_message_names(name: str) -> None:
     case = CASES[name]
     run = None if case.run is None else replace(RUN, **case.run)
     job = None if case.job is None else replace(JOB, **case.job)
@@ -177,7 +177,7 @@ WEEKLY = Schedule(Every(7 * 86_400, NOW))
 MOVE = Decision(Action.MOVE, wait_until=TOMORROW, moved_to=TOMORROW)
 EXCLUDED = Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
 
-# Of a job that fires each week, with today closed, by a calendar that moves fires.
+# The job fires each week, and its calendar, which moves fires, closes today.
 CLOSED_TODAY = {
     "it is moved": Case(MOVE, {}, {}),
     "a little early, too": Case(MOVE, {"not_before": NOW + 1, "id": FIRE}, {}),
@@ -204,7 +204,7 @@ def test_a_run_whose_start_is_on_a_closed_date_is_moved_or_skipped(name: str) ->
     assert decide_claim(replace(RUN, **(case.run or {})), weekly, NOW, RULES, excluded) == case.decision
 
 
-def test_a_run_that_was_moved_is_missed_no_sooner_than_its_start() -> None:
+def test_a_moved_run_is_missed_no_sooner_than_after_its_moved_start() -> None:
     since = Schedule(Every(7 * 86_400, NOW - 7 * DAY_MS))
     weekly = replace(JOB, spec=replace(JOB.spec, schedule=since, catch_up=CatchUp(CatchUpPolicy.SKIP)))
     run = replace(RUN, id=RunId(KEY, NOW - 7 * DAY_MS, Origin.SCHEDULE), moved_to=NOW - MINUTE_MS)
@@ -218,11 +218,11 @@ def test_a_run_that_was_moved_is_missed_no_sooner_than_its_start() -> None:
 
 RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED
 LAST_MINUTES = {"max_age_seconds": 600}
-"""A policy by which a retry may still begin three minutes from now, of a run that is seven minutes old."""
+"""A policy under which a retry may begin within the next three minutes, for a run that is seven minutes old."""
 
 OLD = {**STARTED, "not_before": NOW, "created_at": NOW - 7 * MINUTE_MS, **fire(-7)}
 HELD = {"deferred_since": NOW - 4 * MINUTE_MS, "deferred_ms": 3 * MINUTE_MS}
-"""It has waited three minutes, and four more until now."""
+"""It has waited three minutes for its host, and four more until now."""
 
 
 def _held(reason: Reason, minutes: float) -> Decision:
@@ -233,7 +233,7 @@ def _given_up(reason: Reason) -> Decision:
     return Decision(Action.END, RunState.FAILED, reason)
 
 
-# Of each: the decision; why its host keeps it from its call, and for how many minutes; and what differs from a queued
+# Each case: the decision; why the host defers the call, and for how many minutes; and the differences from a queued
 # run, due now, of a job whose retries may take ten minutes in all.
 KEPT: dict[str, tuple[Decision, Reason, float, dict[str, Any], dict[str, Any]]] = {
     "a rest": (_held(RESTS, 5), RESTS, 5, {}, {}),
@@ -265,7 +265,7 @@ KEPT: dict[str, tuple[Decision, Reason, float, dict[str, Any], dict[str, Any]]] 
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_a_run_waits_for_its_host_while_its_patience_and_its_age_allow_and_never_less_than_for_its_instant(
+def test_a_run_waits_for_its_host_as_long_as_its_patience_and_its_age_allow_and_at_least_until_its_instant(
     name: str,
 ) -> None:
     decision, reason, minutes, differs, policy = KEPT[name]

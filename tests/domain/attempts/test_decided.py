@@ -1,4 +1,4 @@
-"""The row of a run after a decision about it; the decision has tests of its own."""
+"""The row of a run after a decision about it. Other files test the decision itself."""
 
 from timeball.domain.attempts.claim import Action, ClaimRules, Decision
 from timeball.domain.attempts.decided import decided
@@ -20,13 +20,13 @@ IN_LINE = Run(
 )
 
 
-def test_a_run_that_leaves_its_line_to_wait_for_a_lock_is_due() -> None:
-    """Another executor may have lined it up since, and so removed the message that would have brought it back."""
+def test_a_run_that_leaves_a_limiters_line_to_wait_for_a_lock_is_due() -> None:
+    """Another executor may have put it into the line since, and removed the message that would have brought it back."""
     after = decided(IN_LINE, None, Decision(Action.WAIT, wait_until=NOW + 5_000), "executor", NOW, RULES)
     assert (after.waiting, after.due_at) == (None, NOW + 5_000)
 
 
-def test_a_run_that_leaves_its_line_behind_another_is_not_due() -> None:
-    """The end of the run before it sends it again."""
+def test_a_run_that_leaves_a_limiters_line_as_next_holder_is_not_due() -> None:
+    """The end of the lock's holder sends it again."""
     after = decided(IN_LINE, None, Decision(Action.STAY), "executor", NOW, RULES)
     assert (after.waiting, after.due_at) == (None, None)

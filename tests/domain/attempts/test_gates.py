@@ -1,4 +1,4 @@
-"""The gates of a run that no test of lateness in `tests/engine` shows."""
+"""Gates of a run that the tests of lateness in `tests/engine` do not cover."""
 
 from timeball.domain.attempts.gates import held_by_gates
 from timeball.domain.model.evolve import evolve
@@ -16,13 +16,13 @@ JOB = Job(JobSpec(KEY, Schedule(Every(60, NOW)), None), shard=0, created_at=0, u
 RUN = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 
 
-def test_a_run_that_was_sent_without_jitter_is_held_by_none_that_its_job_gets_later() -> None:
+def test_a_run_that_was_sent_without_jitter_is_not_delayed_by_jitter_that_its_job_gets_later() -> None:
     jittery = with_spec(JOB, jitter_seconds=600)
     assert jitter_ms(KEY, NOW, 600) > 0
     assert held_by_gates(RUN, jittery, NOW, 60_000, NOTHING).until == NOW
 
 
-def test_jitter_that_a_run_was_sent_with_is_part_of_its_regular_start() -> None:
+def test_the_jitter_that_a_run_was_sent_with_is_part_of_its_regular_start() -> None:
     jittery, jitter = with_spec(JOB, jitter_seconds=600), jitter_ms(KEY, NOW, 600)
     run = evolve(RUN, not_before=NOW + jitter)
     assert held_by_gates(run, jittery, NOW + jitter, 60_000, NOTHING).until == NOW + jitter

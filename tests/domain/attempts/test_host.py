@@ -1,4 +1,4 @@
-"""How a host and its paths fare: when they rest, which run probes them, and which runs take tokens."""
+"""The circuit of a host and of its paths: when it opens, which run probes, and which runs take rate tokens."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ def _admitted(host: Host, runs: Sequence[Run], at: int) -> tuple[Host, list[int 
     return host, waits
 
 
-# Of each: the host before, the answers (True: failed), and failures and rests afterwards.
+# Each case: the host before, the answers (True: failed), and failures and rests afterwards.
 ANSWERS: dict[str, tuple[Host, tuple[bool, ...], int, int]] = {
     "one failure": (HOST, (True,), 1, 0),
     "as many as it may have in a row": (HOST, (True, True), 2, 0),
@@ -60,7 +60,7 @@ ANSWERS: dict[str, tuple[Host, tuple[bool, ...], int, int]] = {
 
 
 @pytest.mark.parametrize("case", ANSWERS)
-def test_a_host_rests_after_so_many_failures_in_a_row(case: str) -> None:
+def test_a_host_rests_after_this_many_failures_in_a_row(case: str) -> None:
     host, failed, failures, openings = ANSWERS[case]
     after = _after(host, failed)
     assert (after.failures, after.openings) == (failures, openings)
@@ -80,7 +80,7 @@ def test_a_host_may_rest_for_ever() -> None:
     assert _after(host, [True]).open_until == NOW + 100_000
 
 
-def test_nobody_calls_a_host_that_rests_and_those_who_wait_come_spread_over_as_long_as_it_rests() -> None:
+def test_no_run_calls_a_host_that_rests_and_the_waiting_runs_come_back_spread_over_the_length_of_the_rest() -> None:
     host, waits = _admitted(RESTS, _runs(200, RETRY), NOW + 1)
     assert host == RESTS
     until = [wait - NOW for wait in waits if wait is not None]
@@ -89,14 +89,14 @@ def test_nobody_calls_a_host_that_rests_and_those_who_wait_come_spread_over_as_l
     assert 59_000 < max(until) < 60_000
 
 
-def test_after_its_rest_one_run_probes_a_host_and_the_others_ask_again() -> None:
+def test_after_the_rest_one_run_probes_the_host_and_the_others_ask_again() -> None:
     host, waits = _admitted(RESTS, _runs(5, FRESH), NOW + 30_000)
     assert waits[0] is None
     assert all(wait is not None and wait >= NOW + 40_000 for wait in waits[1:])
     assert (host.is_half_open, host.open_until) == (True, NOW + 90_000)
 
 
-def test_a_probe_of_which_nothing_is_heard_is_followed_by_another() -> None:
+def test_a_probe_without_a_result_is_followed_by_another() -> None:
     host, _ = _admitted(RESTS, [FRESH], NOW + 30_000)
     assert _admitted(host, [FRESH], NOW + 89_999)[1] != [None]
     assert _admitted(host, [FRESH], NOW + 90_000)[1] == [None]
@@ -106,7 +106,7 @@ def test_a_run_that_is_claimed_before_its_instant_is_judged_by_its_instant() -> 
     assert _admitted(RESTS, [replace(FRESH, not_before=NOW + 30_000)], NOW + 29_000)[1] == [None]
 
 
-def test_first_calls_of_a_host_that_answers_are_neither_held_back_nor_counted() -> None:
+def test_first_calls_of_a_host_that_answers_are_neither_delayed_nor_counted() -> None:
     watched = replace(HOST, failures=2)
     assert _admitted(watched, _runs(100, FRESH), NOW) == (watched, [None] * 100)
 
@@ -114,25 +114,25 @@ def test_first_calls_of_a_host_that_answers_are_neither_held_back_nor_counted() 
 @pytest.mark.parametrize(
     "like", [RETRY, replace(FRESH, reason=Reason.CIRCUIT_OPEN)], ids=["retries", "those that waited"]
 )
-def test_retries_and_runs_that_waited_take_turns_behind_a_first_burst(like: Run) -> None:
+def test_retries_and_runs_that_waited_take_rate_tokens_after_a_first_burst(like: Run) -> None:
     _, waits = _admitted(HOST, _runs(25, like), NOW)
     assert waits[:5] == [None] * 5
     assert [wait - NOW for wait in waits[5:] if wait is not None] == [100 * turn for turn in range(1, 21)]
 
 
 @pytest.mark.parametrize("like", [FRESH, RETRY])
-def test_a_run_that_finds_its_host_at_rest_takes_no_turn(like: Run) -> None:
+def test_a_run_that_finds_its_host_resting_takes_no_rate_token(like: Run) -> None:
     host, admission = admit(RESTS, like, NOW, RULES)
     assert (host, admission.reason) == (RESTS, Reason.CIRCUIT_OPEN)
 
 
 @pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT])
-def test_a_run_that_has_its_turn_takes_no_other_nor_if_it_waited_for_a_quota_since(reason: Reason) -> None:
+def test_a_run_that_has_a_rate_token_takes_no_second_one_even_after_waiting_for_a_limiter(reason: Reason) -> None:
     paced = replace(RETRY, reason=reason)
     assert admit(HOST, paced, NOW, RULES) == (HOST, CALL)
 
 
-def test_turns_that_nobody_took_fill_the_bucket_and_no_more() -> None:
+def test_unused_rate_tokens_fill_the_bucket_and_no_more() -> None:
     host, _ = _admitted(HOST, _runs(25, RETRY), NOW)
     assert _admitted(host, _runs(25, RETRY), NOW + 600_000)[1].count(None) == 5
 
@@ -146,7 +146,7 @@ THREE_OPEN = replace(RESTS, failures=0, segments=(_open("a"), _open("b"), _open(
 TRIED = replace(RESTS, is_half_open=True, open_until=NOW + 9)
 FAILS, ANSWERS_WELL, UNREACHED = Observation(True, "a"), Observation(False, "a"), Observation(True)  # noqa: FBT003
 
-# Of each: the host before, what answers tell; then whether the host is open, and the failures of each segment.
+# Each case: the host before, the answers; then whether the host is open, and the failures of each path segment.
 ON_PATHS: dict[str, tuple[Host, list[Observation], bool, dict[str, int]]] = {
     "a path fails": (HOST, [FAILS], False, {"a": 1}),
     "it fails as often as a circuit opens": (HOST, [FAILS] * 3, False, {"a": 3}),
@@ -195,7 +195,7 @@ def test_failures_after_connecting_count_for_their_path_and_others_for_the_host(
     assert {one.name: one.failures for one in after.segments} == failures
 
 
-def test_paths_that_a_row_has_no_room_for_count_for_their_host() -> None:
+def test_paths_beyond_the_rows_room_count_for_their_host() -> None:
     host = HOST
     for number in range(MOST_SEGMENTS + RULES.failures - 1):
         host = after_answers(host, [Observation(True, str(number))], NOW, RULES)  # noqa: FBT003
@@ -203,13 +203,13 @@ def test_paths_that_a_row_has_no_room_for_count_for_their_host() -> None:
     assert after_answers(host, [Observation(True, "one more")], NOW, RULES).open_until == NOW + 30_000  # noqa: FBT003
 
 
-def test_a_path_that_is_open_gives_way_to_no_other() -> None:
+def test_an_open_path_is_not_displaced_by_another() -> None:
     host = replace(HOST, segments=(_open("a"), *(Segment(str(number), 1) for number in range(MOST_SEGMENTS - 1))))
     after = after_answers(host, [Observation(True, "another")], NOW, RULES)  # noqa: FBT003
     assert [one.name for one in after.segments][:2] == ["a", "1"]
 
 
-def test_a_path_that_rests_defers_its_own_runs_alone() -> None:
+def test_a_path_that_rests_defers_only_its_own_runs() -> None:
     host = replace(HOST, segments=(_open("a", NOW + 30_000),))
     after, deferred = admit(host, FRESH, NOW, RULES, "a")
     assert (after, deferred.reason) == (host, Reason.CIRCUIT_OPEN)
@@ -234,7 +234,7 @@ def test_one_run_probes_a_host_and_its_path_together() -> None:
     assert (closed.open_until, [one.name for one in closed.segments]) == (None, ["b"])
 
 
-def test_a_run_whose_path_rests_longer_than_its_host_does_not_probe_that() -> None:
+def test_a_run_whose_path_rests_longer_than_its_host_does_not_probe_the_host() -> None:
     host = replace(RESTS, open_until=NOW, segments=(_open("a", NOW + 30_000),))
     assert admit(host, FRESH, NOW, RULES, "a")[0] == host
     assert admit(host, FRESH, NOW, RULES, "b")[1] == CALL

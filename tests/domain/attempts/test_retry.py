@@ -1,4 +1,4 @@
-"""When a failed attempt is tried again: causes, limits, waits and what a target may ask for."""
+"""When a failed attempt is retried: causes, limits, waits, and what a target may ask for."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,26 +23,26 @@ RUN = Run(RunId(KEY, 0, Origin.SCHEDULE), RunState.RUNNING, 1, "normal", 0, 0, 0
 PLAIN = RetryPolicy(max_retries=3, base_seconds=5, factor=2.0, max_seconds=60, jitter=Jitter.NONE)
 
 
-# Of each: what a policy retries on, why an attempt failed, and whether that is worth another try.
+# Each case: the causes that a policy retries, why an attempt failed, and whether it is retried.
 RETRY_ON: dict[str, tuple[tuple[str, ...], Cause, bool]] = {
     "no answer in time": (RETRIED_BY_DEFAULT, Cause.TIMEOUT, True),
     "no connection": (RETRIED_BY_DEFAULT, Cause.CONNECTION, True),
     "the target's own word": (RETRIED_BY_DEFAULT, Cause.REPORTED, True),
     "a cause that is listed": (("timeout",), Cause.TIMEOUT, True),
     "a cause that is not": (("5xx",), Cause.TIMEOUT, False),
-    "whoever vanished is no failure of the target's": ((), Cause.LOST, True),
+    "a lost attempt is no failure of the target's": ((), Cause.LOST, True),
 }
 
 
 @pytest.mark.parametrize("case", RETRY_ON)
-def test_a_policy_may_say_itself_what_is_worth_another_try(case: str) -> None:
+def test_a_policy_may_list_the_causes_that_are_retried(case: str) -> None:
     retry_on, cause, expected = RETRY_ON[case]
     assert RetryPolicy(retry_on=retry_on).retries(cause) is expected
 
 
 AGAIN, NEVER = Failed(may_retry=True), Failed(may_retry=False)
 
-# Of each: what differs from PLAIN and from RUN, how it failed, and the wait in ms, or why there is none.
+# Each case: the differences from PLAIN and from RUN, the failure, and the wait in ms, or why there is no retry.
 Differences = dict[str, Any]
 DECISIONS: dict[str, tuple[Differences, Differences, Failed, int | Reason]] = {
     "the first wait": ({}, {}, AGAIN, 5_000),
@@ -77,7 +77,7 @@ def test_a_retry_is_decided_by_its_policy(case: str) -> None:
     assert decision == (expected if isinstance(expected, Reason) else 10_000 + expected)
 
 
-def test_full_jitter_spreads_over_the_whole_wait_and_a_replay_decides_the_same() -> None:
+def test_full_jitter_spreads_over_the_whole_wait_and_a_repeat_decides_the_same() -> None:
     policy = replace(PLAIN, jitter=Jitter.FULL)
     runs = [replace(RUN, id=replace(RUN.id, fire_at=step), attempt=2) for step in range(500)]
     decisions = [decide_retry(policy, run, AGAIN, 0) for run in runs]
@@ -89,7 +89,7 @@ def test_full_jitter_spreads_over_the_whole_wait_and_a_replay_decides_the_same()
     assert 4_500 < sum(waits) / len(waits) < 5_500
 
 
-def test_the_timetable_shows_the_longest_waits_and_the_longest_life_holds_them_all() -> None:
+def test_the_timetable_shows_the_longest_waits_and_the_longest_life_includes_them() -> None:
     assert PLAIN.timetable() == (5_000, 10_000, 20_000)
     waiting_for_its_host_ms = 10 * MINUTE_MS
     assert longest_life_ms(PLAIN, 30) == (3 * 60 + 4 * 30) * 1_000 + waiting_for_its_host_ms
@@ -100,7 +100,7 @@ JOB = Job(JobSpec(KEY, Schedule(At(0)), None, retry=PLAIN), shard=0, created_at=
 CALLED = Attempt(1, Outcome.FAILED, 0, 0, 5)
 ONCE = {"delivery": Guarantee.AT_MOST_ONCE}
 
-# Of each: what differs from RUN, from JOB, and from an attempt that failed; its verdict; and what the run becomes.
+# Each case: the differences from RUN, from JOB, and from a failed attempt; its verdict; and the run afterwards.
 OUTCOMES: dict[str, tuple[Differences, Differences, Differences, Succeeded | Failed, RunState, Reason | None]] = {
     "success": ({}, {}, {"outcome": Outcome.SUCCEEDED}, Succeeded(), RunState.SUCCEEDED, None),
     "success although a cancel was asked": (
@@ -141,7 +141,7 @@ OUTCOMES: dict[str, tuple[Differences, Differences, Differences, Succeeded | Fai
     ),
     "at most once, and the call left": ({}, ONCE, {}, AGAIN, RunState.FAILED, Reason.AT_MOST_ONCE),
     "at most once, and no call left": ({}, ONCE, {"started_at": None}, AGAIN, RunState.RETRYING, None),
-    "at most once, and nobody knows": (
+    "at most once, and it is unknown whether the call left": (
         {},
         ONCE,
         {"outcome": Outcome.LOST, "started_at": None},
@@ -153,7 +153,7 @@ OUTCOMES: dict[str, tuple[Differences, Differences, Differences, Succeeded | Fai
 
 
 @pytest.mark.parametrize("case", OUTCOMES)
-def test_an_attempt_makes_of_its_run_what_its_outcome_says(case: str) -> None:
+def test_an_attempts_outcome_decides_its_runs_state(case: str) -> None:
     run, job, attempt, verdict, state, reason = OUTCOMES[case]
     ended = replace(CALLED, **attempt)
     row = after_attempt(replace(RUN, **run), with_spec(JOB, **job), ended, verdict, 10, Guarantor.MESSAGE)
@@ -161,6 +161,6 @@ def test_an_attempt_makes_of_its_run_what_its_outcome_says(case: str) -> None:
     assert (row.due_at is not None) == (state is RunState.RETRYING)
 
 
-def test_nobody_knows_how_far_a_lost_attempt_came() -> None:
+def test_a_lost_attempt_has_no_times() -> None:
     lost = lost_attempt(RUN)
     assert (lost.outcome, lost.started_at, lost.finished_at) == (Outcome.LOST, None, None)

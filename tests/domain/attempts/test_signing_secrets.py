@@ -1,4 +1,4 @@
-"""The newest secret signs once each process knows it, and the one before is accepted while its tokens are in use."""
+"""The newest secret signs once each process knows it; the previous one is accepted while its tokens are in use."""
 
 import pytest
 
@@ -34,17 +34,17 @@ def is_accepted(signed_by: str, secrets: SigningSecrets, at: int) -> bool:
     ("secrets", "at", "signs", "accepted"),
     [
         (FIRST, AT, "first", {"first"}),
-        # A process may not have heard of the new one for some minutes: until then the one before signs.
+        # For some minutes a process may not know the new secret, so the previous one signs.
         (SECOND, AT, "first", {"first", "second"}),
         (SECOND, AT + SIGNS_AFTER_MS - 1, "first", {"first", "second"}),
         (SECOND, AT + SIGNS_AFTER_MS, "second", {"first", "second"}),
-        # The last token of the one before has lived as long as an attempt may.
+        # The last token of the previous secret is as old as an attempt may get.
         (SECOND, AT + ACCEPTED_MS - 1, "second", {"first", "second"}),
         (SECOND, AT + ACCEPTED_MS, "second", {"second"}),
         (THIRD, AGAIN_AT, "second", {"second", "third"}),
     ],
 )
-def test_one_secret_signs_and_that_of_each_token_in_use_is_accepted(
+def test_one_secret_signs_and_the_secret_of_each_token_in_use_is_accepted(
     secrets: SigningSecrets, at: int, signs: str, accepted: set[str]
 ) -> None:
     assert secrets.signing(at) == signs

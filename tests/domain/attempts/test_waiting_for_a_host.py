@@ -1,4 +1,4 @@
-"""What counts as a run's waiting for its host: the rests of the host that it waits out, and nothing else."""
+"""The time that a run has waited for its host: the host's rests that it waited out, and nothing else."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ GIVEN_UP = ended(HELD, RunState.FAILED, 900, Guarantor.MESSAGE, Reason.HOST_DOWN
 RETRY = evolve(RUN, state=RunState.RETRYING, attempt=1)
 FAILED = Attempt(1, Outcome.FAILED, 10, 20, 30, 500)
 
-# Of each: how long a run has waited for its host, and the run.
+# Each case: how long a run has waited for its host, and the run.
 WAITS: dict[str, tuple[int, Callable[[], Run]]] = {
     "it never did": (0, lambda: RUN),
     "it waits out a rest": (50, lambda: HELD),
@@ -48,6 +48,6 @@ WAITS: dict[str, tuple[int, Callable[[], Run]]] = {
 
 
 @pytest.mark.parametrize("case", WAITS)
-def test_a_run_has_waited_for_its_host_as_long_as_the_rests_were_that_it_waited_out(case: str) -> None:
+def test_a_run_has_waited_for_its_host_as_long_as_the_rests_that_it_waited_out(case: str) -> None:
     waited_ms, run = WAITS[case]
     assert run().waited_for_host_ms == waited_ms

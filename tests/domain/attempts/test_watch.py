@@ -1,4 +1,4 @@
-"""How a run stands some time after it was sent: the whole table, and when it is looked at again."""
+"""The state of a run some time after it was sent: the whole table, and when its row is read again."""
 
 from dataclasses import replace
 
@@ -26,12 +26,12 @@ def _leased(seconds: int) -> Run:
 CASES = {
     "its instant is to come": (_run(RunState.QUEUED, 3), Finding.ON_ITS_WAY),
     "its message may still come": (_run(RunState.QUEUED, -14), Finding.ON_ITS_WAY),
-    "nobody came for it at the first look": (_run(RunState.QUEUED, -FIRST_LOOK_MS // SECOND_MS), Finding.LOST),
-    "nobody came for it, though the looker's clock is behind": (_run(RunState.QUEUED, -19), Finding.LOST),
-    "it waits for a retry, and nobody will send it": (_run(RunState.RETRYING, -20), Finding.LOST),
+    "no executor has claimed it by the first look": (_run(RunState.QUEUED, -FIRST_LOOK_MS // SECOND_MS), Finding.LOST),
+    "no executor has claimed it, and this process's clock is behind": (_run(RunState.QUEUED, -19), Finding.LOST),
+    "it waits for a retry, and no scan will send it": (_run(RunState.RETRYING, -20), Finding.LOST),
     "it works": (_leased(25), Finding.ON_ITS_WAY),
     "its lease is out, and its message is about to come": (_leased(-10), Finding.ON_ITS_WAY),
-    "its lease is out, and nobody took it over": (_leased(-20), Finding.LOST),
+    "its lease is out, and no executor took it over": (_leased(-20), Finding.LOST),
     "it succeeded": (_run(RunState.SUCCEEDED), Finding.OVER),
     "it failed": (_run(RunState.FAILED), Finding.OVER),
     "it was skipped": (_run(RunState.SKIPPED), Finding.OVER),
@@ -47,10 +47,10 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_run_is_lost_only_if_nobody_came_for_it_and_nobody_else_will(case: str) -> None:
+def test_a_run_is_lost_only_if_no_executor_has_claimed_it_and_no_other_process_will_send_it(case: str) -> None:
     run, finding = CASES[case]
     assert find(run, NOW, HORIZON, MARGIN_MS) is finding
 
 
-def test_each_look_is_twice_as_late_as_the_one_before_and_none_later_than_a_queue_can_wait() -> None:
+def test_each_delay_is_twice_the_one_before_and_none_exceeds_what_a_queue_can_delay() -> None:
     assert [pause_ms(look) // SECOND_MS for look in range(1, 10)] == [20, 40, 80, 160, 320, 640, 900, 900, 900]

@@ -1,4 +1,4 @@
-"""What a backfill does next, as a table; which instants it holds; what its rows look like."""
+"""The next step of a backfill, as a table; the instants of its range; and its rows."""
 
 from dataclasses import dataclass, replace
 
@@ -47,7 +47,7 @@ def _fire(number: int) -> int:
 
 
 def _backfill(overlap: str, number: int = 0, pace: int = 0, count: int = 10, due_ms: int = 0) -> Backfill:
-    """Return a backfill of `count` minutes that has come to the fire of a number and is due `due_ms` from NOW."""
+    """Return a backfill of `count` minutes that has reached the fire with this number and is due `due_ms` from NOW."""
     fresh = new_backfill(KEY, JOB, [_fire(n) for n in range(count)], pace, OverlapPolicy(overlap), NOW)
     if not number:
         return replace(fresh, due_at=NOW + due_ms)
@@ -79,10 +79,10 @@ def _last(name: str, number: int) -> Run | None:
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, its last run, its pace (s), when it is due (ms from NOW); then what is planned.
+    """A policy, its last run, its pace (s), when it is due (ms from NOW); then the plan.
 
-    How many fires start, whether one is skipped, whether the last run is stopped, and when the backfill is due next (ms
-    from NOW; None: it is completed).
+    The plan: the number of fires that start, whether one is skipped, whether the last run is stopped, and when the
+    backfill is due next (ms from NOW; None: it is completed).
     """
 
     overlap: str
@@ -97,7 +97,7 @@ class Case:
 
 
 PLANS = {
-    # Without a pace and a policy all start as fast as they can.
+    # Without a pace and a policy, all fires start as fast as possible.
     "allow: all that is left at once": Case("allow", "running", 9, None),
     "allow, from the first": Case("allow", "none", 10, None, number=0),
     "allow with a pace: one": Case("allow", "running", 1, 7_000, pace=7),
@@ -133,7 +133,7 @@ PLANS = {
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_backfill_that_is_due_does_what_its_policy_and_its_last_run_say(name: str) -> None:
+def test_the_policy_and_the_last_run_decide_about_a_due_backfill(name: str) -> None:
     case = PLANS[name]
     backfill = _backfill(case.overlap, case.number, case.pace, due_ms=case.was_due_ms)
     last = _last(case.last, case.number)
@@ -156,21 +156,21 @@ def test_a_backfill_that_is_due_does_what_its_policy_and_its_last_run_say(name: 
 
 @pytest.mark.parametrize("overlap", ["queueOne", "skip", "cancelOther"])
 @pytest.mark.parametrize("last", ["queued", "running", "retrying"])
-def test_a_scan_ahead_of_the_turn_decides_nothing_about_a_last_run_that_may_be_over_by_then(
+def test_a_scan_before_the_fires_time_decides_nothing_about_a_last_run_that_may_be_over_by_then(
     overlap: str, last: str
 ) -> None:
     assert plan_backfill(_backfill(overlap, 1, due_ms=1), _last(last, 1), NOW) == BackfillPlan()
 
 
 @pytest.mark.parametrize("overlap", ["queueOne", "skip", "cancelOther"])
-def test_a_scan_ahead_of_the_turn_starts_the_next_fire_for_its_turn_if_the_last_run_is_over(overlap: str) -> None:
+def test_a_scan_before_the_fires_time_starts_it_for_that_time_if_the_last_run_is_over(overlap: str) -> None:
     backfill = _backfill(overlap, 1, pace=9, due_ms=4_000)
     plan = plan_backfill(backfill, _last("succeeded", 1), NOW)
     assert [(row.id.fire_at, row.not_before) for row in plan.rows] == [(_fire(1), NOW + 4_000)]
     assert advanced(backfill, plan.rows, NOW).due_at == NOW + 4_000 + 9_000
 
 
-def test_a_plan_starts_a_hundred_fires_at_most_and_the_next_one_goes_on_at_once() -> None:
+def test_a_plan_starts_at_most_a_hundred_fires_and_the_next_plan_follows_at_once() -> None:
     backfill = _backfill("allow", count=250)
     plan = plan_backfill(backfill, None, NOW)
     assert len(plan.rows) == MAX_STARTS
@@ -178,7 +178,7 @@ def test_a_plan_starts_a_hundred_fires_at_most_and_the_next_one_goes_on_at_once(
     assert (after.next_fire_at, after.due_at) == (_fire(MAX_STARTS), NOW)
 
 
-def test_a_backfill_counts_what_stands_and_not_what_was_planned() -> None:
+def test_a_backfill_counts_the_rows_that_stand_and_not_the_planned_ones() -> None:
     backfill = _backfill("skip", 1, pace=3)
     (planned,) = plan_backfill(backfill, _last("running", 1), NOW).rows
     found = backfill_run(backfill, _fire(1), NOW)
@@ -193,7 +193,7 @@ def test_a_cancelled_backfill_is_due_until_its_runs_are_stopped() -> None:
     assert (due_again(row, None).status, due_again(row, None).due_at) == (BackfillStatus.CANCELLED, None)
 
 
-def test_a_run_of_a_backfill_carries_its_name_and_gives_way_to_live_runs() -> None:
+def test_a_run_of_a_backfill_has_its_name_and_gives_way_to_live_runs() -> None:
     backfill = _backfill("allow", due_ms=2_000)
     run = backfill_run(backfill, _fire(0), NOW)
     assert run.id == RunId(KEY.job, _fire(0), Origin.BACKFILL, "bf1")
@@ -203,7 +203,7 @@ def test_a_run_of_a_backfill_carries_its_name_and_gives_way_to_live_runs() -> No
     assert (skipped.id, skipped.state, skipped.reason) == (run.id, RunState.SKIPPED, Reason.OVERLAP)
 
 
-# Of each: a timing, the range (from, to) in seconds from NOW, and its fires. `from` is included, `to` is not.
+# Each case: a timing, the range (from, to) in seconds from NOW, and its fires. `from` is included, `to` is not.
 RANGES: dict[str, tuple[Timing, tuple[int, int], list[int]]] = {
     "an interval": (Every(60, NOW), (0, 180), [0, 60, 120]),
     "the end is the beginning of the next range": (Every(60, NOW), (180, 240), [180]),
@@ -218,13 +218,13 @@ RANGES: dict[str, tuple[Timing, tuple[int, int], list[int]]] = {
 
 
 @pytest.mark.parametrize("case", RANGES)
-def test_a_range_holds_its_first_instant_and_not_its_last(case: str) -> None:
+def test_a_range_includes_its_first_instant_and_not_its_last(case: str) -> None:
     timing, (from_s, to_s), expected = RANGES[case]
     found = instants(Schedule(timing), NOW + from_s * SECOND_MS, NOW + to_s * SECOND_MS)
     assert [(at - NOW) / SECOND_MS for at in found] == expected
 
 
-def test_a_range_lies_where_one_likes_whatever_the_jobs_own_window() -> None:
+def test_a_range_may_lie_outside_the_jobs_own_window() -> None:
     windowed = Schedule(Cron("0 * * * *"), start_at=NOW, end_at=NOW + HOUR_MS, max_runs=2)
     assert unbounded(windowed) == Schedule(Cron("0 * * * *"))
     assert len(list(instants(windowed, NOW - DAY_MS, NOW + DAY_MS))) == 48

@@ -1,4 +1,4 @@
-"""Who gets a slot: a table of the row as it stands, who is open, who asks, and the row that comes of it."""
+"""The slots of a tenant's backfills: a table of rows before, open backfills, requests, and rows after."""
 
 import pytest
 
@@ -18,8 +18,8 @@ KEY = JobKey("acme", "job")
 NOW = 10**12
 MOST = 2
 
-# Of each: who holds and who is in line, who runs and who waits (a capital letter), who asks; then who holds and is in
-# line. Nobody else is open.
+# Each case: the holders and the line; the running backfills (small letters) and the waiting ones (capital letters);
+# those that ask; the holders and the line afterwards. No other backfill is open.
 SHARES = {
     "the first gets a slot": ("/", "A", "A", "A/"),
     "free slots go in the order of asking": ("/", "ABC", "CAB", "CA/B"),
@@ -62,13 +62,13 @@ def test_slots_are_shared_out(case: str) -> None:
     assert (allotted == slots) == (before == after)
 
 
-def test_the_row_does_not_grow_with_those_that_wait() -> None:
+def test_the_row_does_not_grow_with_the_number_of_waiting_backfills() -> None:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     slots = allot(Slots("acme"), {_key(letter): _backfill(letter) for letter in letters}, _keys(letters), MOST)
     assert (slots.held, slots.line) == (_keys("AB"), _keys(letters[MOST : MOST + MAX_LINE]))
 
 
-def test_who_waits_looks_again_within_some_seconds_each_at_its_own_time() -> None:
+def test_waiting_backfills_ask_again_within_40_seconds_each_at_its_own_time() -> None:
     looks = sorted((waiting(_backfill(letter), NOW).due_at or 0) - NOW for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     assert 20 * SECOND_MS < looks[0] < 25 * SECOND_MS
     assert 35 * SECOND_MS < looks[-1] < 40 * SECOND_MS

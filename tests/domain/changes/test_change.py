@@ -1,4 +1,4 @@
-"""What a user's change makes of a job's row: its versions, its place in the due index, what is counted anew."""
+"""The effects of a user's change on a job's row: its versions, its key in the due index, its count of runs."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +31,7 @@ def _versions(job: Job) -> tuple[int, int]:
     return job.version, job.schedule_version
 
 
-def test_a_cancelled_job_plans_nothing_more_and_stands_in_the_due_index_until_it_is_settled() -> None:
+def test_a_cancelled_job_plans_nothing_more_and_stays_in_the_due_index_until_it_is_settled() -> None:
     row = cancelled(JOB, NOW)
     assert (row.status, row.next_fire_at, row.due_at) == (JobStatus.CANCELLED, None, NOW)
     assert row.intent == Intent(Verb.CANCEL, NOW, NOW + MINUTE_MS)
@@ -48,17 +48,17 @@ def test_a_paused_job_keeps_its_plan_and_its_schedule_version() -> None:
     assert (settled(row).intent, settled(row).due_at) == (None, None)
 
 
-def test_a_resumed_job_goes_on_from_the_fire_at_which_it_was_paused_and_fences_a_slow_pause() -> None:
+def test_a_resumed_job_continues_from_the_fire_at_which_it_was_paused_and_fences_a_slow_pause() -> None:
     row = resumed(settled(paused(JOB, NOW)), LATER)
     assert (row.status, row.paused_at, row.due_at) == (JobStatus.PENDING, NOW, LATER)
     assert settled(row).paused_at is None
     assert row.next_fire_at == JOB.next_fire_at
-    assert row.intent == Intent(Verb.RESUME, LATER, NOW + MINUTE_MS)  # how old its runs may be, `paused_at` says
+    assert row.intent == Intent(Verb.RESUME, LATER, NOW + MINUTE_MS)  # `paused_at` bounds the age of its runs
     assert _versions(row) == (3, 2)
     assert (settled(row).intent, settled(row).due_at) == (None, JOB.next_fire_at)
 
 
-# Of each: what a request changes beside the schedule. Nothing of it supersedes what was planned.
+# Each case: a change of anything but the schedule. None supersedes planned runs.
 REVISIONS: dict[str, dict[str, Any]] = {
     "tags": {"tags": {"a": "b"}},
     "a name": {"name": "other"},
@@ -74,12 +74,12 @@ REVISIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", REVISIONS)
-def test_a_change_beside_the_schedule_raises_the_version_and_supersedes_nothing(case: str) -> None:
+def test_a_change_of_anything_but_the_schedule_raises_the_version_and_supersedes_nothing(case: str) -> None:
     row = revised(JOB, replace(SPEC, **REVISIONS[case]), NOW)
     assert row == with_spec(replace(JOB, version=2, updated_at=NOW), **REVISIONS[case])
 
 
-def test_no_change_returns_the_same_row() -> None:
+def test_an_empty_change_returns_the_same_row() -> None:
     assert revised(JOB, SPEC, NOW) is JOB
     without_work = with_spec(JOB, work=None)
     assert revised(without_work, SPEC, NOW) is without_work
@@ -100,7 +100,7 @@ def test_a_new_schedule_leaves_a_paused_job_paused() -> None:
     assert settled(row).due_at is None
 
 
-def test_a_one_off_is_rescheduled_into_the_past_to_run_at_once() -> None:
+def test_a_one_off_that_is_rescheduled_into_the_past_runs_at_once() -> None:
     row = revised(JOB, replace(SPEC, schedule=Schedule(At(NOW - DAY_MS))), NOW)
     assert (row.next_fire_at, row.final_fire_at, row.due_at) == (NOW - DAY_MS, NOW - DAY_MS, NOW)
 
@@ -115,7 +115,7 @@ def test_a_new_schedule_without_a_fire_is_refused() -> None:
 class Counted:
     """A job's row: the next fire (seconds from NOW, None: planned to its end), the final fire, and the runs planned.
 
-    `kept`: how many of those count after a reschedule.
+    `kept`: how many of these runs count after a reschedule.
     """
 
     next_fire: int | None
@@ -126,7 +126,7 @@ class Counted:
 
 EVERY_SECOND = Schedule(Every(1, NOW - DAY_MS), max_runs=10)
 COUNTED = {
-    "nothing is planned ahead": Counted(1, None, 7, 6),  # that of NOW itself is superseded, or planned anew
+    "nothing is planned ahead": Counted(1, None, 7, 6),  # the fire of NOW itself is superseded, or planned anew
     "the next fire is late: nothing is planned ahead": Counted(-3, None, 7, 7),
     "four fires are planned ahead": Counted(4, None, 7, 3),
     "all were planned, the last three of them ahead": Counted(None, 2, 10, 7),
@@ -136,7 +136,7 @@ COUNTED = {
 
 
 @pytest.mark.parametrize("case", COUNTED)
-def test_fires_that_were_planned_ahead_count_back(case: str) -> None:
+def test_fires_that_were_planned_ahead_are_subtracted_from_the_count(case: str) -> None:
     one = COUNTED[case]
     row = with_spec(
         replace(
@@ -151,7 +151,7 @@ def test_fires_that_were_planned_ahead_count_back(case: str) -> None:
     assert (after.runs_planned, after.final_fire_at) == (one.kept, None)
 
 
-# Of each: the runs that were planned, none of them ahead, and whether a schedule of five in all may follow.
+# Each case: the runs that were planned, none of them ahead, and whether a schedule of five runs in all may follow.
 USED_UP = {4: True, 5: False, 6: False}
 
 

@@ -1,4 +1,4 @@
-"""How far back a change of a job looks for its live runs."""
+"""How far into the past a change of a job searches for its live runs."""
 
 from dataclasses import replace
 
@@ -40,19 +40,19 @@ def _needs_note(job: Job, fire_at: int, now: int = NOW) -> bool:
     return needs_note(job, fire_at, now, 60 * SECOND_MS)
 
 
-def test_a_change_looks_back_as_far_as_the_policies_let_a_run_live() -> None:
+def test_a_change_searches_as_far_back_as_the_policies_let_a_run_live() -> None:
     assert _earliest(JOB) == BY_POLICY
     assert _earliest(with_spec(JOB, timeout_seconds=60)) == BY_POLICY + 59 * MINUTE_MS
     assert _earliest(with_spec(JOB, schedule=Schedule(At(NOW)))) == 0
 
 
-def test_it_looks_back_from_where_a_pause_or_a_change_began_that_is_not_settled_yet() -> None:
+def test_it_searches_back_from_the_start_of_a_pause_or_of_an_unsettled_change() -> None:
     paused = replace(JOB, paused_at=NOW - HOUR_MS)
     assert _earliest(paused) == BY_POLICY - HOUR_MS
     assert _earliest(replace(paused, intent=Intent(Verb.RESUME, NOW - 2 * HOUR_MS, None))) == BY_POLICY - 2 * HOUR_MS
 
 
-def test_a_note_takes_it_further_back_for_twice_as_long_as_a_run_may_live() -> None:
+def test_a_note_extends_the_search_for_twice_as_long_as_a_run_may_live() -> None:
     long_ago = NOW - 30 * DAY_MS
     job = noted(noted(JOB, long_ago, NOW), NOW - 20 * DAY_MS, NOW + 1)
     until = NOW + 1 + 2 * LIFE_MS
@@ -60,20 +60,20 @@ def test_a_note_takes_it_further_back_for_twice_as_long_as_a_run_may_live() -> N
     assert _earliest(job, until + 1) == _earliest(JOB, until + 1)
     assert _earliest(replace(job, intent=Intent(Verb.CANCEL, until, None)), until + DAY_MS) == long_ago
     anew = noted(job, NOW - 20 * DAY_MS, until + 1)
-    assert _earliest(anew, until + 1) == NOW - 20 * DAY_MS, "what was noted before is over"
+    assert _earliest(anew, until + 1) == NOW - 20 * DAY_MS, "the earlier note has expired"
 
 
-def test_a_start_is_noted_that_comes_a_day_later_than_it_may_and_again_if_it_outlives_the_note() -> None:
+def test_a_start_a_day_later_than_policies_allow_is_noted_and_noted_again_if_it_outlives_the_note() -> None:
     start_at = NOW - MINUTE_MS - DAY_MS
     assert [_needs_note(JOB, at) for at in (start_at, start_at - 1)] == [False, True]
-    assert not _needs_note(with_spec(JOB, schedule=Schedule(At(NOW))), 0), "all of a one-off is looked through anyway"
+    assert not _needs_note(with_spec(JOB, schedule=Schedule(At(NOW))), 0), "a one-off's runs are all searched anyway"
     long_ago = NOW - 30 * DAY_MS
     job = noted(JOB, long_ago, NOW)
     assert [_needs_note(job, at) for at in (long_ago - 1, long_ago)] == [True, False]
     assert [_needs_note(job, long_ago, NOW + after) for after in (LIFE_MS, LIFE_MS + 1)] == [False, True]
 
 
-def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() -> None:
+def test_shorter_policies_leave_a_note_for_the_runs_that_began_under_longer_ones() -> None:
     shorter = with_spec(JOB, timeout_seconds=60)
     after = revised_from(JOB, shorter, NOW, 60 * SECOND_MS)
     assert _earliest(after) == BY_POLICY
@@ -86,7 +86,7 @@ def test_shorter_policies_are_noted_for_the_runs_that_began_under_longer_ones() 
 WEEKLY = with_spec(JOB, schedule=Schedule(Every(7 * 86_400, NOW)), calendar=CalendarUse("closed", CalendarPolicy.NEXT))
 
 
-def test_of_a_job_whose_calendar_moves_fires_it_looks_back_one_fire_further() -> None:
+def test_the_search_goes_one_fire_further_back_if_a_calendar_moves_fires() -> None:
     assert _earliest(WEEKLY, NOW + 6 * DAY_MS) == NOW
     assert _earliest(with_spec(WEEKLY, calendar=CalendarUse("closed")), NOW + 6 * DAY_MS) == BY_POLICY + 6 * DAY_MS
     each_minute = with_spec(WEEKLY, schedule=JOB.spec.schedule)
@@ -96,14 +96,14 @@ def test_of_a_job_whose_calendar_moves_fires_it_looks_back_one_fire_further() ->
     ), "no fire is moved so far"
 
 
-def test_the_start_of_one_that_was_moved_needs_no_note_and_a_later_one_does() -> None:
+def test_the_start_of_a_moved_fire_needs_no_note_and_a_later_start_does() -> None:
     assert not _needs_note(WEEKLY, NOW, NOW + 6 * DAY_MS)
     assert _needs_note(with_spec(WEEKLY, calendar=None), NOW, NOW + 6 * DAY_MS)
     assert not _needs_note(WEEKLY, NOW, NOW + 7 * DAY_MS)
     assert _needs_note(WEEKLY, NOW, NOW + 9 * DAY_MS)
 
 
-def test_what_waits_for_another_day_is_found_until_then_whatever_the_job_becomes() -> None:
+def test_runs_that_wait_for_another_day_are_found_until_then_whatever_the_job_becomes() -> None:
     now = NOW + 3 * DAY_MS
     for changes in ({"calendar": None}, {"schedule": JOB.spec.schedule}):
         after = revised_from(WEEKLY, with_spec(WEEKLY, **changes), now, 60 * SECOND_MS)
@@ -111,6 +111,6 @@ def test_what_waits_for_another_day_is_found_until_then_whatever_the_job_becomes
         assert _earliest(after, NOW + 40 * DAY_MS) > NOW
 
 
-def test_a_job_whose_time_zone_is_no_more_is_looked_through_as_far_as_any_fire_is_moved() -> None:
+def test_a_job_whose_time_zone_has_vanished_is_searched_as_far_back_as_any_fire_is_moved() -> None:
     nowhere = with_spec(WEEKLY, schedule=Schedule(Cron("0 9 * * 1", "Mars/Olympus")))
     assert _earliest(nowhere) == BY_POLICY - 32 * DAY_MS

@@ -1,4 +1,4 @@
-"""Which value wins where a task, its job and a trigger say different things, and which version of the task it is."""
+"""The value that wins if a task, its job and a trigger differ, and the version of the task that a run uses."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from timeball.domain.model.terms.work import Work
 
 TARGET = HttpTarget("https://task.example")
 TASK = Task(replace(task_spec(), target=TARGET), NOW, NOW, version=4)
-"""It says: high, 2 retries with a base of 7 s, 60 s, callback, a heartbeat each 30 s."""
+"""The task: high priority, 2 retries with a base of 7 s, a timeout of 60 s, callback, a heartbeat each 30 s."""
 
 OF_TASK = with_spec(one_off(), work=Work(payload='"job"'))
 SAID: dict[str, Any] = {
@@ -28,19 +28,19 @@ SAID: dict[str, Any] = {
     "completion": Completion.ANSWER,
     "heartbeat_seconds": 11,
 }
-"""What the job's row holds, whether it says so itself or not."""
+"""The fields of the job's row, whether they are overrides or not."""
 
 CASES: dict[str, tuple[tuple[Override, ...], dict[str, Any]]] = {
-    # What the job does not say itself, the task says.
+    # The task supplies the fields that the job does not override.
     "nothing": ((), {}),
     "its priority": ((Override.PRIORITY,), {"priority": Priority.LOW}),
     "its timeout": ((Override.TIMEOUT,), {"timeout_seconds": 5}),
-    # How often and how are two things: either may be the job's, and the other the task's.
+    # The number of retries and the retry policy are two fields: the job may override either and take the other.
     "how often it is retried": ((Override.MAX_RETRIES,), {"retry": replace(TASK.spec.retry, max_retries=9)}),
     "how it is retried": ((Override.RETRY_POLICY,), {"retry": RetryPolicy(2, base_seconds=1)}),
     "both": ((Override.MAX_RETRIES, Override.RETRY_POLICY), {"retry": RetryPolicy(9, base_seconds=1)}),
     "its heartbeat": ((Override.HEARTBEAT,), {"heartbeat_seconds": 11}),
-    # An answer needs no heartbeat, whoever wants one.
+    # An answer needs no heartbeat, whichever row asks for one.
     "its completion": ((Override.COMPLETION,), {"completion": Completion.ANSWER, "heartbeat_seconds": None}),
     "its completion and a heartbeat": (
         (Override.COMPLETION, Override.HEARTBEAT),
@@ -54,7 +54,7 @@ CASES: dict[str, tuple[tuple[Override, ...], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("own", "expected"), CASES.values(), ids=CASES)
-def test_what_the_job_says_itself_wins_over_its_task(own: tuple[Override, ...], expected: dict[str, Any]) -> None:
+def test_a_jobs_overrides_win_over_its_task(own: tuple[Override, ...], expected: dict[str, Any]) -> None:
     job = with_spec(OF_TASK, **SAID, task=TaskUse("send_mail", own))
     of_task: dict[str, Any] = {name: getattr(TASK.spec, name) for name in SAID}
     seen = resolve(TASK, job)
@@ -67,19 +67,19 @@ NAMED = with_spec(OF_TASK, task=TaskUse("send_mail"))
 PLAIN = one_off()
 WORKS: dict[str, tuple[Task | None, Job, Work | None, Work | None]] = {
     "of a task": (TASK, NAMED, None, Work(TARGET, '"job"')),
-    # The payload of a trigger wins, that of the job is none of its business, and a target it has none.
+    # The payload of a trigger wins over the job's. A trigger has no target.
     "of a task, and triggered with a payload": (TASK, NAMED, Work(payload="1"), Work(TARGET, "1")),
     "of a task, and triggered without a payload of its own": (TASK, NAMED, Work(payload=None), Work(TARGET)),
     "of a job": (None, PLAIN, None, PLAIN.spec.work),
     "of a job that was triggered": (None, PLAIN, Work(HttpTarget("https://old.example"), "1"), None),
-    # Nobody has a task's row but jobs that name it.
+    # Only the jobs that name a task have its row.
     "of a job without a task": (TASK, PLAIN, None, PLAIN.spec.work),
     "not read": (TASK, with_spec(NAMED, work=None), Work(payload="1"), None),
 }
 
 
 @pytest.mark.parametrize(("task", "job", "trigger", "expected"), WORKS.values(), ids=WORKS)
-def test_the_target_is_the_tasks_and_the_payload_the_triggers_then_the_jobs(
+def test_the_target_is_the_tasks_and_the_payload_the_triggers_or_else_the_jobs(
     task: Task | None, job: Job, trigger: Work | None, expected: Work | None
 ) -> None:
     if expected is None and job.spec.work is not None:
@@ -95,9 +95,9 @@ FIXED = replace(run(), task_id="send_mail", task_version=3)
 VERSIONS: dict[str, tuple[Run, Job, TaskRef | None]] = {
     "no attempt yet": (replace(run(), task_id="send_mail"), NAMED, TaskRef(TASK.key)),
     "a retry": (FIXED, NAMED, TaskRef(TASK.key, 3)),
-    # It was made before the job named the task, or by a backfill.
+    # The run was made before the job named the task, or by a backfill.
     "made without the task": (run(), NAMED, TaskRef(TASK.key)),
-    # Somebody has changed the job itself, which counts for retries too.
+    # A user has changed the job itself, and the change applies to retries too.
     "the job names another task": (
         FIXED,
         with_spec(NAMED, task=TaskUse("other")),
@@ -108,5 +108,5 @@ VERSIONS: dict[str, tuple[Run, Job, TaskRef | None]] = {
 
 
 @pytest.mark.parametrize(("row", "job", "expected"), VERSIONS.values(), ids=VERSIONS)
-def test_a_run_keeps_the_version_that_its_first_attempt_took(row: Run, job: Job, expected: TaskRef | None) -> None:
+def test_a_run_keeps_the_version_that_its_first_attempt_used(row: Run, job: Job, expected: TaskRef | None) -> None:
     assert version_for(row, job) == expected

@@ -27,21 +27,24 @@ ZONES = (
     "Pacific/Apia",
     "Pacific/Chatham",
 )
-"""Gaps and repeats of half an hour (Lord Howe), two hours (Troll), at midnight (Havana, Beirut, Cairo,
-Azores, Santiago), with odd offsets (Chatham, St John's), named backwards (Dublin), twice around Ramadan
-(Casablanca, El Aaiun, Gaza), and none (Kolkata, Tehran, Apia)."""
+"""Zones with every kind of clock change.
+
+Gaps and repeats of half an hour (Lord Howe), of two hours (Troll), and at midnight (Havana, Beirut, Cairo, Azores,
+Santiago); odd offsets (Chatham, St John's), inverted names (Dublin), two changes around Ramadan (Casablanca, El Aaiun,
+Gaza), and no changes (Kolkata, Tehran, Apia).
+"""
 
 WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
 
 def seeded(seed: str) -> Random:
-    """Give the randomness of one case."""
+    """Return the randomness of one case."""
     return Random(seed)  # noqa: S311 - a case must be replayable
 
 
 def times(random: Random) -> str:
-    """Write a minute and an hour field that often fall where clocks change."""
+    """Write a minute and an hour field that often fall on a clock change."""
     minute = random.choice(
         (
             *(
@@ -69,7 +72,7 @@ def times(random: Random) -> str:
 
 
 def days(random: Random) -> str:
-    """Write the three fields of the date, most of them without restriction."""
+    """Write the three fields of the date, mostly without restriction."""
     day_of_month = random.choice((*["*"] * 6, "?", "*/2", "1-31", "L", "25-31", "1-7", "LW", "L-2"))
     day_of_week = random.choice((*["*"] * 6, "?", "0", "SUN", "5-7", "MON-FRI", "SUNL", "6", "0#2", "4L", "*/2"))
     month = random.choice((*["*"] * 6, "MAR,OCT", "2-4,9-11", "*/3"))
@@ -77,7 +80,7 @@ def days(random: Random) -> str:
 
 
 def _number_item(random: Random, low: int, high: int, names: tuple[str, ...] = ()) -> str:
-    """Write a value, a range or a step, at times with names."""
+    """Write a value, a range or a step, sometimes with names."""
 
     def write(value: int) -> str:
         return random.choice((names[value - low], names[value - low].lower())) if named else str(value)

@@ -1,7 +1,7 @@
-"""What a cron expression means, worked out by brute force: enumerate minutes, ask zoneinfo, compare.
+"""The meaning of a cron expression by brute force: enumerate minutes, ask zoneinfo, compare.
 
-Nothing here comes from the code under test. The expressions are read anew, in the plainest way, and only
-those that cases.py writes need to be understood.
+The oracle shares no code with the code under test. It parses expressions anew, in the plainest way, and understands
+only those that cases.py writes.
 """
 
 import calendar
@@ -27,7 +27,7 @@ _NAMES = {
 
 @cache
 def zone(name: str) -> ZoneInfo:
-    """Read a zone from the tzdata package; ZoneInfo(name) would take the machine's."""
+    """Read a zone from the tzdata package; ZoneInfo(name) would use the machine's."""
     with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
         return ZoneInfo.from_file(data, key=name)
 
@@ -59,7 +59,7 @@ def _workdays(year: int, month: int) -> list[int]:
 
 
 def _is_date(item: str, day: date) -> bool:
-    """Say whether a day stands for an item of the day-of-month field."""
+    """Say whether a day matches an item of the day-of-month field."""
     length = calendar.monthrange(day.year, day.month)[1]
     if item == "L":
         return day.day == length
@@ -74,7 +74,7 @@ def _is_date(item: str, day: date) -> bool:
 
 
 def _is_weekday(item: str, day: date) -> bool:
-    """Say whether a day stands for an item of the day-of-week field."""
+    """Say whether a day matches an item of the day-of-week field."""
     weekday = day.isoweekday() % 7
     if item.endswith("L"):
         return weekday == _number(item[:-1]) % 7 and (day + timedelta(days=7)).month != day.month
@@ -119,7 +119,7 @@ def read(text: str) -> Expression:
 
 @dataclass(frozen=True)
 class Window:
-    """All minutes of UTC in a stretch of time with the local times that clocks show at them."""
+    """All UTC minutes of a span of time, with the local times that clocks show at them."""
 
     zone: str
     shown: tuple[tuple[int, datetime], ...]
@@ -135,13 +135,13 @@ class Window:
 
     @property
     def step_minutes(self) -> int:
-        """How far the clocks go forward within the window."""
+        """Return how far the clocks go forward within the window, in minutes."""
         (first_at, first), (last_at, last) = self.shown[0], self.shown[-1]
         return int((last - first) / timedelta(minutes=1)) - (last_at - first_at) // MINUTE_MS
 
     @property
     def goes_back_at_midnight(self) -> bool:
-        """Whether the repeated local times begin or end with a day."""
+        """Say whether the repeated local times begin or end with a day."""
         return any(
             now <= before and (0, 0) in {(now.hour, now.minute), ((before.hour + 1) % 24, (before.minute + 1) % 60)}
             for (_, before), (_, now) in zip(self.shown, self.shown[1:], strict=False)
@@ -165,13 +165,13 @@ def window(name: str, middle: datetime, hours: int) -> Window:
 
 @dataclass(frozen=True)
 class Matches:
-    """The fires of an expression in a window before any policy has had its say."""
+    """The fires of an expression in a window, before any policy applies."""
 
     once: tuple[int, ...]
     again: tuple[int, ...]
-    """At local times that were shown before."""
+    """At local times that clocks had already shown."""
     jumps: tuple[int, ...]
-    """Ends of gaps into which a matching local time fell."""
+    """Ends of gaps that contain a matching local time."""
 
     def fires(self, *, at_jump: bool, both: bool) -> list[int]:
         return sorted({*self.once, *(self.again if both else ()), *(self.jumps if at_jump else ())})

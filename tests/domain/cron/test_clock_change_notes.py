@@ -1,4 +1,4 @@
-"""What a preview says about fires beside a clock change."""
+"""The notes of a preview on fires beside a clock change."""
 
 from datetime import UTC, datetime
 from itertools import islice
@@ -58,7 +58,7 @@ TABLE = (
 
 
 @pytest.mark.parametrize(("expression", "zone", "after", "gap", "overlap", "notes"), TABLE)
-def test_a_fire_is_noted_with_what_a_clock_change_does_to_it(
+def test_a_fire_has_a_note_on_the_effect_of_a_clock_change(
     expression: str, zone: str, after: str, gap: Gap | None, overlap: Overlap | None, notes: list[str | None]
 ) -> None:
     fields, loaded = parse_cron(expression), load_zone(zone)

@@ -11,7 +11,7 @@ from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.zones import load_zone
 
 SPANS = (
-    # Each holds what is special about its years.
+    # The special case that each pair covers.
     (date(1899, 11, 1), date(1900, 12, 1)),  # no leap year
     (date(1969, 6, 1), date(1971, 2, 1)),  # either side of 0
     (date(1999, 11, 1), date(2001, 4, 1)),  # a leap year
@@ -23,7 +23,7 @@ SPANS = (
 BLOCKS, CASES_PER_BLOCK = 16, 200
 DAY = timedelta(days=1)
 ALL_SHAPES = [date(2000, 1, 1) + DAY * n for n in range(366 + 365 * 27 + 6)]
-"""28 years: each month in each of its shapes."""
+"""28 years: each month with each of its layouts."""
 
 
 def instant(day: date) -> int:
@@ -80,11 +80,11 @@ TABLE = (
     ("0 0 * * 7L", "2026-01-01", "2026-01-25 2026-02-22 2026-03-29"),
     ("0 0 * * MON#1", "2026-01-01", "2026-01-05 2026-02-02 2026-03-02"),
     ("0 0 * * 0#5", "2026-01-01", "2026-03-29 2026-05-31 2026-08-30"),
-    ("0 0 13 * 5", "2026-02-01", "2026-02-06 2026-02-13 2026-02-20"),  # either
+    ("0 0 13 * 5", "2026-02-01", "2026-02-06 2026-02-13 2026-02-20"),  # either field matches
     ("0 0 13 * ?", "2026-02-01", "2026-02-13 2026-03-13 2026-04-13"),
     ("0 0 ? * 5", "2026-02-01", "2026-02-06 2026-02-13 2026-02-20"),
-    ("0 0 */2 * MON", "2026-02-01", "2026-02-09 2026-02-23 2026-03-09"),  # begins with *: both
-    ("0 0 1-31/2 * MON", "2026-02-01", "2026-02-02 2026-02-03 2026-02-05"),  # does not: either
+    ("0 0 */2 * MON", "2026-02-01", "2026-02-09 2026-02-23 2026-03-09"),  # begins with *: both must match
+    ("0 0 1-31/2 * MON", "2026-02-01", "2026-02-02 2026-02-03 2026-02-05"),  # does not: either field matches
     ("0 0 13 * */5", "2026-01-01", "2026-02-13 2026-03-13 2026-09-13"),  # Sundays and Fridays that are a 13th
     ("0 0 29 2 *", "2096-03-01", "2104-02-29 2108-02-29 2112-02-29"),
     ("0 0 29 2 *", "1896-03-01", "1904-02-29 1908-02-29 1912-02-29"),

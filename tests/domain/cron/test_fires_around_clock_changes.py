@@ -32,7 +32,7 @@ def expressions(window: oracle.Window) -> list[str]:
 
 
 def check(expression: str, window: oracle.Window) -> int:
-    """Compare the next fire after each fire near the change and after others, under all policies."""
+    """Compare the next fire after each fire near the change and after other instants, under all policies."""
     fields, zone = parse_cron(expression), load_zone(window.zone)
     found = oracle.matches(expression, window)
     fixed = oracle.read(expression).fixed

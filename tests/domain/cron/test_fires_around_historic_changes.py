@@ -1,6 +1,6 @@
-"""Clock changes that minutes of UTC cannot show: odd seconds, days left out or lived twice, dates repeated.
+"""Clock changes that UTC minutes cannot show: odd seconds, days left out or lived twice, dates repeated.
 
-Here local time is enumerated instead, and zoneinfo is asked when, if ever, clocks showed each minute of it.
+Here local time is enumerated instead, and zoneinfo says when, if ever, clocks showed each of its minutes.
 """
 
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""What parse_cron takes, and the sentence with which it refuses the rest."""
+"""Expressions that parse_cron accepts, and the sentences with which it refuses the others."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.errors import InvalidSchedule
 
 SAME = (
-    # two ways to write one thing
+    # two spellings of the same expression
     ("@hourly", "0 * * * *"),
     ("@daily", "0 0 * * *"),
     ("@midnight", "@daily"),
@@ -79,7 +79,7 @@ ACCEPTED = (
 
 
 @pytest.mark.parametrize("expression", ACCEPTED)
-def test_an_expression_that_fires_however_seldom_is_accepted(expression: str) -> None:
+def test_an_expression_that_fires_is_accepted_however_seldom(expression: str) -> None:
     assert parse_cron(expression).expression == expression
 
 
@@ -248,7 +248,9 @@ REFUSED = (
 
 
 @pytest.mark.parametrize(("expression", "sentence"), REFUSED)
-def test_what_cannot_be_kept_is_refused_with_a_sentence_that_says_what_to_write(expression: str, sentence: str) -> None:
+def test_an_invalid_expression_is_refused_with_a_sentence_that_says_what_to_write(
+    expression: str, sentence: str
+) -> None:
     with pytest.raises(InvalidSchedule) as refusal:
         parse_cron(expression)
     assert str(refusal.value) == sentence
@@ -258,7 +260,7 @@ PLACES = ("minute", "hour", "day-of-month", "month", "day-of-week")
 
 
 @pytest.mark.parametrize("sentence", [sentence for _, sentence in REFUSED if '; write "' in sentence])
-def test_what_a_refusal_tells_to_write_is_accepted(sentence: str) -> None:
+def test_the_expression_that_a_refusal_suggests_is_accepted(sentence: str) -> None:
     advice = sentence.partition('; write "')[2].partition('"')[0]
     if " " not in advice:
         advice = " ".join(advice if sentence.split()[1] == place else "*" for place in PLACES)

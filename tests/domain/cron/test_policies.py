@@ -1,4 +1,4 @@
-"""What the gap and overlap policies mean, as a table that was written by hand."""
+"""The meaning of the gap and overlap policies, as a table written by hand."""
 
 from datetime import UTC, datetime
 
@@ -43,7 +43,7 @@ TABLE = (
         None,
         None,
         "",
-    ),  # also if one asks after the first
+    ),  # also from an instant after the first
     ("30 2 * * *", "Europe/Berlin", "2026-10-25T01:00", 6, None, None, ""),
     ("*/30 2 * * *", "Europe/Berlin", "2026-10-25T00:00", 6, None, None, "00:00 00:30 01:00 01:30"),
     ("*/30 2 * * *", "Europe/Berlin", "2026-10-25T00:00", 6, None, FIRST, "00:00 00:30"),

@@ -1,4 +1,4 @@
-"""cronsim 2.8 and croniter 7.0.0 as second opinions: no difference where they are right, the others named."""
+"""cronsim 2.8 and croniter 7.0.0 as second opinions: they agree where they are right, and each difference is listed."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,7 @@ def croniters(expression: str, zone: str, after_at: int) -> list[int]:
 
 
 def starts() -> Iterator[tuple[str, datetime, str]]:
-    """List zones, clock changes and expressions; where clocks never change, some other instant."""
+    """List zones, clock changes and expressions; for zones without clock changes, some other instant."""
     for zone in (*cases.ZONES, "UTC"):
         for change in oracle.clock_changes(zone, FIRST, LAST) or [datetime(2025, 3, 30, tzinfo=UTC)]:
             for number in range(EXPRESSIONS_PER_CHANGE):
@@ -52,7 +52,7 @@ def starts() -> Iterator[tuple[str, datetime, str]]:
 
 
 def cronsim_is_right(expression: str, zone: str) -> bool:
-    """Say whether cronsim knows all signs of an expression and none of its errors below applies."""
+    """Say whether cronsim knows every sign of an expression and none of its errors below applies."""
     minute, hour, day_of_month, _, _ = expression.split()
     return not (
         "?" in expression
@@ -77,7 +77,7 @@ def test_cronsim_agrees_at_every_clock_change_where_it_is_right() -> None:
 
 
 def croniter_is_right(expression: str) -> bool:
-    """Say whether croniter knows all signs of an expression and none of its errors below applies."""
+    """Say whether croniter knows every sign of an expression and none of its errors below applies."""
     _, _, day_of_month, _, day_of_week = expression.split()
     both = day_of_month not in {"*", "?"} and day_of_week not in {"*", "?"}
     special = any(sign in day_of_month + day_of_week for sign in ("L", "#", "*"))
@@ -100,7 +100,7 @@ def test_croniter_agrees_between_the_clock_changes_where_it_is_right() -> None:
 
 
 REFUSED = None
-"""In the place of fires: the expression is refused."""
+"""Stands for the fires of an expression that is refused."""
 
 DIFFERENCES: tuple[tuple[Opinion, str, str, str, str | None, str | None], ...] = (
     # whose, expression, zone, local start, their first fires, ours; above each group the cause
@@ -109,7 +109,7 @@ DIFFERENCES: tuple[tuple[Opinion, str, str, str, str | None, str | None], ...] =
     (cronsims, "0 0 L-2 * *", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-29T00:00"),
     (cronsims, "0 0 15W * *", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-15T00:00"),
     (cronsims, "0 0 * * FRIL", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-30T00:00"),
-    # cronsim, as cronie, calls only a leading `*` interval-like; here a step is enough.
+    # cronsim, like cronie, calls only a leading `*` interval-like; here a step is enough.
     (
         cronsims,
         "0-30/15 2 * * *",
@@ -118,7 +118,7 @@ DIFFERENCES: tuple[tuple[Opinion, str, str, str, str | None, str | None], ...] =
         "2026-03-29T03:00",
         "2026-03-30T02:00",
     ),
-    # cronsim goes to a day by way of its midnight, and fires an hour later if that midnight does not exist.
+    # cronsim reaches a day through its midnight, and fires an hour later if that midnight does not exist.
     (cronsims, "*/20 0 29 * *", "Asia/Beirut", "2026-03-27T12:00", "2026-03-29T01:00", "2026-04-29T00:00"),
     # cronsim steps by whole hours of UTC, and so loses the half hour of Lord Howe.
     (
@@ -129,7 +129,7 @@ DIFFERENCES: tuple[tuple[Opinion, str, str, str, str | None, str | None], ...] =
         "2026-04-05T03:40",
         "2026-04-05T03:00",
     ),
-    # cronsim wants no value for day-of-week above 7, but lets a step of n/s run on to it: Sunday comes in.
+    # cronsim accepts no value above 7 for day-of-week, but lets a step of n/s run on to it, which includes Sunday.
     (cronsims, "0 0 * * 1/2", "UTC", "2026-01-03T00:00", "2026-01-04T00:00", "2026-01-05T00:00"),
     # croniter fires a fixed job twice when clocks go back.
     (croniters, "30 2 * * *", "Europe/Berlin", "2026-10-25T02:45", "2026-10-25T02:30", "2026-10-26T02:30"),
@@ -137,22 +137,22 @@ DIFFERENCES: tuple[tuple[Opinion, str, str, str, str | None, str | None], ...] =
     (croniters, "*/5 2 * * *", "Europe/Berlin", "2026-03-29T00:00", "2026-03-29T03:00", "2026-03-30T02:00"),
     # croniter counts `*/2` as restricted: either field is enough.
     (croniters, "0 0 */2 * MON", "UTC", "2026-02-01T00:00", "2026-02-02T00:00", "2026-02-09T00:00"),
-    # croniter wants both fields if one holds an `L` or a `#`, and finds no 31st that is a second Sunday.
+    # croniter requires both fields if one has an `L` or a `#`, and finds no 31st that is a second Sunday.
     (croniters, "0 0 31 * 0#2", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-11T00:00"),
-    # croniter writes the last Friday as L5, and knows no `LW` or `L-n`.
+    # croniter writes the last Friday as L5, and knows neither `LW` nor `L-n`.
     (croniters, "0 0 * * 5L", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-30T00:00"),
     (croniters, "0 0 * * L5", "UTC", "2026-01-01T00:00", "2026-01-30T00:00", REFUSED),
     (croniters, "0 0 LW * *", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-30T00:00"),
-    # croniter reads a range of one as the whole field, and takes wrap-around ranges.
+    # croniter reads a range of one as the whole field, and accepts wrap-around ranges.
     (croniters, "59-59 * * * *", "UTC", "2026-01-01T00:00", "2026-01-01T00:01", "2026-01-01T00:59"),
     (croniters, "0 0 * * FRI-MON", "UTC", "2026-01-01T00:00", "2026-01-02T00:00", REFUSED),
-    # croniter takes seconds as a sixth field, and six fields as they come.
+    # croniter takes a sixth field as seconds, and accepts six fields.
     (croniters, "0 0 1 1 * 30", "UTC", "2026-01-01T00:00", "2026-01-01T00:00", REFUSED),
 )
 
 
 @pytest.mark.parametrize(("whose", "expression", "zone", "start", "theirs", "right"), DIFFERENCES)
-def test_where_the_opinions_differ_is_known(
+def test_every_difference_between_the_opinions_is_listed(
     whose: Opinion, expression: str, zone: str, start: str, theirs: str | None, right: str | None
 ) -> None:
     tz = oracle.zone(zone)

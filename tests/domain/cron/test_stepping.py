@@ -1,4 +1,4 @@
-"""What holds for every expression, zone and policy: fires increase; where one begins makes no difference."""
+"""Rules for every expression, zone and policy: fires increase, and the starting instant makes no difference."""
 
 import subprocess
 import sys
@@ -50,7 +50,7 @@ def test_a_fire_comes_after_the_instant_and_the_next_one_after_it(
 
 @thorough
 @every_case
-def test_the_answer_does_not_depend_on_where_one_starts(
+def test_the_next_fires_do_not_depend_on_the_starting_instant(
     expression: str, zone: str, after_at: int, gap: Gap | None, overlap: Overlap | None
 ) -> None:
     fields, loaded = parse_cron(expression), load_zone(zone)
@@ -60,7 +60,7 @@ def test_the_answer_does_not_depend_on_where_one_starts(
     for between in (first - 1, first - 999, first - 1000, (after_at + first) // 2, after_at + 1):
         if after_at <= between < first:
             assert next_fire(fields, loaded, between, gap, overlap) == first
-    # A fire never disappears when one looks from earlier.
+    # A fire never disappears if the search starts earlier.
     earlier = list(islice(cases.fires(fields, loaded, after_at - 7_200_000, gap, overlap), 130))
     assert first in earlier or earlier[-1] < first
 

@@ -1,4 +1,4 @@
-"""What the end of a run entails, by its row and by its job's."""
+"""The effects of the end of a run, as its row and its job's row decide them."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ AT_ITS_END = {"next_fire_at": None, "final_fire_at": 500}
 PAUSED, FAILED, COMPLETED, CANCELLED = JobStatus.PAUSED, JobStatus.FAILED, JobStatus.COMPLETED, JobStatus.CANCELLED
 
 
-# Of each: the job, what is different about it and about the run, and the status that the job gets.
+# Each case: the job, the differences of the job and the run, and the job's status afterwards.
 STATUSES: dict[str, tuple[Job, dict[str, Any], dict[str, Any], JobStatus | None]] = {
     "one of many": (OFTEN, {}, {}, None),
     "the final one of many": (OFTEN, AT_ITS_END, {}, COMPLETED),
@@ -63,7 +63,7 @@ STATUSES: dict[str, tuple[Job, dict[str, Any], dict[str, Any], JobStatus | None]
 
 BEING_CANCELLED = {"status": CANCELLED, "intent": Intent(Verb.CANCEL, 1, None)}
 
-# Of each: what is different about the job and the run, and whether the run has the lock no longer.
+# Each case: the differences of the job and the run, and whether the run has lost the lock.
 RELEASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "the holder": ({"holder": RUN.id, "parked": OTHER}, {}, True),
     "who is parked": ({"holder": OTHER, "parked": RUN.id}, {}, True),
@@ -81,7 +81,7 @@ RELEASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("case", STATUSES)
-def test_a_job_ends_with_its_final_run_if_it_is_open_for_that(case: str) -> None:
+def test_an_open_job_ends_with_its_final_run(case: str) -> None:
     job, of_job, of_run, status = STATUSES[case]
     assert final_status(replace(RUN, **of_run), replace(job, **of_job)) is status
 
@@ -92,7 +92,7 @@ def test_a_run_that_is_over_keeps_no_lock(case: str) -> None:
     assert releases(replace(RUN, **of_run), replace(OFTEN, **of_job)) is is_released
 
 
-def test_a_job_that_ends_leaves_the_due_index_unless_a_change_is_not_settled() -> None:
+def test_a_job_that_ends_leaves_the_due_index_unless_a_change_is_unsettled() -> None:
     ended = concluded(replace(ONCE, due_at=500), COMPLETED, NOW)
     assert ended == replace(ONCE, status=COMPLETED, updated_at=NOW, next_fire_at=None, due_at=None)
     changed = replace(ONCE, due_at=500, status=PAUSED, intent=Intent(Verb.PAUSE, 1, None))

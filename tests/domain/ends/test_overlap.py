@@ -1,4 +1,4 @@
-"""What a run does about its job's guard: the whole table, policy by policy."""
+"""The decision of a run about its job's overlap lock: the whole table, policy by policy."""
 
 from dataclasses import replace
 from functools import partial
@@ -46,10 +46,10 @@ PARKED = {
     "no longer queued": _run(-1, RunState.CANCELLED),
 }
 
-# Of each policy and holder, what an unstarted run does where nobody is parked, it itself, an older run, a newer one,
-# and one that is no longer queued. "+": the holder is stopped for it.
+# For each policy and holder: the decision of an unstarted run if there is no next holder, if it is the next holder
+# itself, if an older or a newer run is, and if a run is that is no longer queued. "+": it stops the holder.
 TABLE = {
-    # Nobody asks for the guard.
+    # This policy has no lock.
     ("allow", "nobody"): "start  start  start  start  start",
     ("allow", "me"): "start  start  start  start  start",
     ("allow", "over"): "start  start  start  start  start",
@@ -59,9 +59,9 @@ TABLE = {
     ("allow", "stopping"): "start  start  start  start  start",
     ("allow", "retrying"): "start  start  start  start  start",
     ("allow", "newer"): "start  start  start  start  start",
-    # A guard that nobody holds is taken, whoever is parked; under a live one nothing starts and nothing waits.
+    # A lock without a holder is taken, whichever run is next. Under a live holder no run starts and none waits.
     ("skip", "nobody"): "acquire  acquire  acquire  acquire  acquire",
-    # One that has it writes that it starts: whoever has met it as withdrawn may be about to move the lock.
+    # The holder writes that it starts: a process that has seen it withdrawn may be about to move the lock.
     ("skip", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("skip", "over"): "acquire  acquire  acquire  acquire  acquire",
     ("skip", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
@@ -70,7 +70,7 @@ TABLE = {
     ("skip", "stopping"): "skip  skip  skip  skip  skip",
     ("skip", "retrying"): "skip  skip  skip  skip  skip",
     ("skip", "newer"): "skip  skip  skip  skip  skip",
-    # One is parked, and stays so: first come, first served.
+    # One run is next, and stays next: first come, first served.
     ("queueOne", "nobody"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "over"): "acquire  acquire  acquire  acquire  acquire",
@@ -80,7 +80,7 @@ TABLE = {
     ("queueOne", "stopping"): "park  stay  skip  skip  park",
     ("queueOne", "retrying"): "park  stay  skip  skip  park",
     ("queueOne", "newer"): "park  stay  skip  skip  park",
-    # The newest fire wins, in whatever order they ask: it stops the holder, and takes the place of an older one.
+    # The newest fire wins, in whatever order runs ask: it stops the holder, and replaces an older next holder.
     ("cancelOther", "nobody"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "over"): "acquire  acquire  acquire  acquire  acquire",
@@ -94,14 +94,14 @@ TABLE = {
 
 
 @pytest.mark.parametrize(("policy", "holder"), TABLE)
-def test_an_unstarted_run_does_about_the_guard_what_its_jobs_policy_says(policy: str, holder: str) -> None:
+def test_the_policy_decides_about_an_unstarted_run_and_the_lock(policy: str, holder: str) -> None:
     for parked, expected in zip(PARKED, TABLE[policy, holder].split(), strict=True):
         found = decide_overlap(OverlapPolicy(policy), ME["unstarted"], HOLDERS[holder], PARKED[parked])
         assert found == Overlap(Step(expected.rstrip("+")), expected.endswith("+")), parked
 
 
-# A run that has started is not skipped, and stops no other: this is its step under any policy with a guard, whoever is
-# parked, while it waits for its retry. It lacks the guard if its job had none when it started.
+# A run that has started is not skipped and stops no other run. Under every policy with a lock it does this while it
+# waits for its retry, whichever run is next. It lacks the lock if its job had none when the run started.
 STARTED = {
     "nobody": Step.ACQUIRE,
     "me": Step.START,
@@ -116,7 +116,7 @@ STARTED = {
 
 
 @pytest.mark.parametrize("holder", STARTED)
-def test_a_run_that_has_started_waits_for_the_guard_and_is_not_skipped_unless_the_newest_takes_all(holder: str) -> None:
+def test_a_started_run_waits_for_the_lock_and_is_skipped_only_for_a_newer_run_under_cancel_other(holder: str) -> None:
     for policy, parked in product(OverlapPolicy, PARKED.values()):
         step = Step.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
         if policy is OverlapPolicy.CANCEL_OTHER and holder == "newer":
@@ -124,13 +124,13 @@ def test_a_run_that_has_started_waits_for_the_guard_and_is_not_skipped_unless_th
         assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == Overlap(step), (policy, parked)
 
 
-def test_a_run_that_is_tried_again_is_next_in_line_unless_an_older_one_is() -> None:
+def test_a_retried_run_is_the_next_holder_unless_an_older_run_is() -> None:
     for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE):
         steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], parked).step for parked in PARKED.values()]
         assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.TAKE_PLACE, Step.PARK]
 
 
-def test_a_run_that_is_tried_by_hand_is_as_new_as_that_to_those_that_take_each_others_place() -> None:
+def test_a_manual_retry_counts_as_new_as_its_request_under_cancel_other() -> None:
     by_hand = replace(AGAIN, budget_at=NOW + 3 * MINUTE_MS, budget_from=1)
     step = partial(decide_overlap, OverlapPolicy.CANCEL_OTHER)
     assert step(by_hand, HOLDERS["newer"], None) == Overlap(Step.PARK, stop_holder=True)
@@ -142,7 +142,7 @@ def test_a_run_that_is_tried_by_hand_is_as_new_as_that_to_those_that_take_each_o
 
 
 @pytest.mark.parametrize("policy", [one for one in OverlapPolicy if one is not OverlapPolicy.ALLOW])
-def test_a_holder_that_is_tried_by_hand_takes_its_guard_anew(policy: OverlapPolicy) -> None:
+def test_a_holder_that_is_retried_manually_takes_its_lock_anew(policy: OverlapPolicy) -> None:
     again = replace(AGAIN, budget_at=NOW, budget_from=1)
     assert decide_overlap(policy, again, again, None) == Overlap(Step.ACQUIRE)
     assert decide_overlap(policy, replace(again, attempt=2), again, None) == Overlap(Step.START)
@@ -154,8 +154,8 @@ def test_the_table_leaves_out_no_combination() -> None:
     assert set(STARTED) == set(HOLDERS)
 
 
-def test_two_fires_of_one_instant_are_neither_newer_than_the_other() -> None:
-    """A manual run may share its millisecond with a fire of the schedule: whoever comes second stops the first."""
+def test_of_two_fires_of_one_instant_neither_is_newer() -> None:
+    """A manual run may share its millisecond with a scheduled fire: the one that asks second stops the first."""
     by_hand = replace(_run(0), id=RunId(KEY, NOW, Origin.MANUAL))
     running = _run(0, RunState.RUNNING, 1)
     policy = OverlapPolicy.CANCEL_OTHER

@@ -1,4 +1,4 @@
-"""What a call is handed of its job's parents: answers come through whole, or not at all."""
+"""The results of a job's parents that its call receives: each result is whole, or left out."""
 
 import json
 
@@ -20,7 +20,7 @@ def _of_one(answer: str | None) -> dict[str, object]:
     return told
 
 
-# An answer, and the result that is handed on.
+# An answer, and the result that is passed on.
 RESULTS: dict[str, tuple[str | None, object]] = {
     "an object": ('{"rows": [1, 2]}', {"rows": [1, 2]}),
     "a text": ("all right", "all right"),
@@ -37,17 +37,17 @@ RESULTS: dict[str, tuple[str | None, object]] = {
 
 
 @pytest.mark.parametrize("case", RESULTS)
-def test_an_answer_that_is_json_is_handed_on_as_that_and_any_other_as_a_string(case: str) -> None:
+def test_a_json_answer_is_passed_on_as_json_and_any_other_as_a_string(case: str) -> None:
     answer, result = RESULTS[case]
     assert _of_one(answer) == {"status": "succeeded", "runId": "a.5.s", "result": result}
 
 
 @pytest.mark.parametrize("answer", ["x" * KEPT_BYTES, '{"a":"' + "ä" * (KEPT_BYTES // 2 - 4)], ids=["text", "json"])
-def test_an_answer_that_was_cut_is_not_handed_on_and_that_is_told(answer: str) -> None:
+def test_an_answer_that_was_cut_is_left_out_and_marked_as_too_large(answer: str) -> None:
     assert _of_one(answer) == {"status": "succeeded", "runId": "a.5.s", "result": None, "resultTooLarge": True}
 
 
-def test_answers_are_handed_on_up_to_256_kb_together() -> None:
+def test_answers_are_passed_on_up_to_256_kb_together() -> None:
     answer = json.dumps("x" * (KEPT_BYTES - 2))
     most = MAX_PASSED_BYTES // KEPT_BYTES
     parents = [Passed(f"p{number}", "succeeded", RUN, answer) for number in range(most)]
@@ -55,7 +55,7 @@ def test_answers_are_handed_on_up_to_256_kb_together() -> None:
     assert handed(None, [*parents, Passed("one", "succeeded", RUN, "1")]) is None
 
 
-def test_without_a_payload_it_is_null_and_a_parent_without_a_run_has_nothing() -> None:
+def test_without_a_payload_it_is_null_and_a_parent_without_a_run_has_null_fields() -> None:
     assert json.loads(handed(None, [Passed("a")]) or "") == {
         "payload": None,
         "parents": {"a": {"status": None, "runId": None, "result": None}},

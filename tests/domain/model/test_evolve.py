@@ -1,4 +1,4 @@
-"""What `evolve` returns is what `dataclasses.replace` returns, for whatever the package may give it."""
+"""`evolve` returns the same as `dataclasses.replace`, for every class of the package."""
 
 import dataclasses
 import functools
@@ -22,20 +22,20 @@ CLASSES = sorted(
         for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
         for kind in vars(importlib.import_module(found.name)).values()
         if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__.startswith("timeball.")
-        if "__slots__" not in vars(kind)  # which `evolve` refuses
+        if "__slots__" not in vars(kind)  # `evolve` refuses classes with slots
     },
     key=lambda kind: f"{kind.__module__}.{kind.__name__}",
 )
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
-def test_a_copy_of_a_value_is_as_good_as_one_that_its_constructor_made(kind: type) -> None:
+def test_a_copy_that_skips_the_constructor_misses_nothing(kind: type) -> None:
     assert not hasattr(kind, "__post_init__")
     assert all(field.init for field in dataclasses.fields(kind))
     assert not [name for name, value in vars(kind).items() if isinstance(value, functools.cached_property)]
 
 
-def test_a_changed_value_has_its_changes_and_all_else_as_it_was_and_the_old_one_stays() -> None:
+def test_a_changed_value_differs_only_in_its_changes_and_the_old_value_stays() -> None:
     before = rows.run()
     after = evolve(before, state=RunState.RUNNING, revision=7)
     assert after == dataclasses.replace(before, state=RunState.RUNNING, revision=7)
@@ -44,7 +44,7 @@ def test_a_changed_value_has_its_changes_and_all_else_as_it_was_and_the_old_one_
         after.revision = 8  # type: ignore[misc]
 
 
-def test_a_field_that_is_not_there_is_not_made() -> None:
+def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(TypeError, match="Run has no field revisoin"):
         evolve(rows.run(), revisoin=1)  # type: ignore[call-arg]
 
@@ -58,7 +58,7 @@ def test_a_value_with_slots_is_refused() -> None:
         evolve(Narrow(1), width=2)
 
 
-def test_it_makes_no_call_for_each_field_as_replace_does() -> None:
+def test_it_calls_no_function_for_each_field_unlike_replace() -> None:
     before = rows.run()
     fields = len(dataclasses.fields(before))
     assert _calls(lambda: evolve(before, revision=7)) < 10 < fields
@@ -66,7 +66,7 @@ def test_it_makes_no_call_for_each_field_as_replace_does() -> None:
 
 
 def _calls(change: Callable[[], object]) -> int:
-    """Count the functions that are called, Python's own too."""
+    """Count the functions that are called, including builtins."""
     events: list[str] = []
     sys.setprofile(lambda _frame, event, _argument: events.append(event))
     try:

@@ -1,4 +1,4 @@
-"""Names of runs, shards and hashes; instants and their text."""
+"""Ids of runs, shards and hashes; instants and their text."""
 
 from collections import Counter
 from itertools import combinations
@@ -11,7 +11,7 @@ from timeball.domain.time.instants import EARLIEST, LATEST, format_instant, pars
 
 @pytest.mark.parametrize("origin", Origin)
 @pytest.mark.parametrize("fire_at", [0, 1, 1_795_253_400_250, 10**15 - 1])
-def test_the_text_of_a_run_names_that_run(origin: Origin, fire_at: int) -> None:
+def test_a_runs_text_is_parsed_to_the_same_id(origin: Origin, fire_at: int) -> None:
     series = {Origin.BACKFILL: "x7", Origin.EVENT: "x7", Origin.DEPENDENCY: "1000"}.get(origin, "")
     run = RunId(JobKey("acme", "a_b-C9"), fire_at, origin, series)
     assert RunId.parse("acme", str(run)) == run
@@ -49,7 +49,7 @@ def test_each_origin_has_a_letter_of_its_own() -> None:
         "job.1.b" + "x" * 27,
     ],
 )
-def test_a_text_that_no_run_can_have_names_none(text: str) -> None:
+def test_a_text_that_is_no_run_id_is_refused(text: str) -> None:
     assert RunId.parse("acme", text) is None
 
 
@@ -62,7 +62,7 @@ def test_shards_are_stable_and_even() -> None:
     assert all(900 < count < 1_100 for count in counts.values())
 
 
-def test_a_secret_draws_other_shards_as_evenly() -> None:
+def test_a_secret_gives_other_shards_as_evenly() -> None:
     keys = [JobKey("acme", f"job-{number}") for number in range(4_000)]
     drawn = [[Shards(4, secret).of(key) for key in keys] for secret in (b"", b"one", b"other")]
     assert drawn[0] == [shard_of(key, 4) for key in keys]
@@ -71,13 +71,13 @@ def test_a_secret_draws_other_shards_as_evenly() -> None:
     assert all(900 < count < 1_100 for one in drawn for count in Counter(one).values())
 
 
-def test_a_fraction_is_a_hash_of_all_its_parts() -> None:
+def test_a_fraction_is_a_hash_of_all_its_arguments() -> None:
     assert fraction_of("a", 1) == fraction_of("a", 1)
     assert len({fraction_of("a", 1), fraction_of("a", 2), fraction_of("a1"), fraction_of("b", 1)}) == 4
     assert all(0 <= fraction_of(number) < 1 for number in range(1_000))
 
 
-# Of each: a text, and the same instant as it is written.
+# Each case: a text, and the same instant as it is formatted.
 INSTANTS = {
     "1970-01-01T00:00:00Z": "1970-01-01T00:00:00.000Z",
     "2026-11-21T09:30:00.25+02:00": "2026-11-21T07:30:00.250Z",
@@ -89,12 +89,12 @@ INSTANTS = {
 
 
 @pytest.mark.parametrize("text", INSTANTS)
-def test_an_instant_is_read_and_written_to_the_millisecond(text: str) -> None:
+def test_an_instant_is_parsed_and_formatted_to_the_millisecond(text: str) -> None:
     assert format_instant(parse_instant(text)) == INSTANTS[text]
 
 
 @pytest.mark.parametrize("at", [EARLIEST, 1, 999, 1_795_253_400_250, LATEST - 1])
-def test_what_is_written_is_read_as_the_same_instant(at: int) -> None:
+def test_a_formatted_instant_is_parsed_to_the_same_instant(at: int) -> None:
     assert parse_instant(format_instant(at)) == at
 
 
@@ -112,6 +112,6 @@ def test_what_is_written_is_read_as_the_same_instant(at: int) -> None:
         "0001-01-01T00:00:00+14:00",
     ],
 )
-def test_what_is_no_instant_is_refused_with_a_sentence(text: str) -> None:
+def test_an_invalid_instant_is_refused_with_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"^[A-Z].*\.$"):
         parse_instant(text)

@@ -1,4 +1,4 @@
-"""The moves of a run: the legal ones are made, every other is refused."""
+"""The moves of a run: legal moves are made, every other one is refused."""
 
 import itertools
 from collections.abc import Callable
@@ -41,7 +41,7 @@ MAKERS: dict[RunState, Callable[[Run], Run]] = {
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(RunState, MAKERS)))
-def test_a_move_is_made_if_the_table_has_it_and_refused_if_not(before: RunState, after: RunState) -> None:
+def test_a_move_is_made_exactly_if_the_table_has_it(before: RunState, after: RunState) -> None:
     taken_over = before is after is RunState.RUNNING  # the same state, a new attempt
     if after in MOVES[before] or taken_over:
         moved = MAKERS[after](run(before))
@@ -58,7 +58,7 @@ def test_every_state_has_its_moves_and_is_live_or_terminal() -> None:
     assert all(reason.sentence for reason in Reason)
 
 
-def test_a_claim_makes_a_new_attempt_with_a_lease_to_whose_end_a_due_key_moves() -> None:
+def test_a_claim_makes_a_new_attempt_with_a_lease_and_moves_a_due_key_to_its_end() -> None:
     row = claimed(replace(run(RunState.QUEUED), due_at=None), "a", 100, 30)
     assert (row.attempt, row.owner, row.claimed_at, row.lease_until, row.due_at) == (1, "a", 100, 130, None)
     assert claimed(replace(run(RunState.QUEUED), due_at=5), "a", 100, 30).due_at == 130
@@ -90,7 +90,7 @@ def test_an_end_that_the_scan_guarantees_is_written_with_a_due_key(guarantor: Gu
     assert ended(row, RunState.FAILED, 100, guarantor).due_at == due_at
 
 
-# Of each: the last instant of the row's range, an instant, and whether the row covers it.
+# Each case: the last instant of the row's range, an instant, and whether the row covers it.
 COVERED = {"its own": (None, 5, True), "another": (None, 6, False), "within": (9, 7, True), "after": (9, 10, False)}
 
 

@@ -1,4 +1,4 @@
-"""Calendars and freezes, the pure part: held against an oracle that goes through a job's fires one by one."""
+"""The pure part of calendars and freezes, against an oracle that goes through a job's fires one by one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ FREEZES = st.lists(
 )
 
 MOVES_IN = st.sampled_from([None, "UTC", "Asia/Tokyo", "America/Los_Angeles"])
-"""The zone by whose clocks a fire is moved, if it is; in that time no clock there changes."""
+"""The zone by whose clocks fires are moved, if they are; its clocks do not change in that time."""
 
 CATCH_UPS = st.builds(
     CatchUp, st.sampled_from(CatchUpPolicy), st.integers(1, 5), st.sampled_from([3600, 86400, 20 * 86400])
@@ -60,7 +60,7 @@ CATCH_UPS = st.builds(
     behind=st.integers(0, 11 * 24),
     moves_in=MOVES_IN,
 )
-def test_whatever_was_missed_each_fire_has_one_row_and_the_reason_that_it_ought_to_have(
+def test_each_missed_fire_has_one_row_with_the_right_reason(
     schedule: Schedule,
     dates: list[str],
     frozen: list[tuple[int, int]],
@@ -117,11 +117,14 @@ class _Oracle:
         return Reason.FROZEN if was_frozen else Reason.MISFIRED
 
     def _is_missed(self, starts_at: int) -> bool:
-        """Late, or of a freeze that is over; no two of these meet within a minute of now."""
+        """Say whether a fire is late, or was deferred by a freeze that has ended.
+
+        No two of these meet within a minute of now.
+        """
         return starts_at < NOW - MISFIRE_MS or any(start <= starts_at < end <= NOW for start, end in self.frozen)
 
     def start_of(self, at: int) -> int | None:
-        """Go through the days after a fire on a date, by the clock; None: its calendar skips it."""
+        """Go through the days after a fire on a closed date, by the clock; None: its calendar skips it."""
         if not self._is_excluded(at):
             return at
         if self.moves_in is None:
@@ -152,7 +155,10 @@ def _written(job: Job, excluded: Exclusions) -> Iterator[Run]:
 def test_the_claim_decides_about_each_fire_of_a_pause_as_a_plan_of_the_same_moment_would(
     period: int, jitter_seconds: int, policy: CatchUpPolicy
 ) -> None:
-    """From 50 s ago to 3.5 s ago the job was paused. Fires from 30 s before that on are planned and claimed now."""
+    """The job was paused from 50 s ago to 3.5 s ago.
+
+    Its fires from 30 s before the pause on are planned and claimed now.
+    """
     schedule, paused_at, resumed_at = Schedule(Every(period, 0)), NOW - 50 * SECOND_MS, NOW - 3_500
     first_at = next(fires(schedule, NOW - 80 * SECOND_MS, NOW))
     job = with_spec(a_job(schedule, CatchUp(policy, 3), first_at), jitter_seconds=jitter_seconds)
@@ -185,7 +191,7 @@ def _calendar(timezone: str, dates: Sequence[str] = (), *ranges: DateRange) -> C
     return Calendar(CalendarKey("acme", "closed"), timezone, 0, 0, tuple(dates), ranges)
 
 
-# Of each, in seconds from now: a freeze, the next fire; when the job is looked at again, None: it is planned.
+# Each case, in seconds from now: a freeze, the next fire, and when the job is planned again; None: it is planned now.
 HELD = {
     "in force, for long": (-10, 3600, 2, 2 + 15),
     "in force, the fire is late": (-10, 3600, -5, 15),
@@ -199,7 +205,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("case", HELD)
-def test_a_frozen_job_is_not_planned_but_looked_at_again_soon(case: str) -> None:
+def test_a_frozen_job_is_not_planned_but_due_again_soon(case: str) -> None:
     start, end, fire, until = HELD[case]
     excluded = Exclusions(frozen=spans_of([(NOW + start * SECOND_MS, NOW + end * SECOND_MS)]))
     at = NOW + fire * SECOND_MS
@@ -212,8 +218,8 @@ def test_a_frozen_job_is_not_planned_but_looked_at_again_soon(case: str) -> None
 
 
 @pytest.mark.parametrize(("from_at", "through_at"), [(NOW - 9_000, NOW), (NOW + 1_000, NOW + 1_000)])
-def test_a_range_on_the_calendars_dates_has_no_fire_to_come_beside_others(from_at: int, through_at: int) -> None:
-    """A new schedule may have that fire too: it is to find a row there."""
+def test_a_range_on_closed_dates_includes_a_future_fire_only_by_itself(from_at: int, through_at: int) -> None:
+    """A new schedule may have that fire too, and must find a row there."""
     excluded = Exclusions(_calendar("UTC", ["2026-11-21"]).spans)
     job = a_job(Schedule(Every(1, from_at)), CatchUp(), from_at)
     found = plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
@@ -221,7 +227,7 @@ def test_a_range_on_the_calendars_dates_has_no_fire_to_come_beside_others(from_a
 
 
 @given(schedule=SCHEDULES, dates=DATES, timezone=st.sampled_from(["UTC", "Pacific/Apia"]), moves_in=MOVES_IN)
-def test_the_fires_to_come_are_those_that_are_to_start(
+def test_the_next_fires_are_the_ones_that_will_start(
     schedule: Schedule, dates: list[str], timezone: str, moves_in: str | None
 ) -> None:
     excluded = Exclusions(_calendar(timezone, dates).spans, moves_in=moves_in)
@@ -233,7 +239,7 @@ def test_the_fires_to_come_are_those_that_are_to_start(
     assert sorted(starts[at] or 0 for at in shown) == [excluded.starts_at(schedule, at) for at in shown]
 
 
-def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() -> None:
+def test_a_jobs_own_calendar_and_the_freezes_that_match_it_are_its_blackouts() -> None:
     job = a_job(Schedule(Every(60, NOW)), CatchUp(), NOW)
     calendar = _calendar("UTC", ["2026-11-21"], DateRange("2026-12-24", "2026-12-26"))
     everybody, blue = (
@@ -241,7 +247,7 @@ def test_a_job_is_kept_by_its_own_calendar_and_by_the_freezes_that_match_it() ->
         Freeze("b", 5, None, Match(tags={"team": "blue"}), 0),
     )
     assert exclusions(job, None, ()) == Exclusions()
-    assert exclusions(job, calendar, ()) == Exclusions()  # it does not name it
+    assert exclusions(job, calendar, ()) == Exclusions()  # the job does not name it
     assert exclusions(with_spec(job, calendar=CalendarUse("closed")), calendar, ()).dates == calendar.spans
     assert exclusions(job, None, (everybody, blue)).frozen == spans_of([(1, 2)])
     assert exclusions(with_spec(job, tags={"team": "blue"}), None, (everybody, blue)).frozen == spans_of(

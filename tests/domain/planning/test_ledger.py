@@ -1,4 +1,4 @@
-"""The row of a plan: what it makes of one that stands there, and how the job goes on behind it."""
+"""The row of a plan: how it changes a row that stands there, and how the job moves past it."""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,7 @@ SUPERSEDED = closing_row(JOB, NOW, Reason.SUPERSEDED, NOW - 9)
 
 @dataclass(frozen=True)
 class Meeting:
-    """The row that stands, what the plan wanted, and the state, reason and stamp that it gets, and if it is a run."""
+    """The row that stands and the planned row; the resulting state, reason and schedule version, and if it is a run."""
 
     standing: Run
     planned: Run
@@ -76,7 +76,7 @@ MEETINGS = {
 
 
 @pytest.mark.parametrize("name", MEETINGS)
-def test_the_row_that_stands_decides_and_a_plan_about_it_only_where_nobody_newer_has(name: str) -> None:
+def test_a_plan_changes_the_standing_row_only_if_no_newer_version_has_decided(name: str) -> None:
     case = MEETINGS[name]
     row = met(case.standing, case.planned, NOW)
     assert (row.state, row.reason, row.stamp, row.last_fire_at is None) == (
@@ -87,14 +87,14 @@ def test_the_row_that_stands_decides_and_a_plan_about_it_only_where_nobody_newer
     )
 
 
-def test_a_run_that_lives_again_is_as_it_was_planned() -> None:
+def test_a_revived_run_is_as_it_was_planned() -> None:
     row = met(replace(SUPERSEDED, due_at=7), QUEUED, NOW)
     assert (row.not_before, row.due_at, row.finished_at) == (QUEUED.not_before, QUEUED.due_at, None)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A row at the next fire of a job with so many runs of two at most; its runs, next fire and end after it."""
+    """A row at the next fire of a job with this many runs of at most two; its runs, next fire and end after it."""
 
     row: Run
     planned: int
@@ -113,7 +113,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_job_goes_on_behind_the_row_and_the_row_says_whether_it_is_a_run(name: str) -> None:
+def test_a_job_moves_past_the_row_and_counts_it_if_it_is_a_run(name: str) -> None:
     case = STEPS[name]
     job = with_spec(replace(JOB, runs_planned=case.planned), schedule=replace(SECONDLY, max_runs=2))
     after = advanced(job, case.row, NOW)
@@ -128,7 +128,7 @@ def test_a_job_at_its_end_is_due_once_more_unless_its_only_run_knows_that_it_is_
     assert advanced(once, QUEUED, NOW, is_older=True).due_at == NOW + 60_000
 
 
-def test_ranges_leave_out_what_stands() -> None:
+def test_ranges_leave_out_standing_rows() -> None:
     standing = [QUEUED, replace(RANGE, id=RunId(JOB.key, NOW + 3_000, Origin.SCHEDULE), last_fire_at=NOW + 4_000)]
     rows = skipped_around(JOB, range(NOW, NOW + 7_000, 1_000), Reason.SUPERSEDED, standing, NOW)
     assert [(row.id.fire_at - NOW, (row.last_fire_at or 0) - NOW, row.count) for row in rows] == [

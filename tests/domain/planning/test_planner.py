@@ -1,4 +1,4 @@
-"""What a plan writes: the policy of misfires, ranges and limits as a table."""
+"""The rows that a plan writes: misfires, ranges and limits as a table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ def at(seconds: float) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """A schedule, its next fire, and whether that runs; or else when it is to be planned: in seconds from NOW."""
+    """A schedule, its next fire, and whether it runs; or else when the job is planned next: in seconds from NOW."""
 
     schedule: Schedule
     next_fire: float
@@ -89,14 +89,14 @@ def test_a_plan_runs_the_next_fire_if_it_is_due_within_the_look_ahead(name: str)
 
 
 def plans(row: Job) -> Iterator[Start | SkippedRange]:
-    """Yield what is planned, one after the other, until nothing is due."""
+    """Yield what is planned, one plan after the other, until nothing is due."""
     while isinstance(found := planned(row), Start | SkippedRange):
         yield found
         written = planned_row(row, found, NOW, NOW + LOOKAHEAD_MS)
         row = advanced(row, written, NOW)
 
 
-def test_of_what_was_missed_the_latest_runs_at_once_and_the_others_are_one_range() -> None:
+def test_the_latest_missed_fire_runs_at_once_and_the_other_missed_fires_are_one_range() -> None:
     assert list(plans(job(MINUTELY, at(-600)))) == [
         SkippedRange(at(-600), at(-180), Reason.MISFIRED),
         Start(at(-120), NOW),
@@ -107,9 +107,9 @@ def test_of_what_was_missed_the_latest_runs_at_once_and_the_others_are_one_range
 
 @dataclass(frozen=True)
 class Outage:
-    """A catch-up policy, a job that fires each minute and was last planned so many minutes ago; what runs, and when.
+    """A catch-up policy, and how many minutes ago a job that fires each minute was last planned; the fires that run.
 
-    `ran` are pairs of minutes before NOW and of seconds after NOW; the two fires that are not missed stand apart.
+    `ran` are pairs of minutes before NOW and of seconds after NOW; the two fires that are not missed are left out.
     """
 
     catch_up: CatchUp
@@ -130,7 +130,7 @@ OUTAGES = {
 
 
 @pytest.mark.parametrize("name", OUTAGES)
-def test_after_an_outage_runs_what_the_catch_up_policy_allows(name: str) -> None:
+def test_after_an_outage_exactly_the_fires_run_that_the_catch_up_policy_allows(name: str) -> None:
     case = OUTAGES[name]
     row = with_spec(job(MINUTELY, at(-60 * case.minutes)), catch_up=case.catch_up)
     *missed, late, current = plans(row)
@@ -157,7 +157,7 @@ def test_the_claim_decides_about_each_fire_as_a_plan_of_the_same_moment_would(
             assert may_start_at(row, waiting(row, fire_at, fire_at), NOW + 10**7, MISFIRE_MS) is None
 
 
-def test_a_run_that_was_put_off_to_be_caught_up_is_late_only_from_then_on() -> None:
+def test_a_run_that_was_put_off_to_be_caught_up_counts_as_late_only_from_its_new_start() -> None:
     row = with_spec(job(Schedule(Every(60, at(-86_400))), at(-600)), catch_up=CatchUp(ALL, 3))
     assert may_start_at(row, waiting(row, at(-180), at(-60)), NOW, MISFIRE_MS) == at(-60)
     assert may_start_at(row, waiting(row, at(-180), at(-61)), NOW, MISFIRE_MS) == at(1)
@@ -173,7 +173,7 @@ def test_jitter_moves_the_start_and_never_the_fire_and_is_no_lateness() -> None:
     assert starts == {one.fire_at: one.not_before for one in plans(row) if isinstance(one, Start)}
 
 
-def test_a_range_skips_so_many_instants_and_the_next_goes_on_behind_it() -> None:
+def test_a_range_skips_a_bounded_number_of_instants_and_the_next_range_follows_it() -> None:
     row = job(Schedule(Every(1, at(-86_400))), at(-86_400))
     first, second, *_ = plans(row)
     assert first == SkippedRange(at(-86_400), at(-86_400 + MAX_STEPS - 1), Reason.MISFIRED)
@@ -181,7 +181,7 @@ def test_a_range_skips_so_many_instants_and_the_next_goes_on_behind_it() -> None
 
 
 @pytest.mark.parametrize("policy", CatchUpPolicy)
-def test_a_plan_of_a_job_a_hundred_thousand_instants_behind_takes_no_more_steps_than_one_of_a_thousand(
+def test_a_plan_a_hundred_thousand_instants_behind_takes_no_more_steps_than_one_two_thousand_behind(
     policy: CatchUpPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = 0
@@ -203,7 +203,7 @@ def test_a_plan_of_a_job_a_hundred_thousand_instants_behind_takes_no_more_steps_
     assert max(counts) < 10 * MAX_STEPS
 
 
-def test_a_job_whose_next_fire_is_no_more_under_newer_time_zone_data_goes_on_at_the_one_after() -> None:
+def test_a_job_whose_next_fire_vanishes_under_newer_time_zone_data_continues_at_the_one_after() -> None:
     assert planned(job(Schedule(Every(60, NOW)), at(-30))) == Start(NOW, NOW)
     late = job(Schedule(Every(60, at(40))), NOW)
     assert planned(late) == Wait(at(40))
@@ -211,7 +211,7 @@ def test_a_job_whose_next_fire_is_no_more_under_newer_time_zone_data_goes_on_at_
     assert (row.next_fire_at, row.due_at) == (at(40), at(40))
 
 
-def test_a_job_that_has_no_fire_left_under_newer_time_zone_data_comes_to_its_end() -> None:
+def test_a_job_without_a_fire_left_under_newer_time_zone_data_ends() -> None:
     row = job(every(60, end_at=at(-1)), NOW)
     assert planned(row) == Wait(None)
     after = replanned(replace(row, due_at=NOW), None)
@@ -229,7 +229,7 @@ def test_a_window_whose_last_fires_were_all_missed_ends_with_the_last_of_them() 
     assert planned(row) == SkippedRange(at(-1200), at(-600), Reason.MISFIRED)
 
 
-def test_a_run_that_its_calendar_moves_is_no_reason_to_pace_those_that_are_caught_up() -> None:
+def test_a_run_that_its_calendar_moves_does_not_pace_the_runs_that_are_caught_up() -> None:
     row = job(Schedule(Every(7 * 86_400, NOW)), NOW)
     start = Start(NOW, NOW + 86_400_000, moved_to=NOW + 86_400_000)
     moved = planned_row(row, start, NOW, NOW + LOOKAHEAD_MS)

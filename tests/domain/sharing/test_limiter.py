@@ -1,4 +1,4 @@
-"""Who may begin, who waits, and who is called: by the row of a limiter, and by the rows of the runs that it names."""
+"""Which run may begin, wait, or be admitted: decided by a limiter's row and the rows of the runs that it names."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -57,35 +57,35 @@ WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
 @pytest.mark.parametrize(
     ("begun", "row", "at", "is_there"),
     [
-        (NAMED, run(), NOW, True),  # its claim is on its way
-        (NAMED, run(), OUT, True),  # and may be written still, until its row is written anew
-        (NAMED, replace(run(), revision=2), NOW, False),  # it was: the claim is refused
-        (replace(NAMED, revision=2), replace(run(), revision=2), NOW, True),  # another claim is on its way
+        (NAMED, run(), NOW, True),  # its claim is under way
+        (NAMED, run(), OUT, True),  # and may still be written, until its row is written anew
+        (NAMED, replace(run(), revision=2), NOW, False),  # it was written anew: the claim is refused
+        (replace(NAMED, revision=2), replace(run(), revision=2), NOW, True),  # another claim is under way
         (NAMED, RUNNING, NOW, True),
-        (NAMED, RUNNING, OUT, True),  # its executor may stand still, and renew its lease when it goes on
+        (NAMED, RUNNING, OUT, True),  # its executor may be frozen, and renews its lease when it continues
         (NAMED, replace(claimed(RUNNING, "another", NOW, LEASE_MS), places=("db",)), NOW, True),  # it was taken over
-        (replace(NAMED, attempt=2), RUNNING, OUT, True),  # the process that was to take it over has died
-        (NAMED, replace(RUNNING, attempt=2, places=("crm",)), NOW, False),  # its job names the key no more
-        (NAMED, FOLLOWED, OUT, True),  # the scan is about to look at its execution
+        (replace(NAMED, attempt=2), RUNNING, OUT, True),  # the process that began to take it over has died
+        (NAMED, replace(RUNNING, attempt=2, places=("crm",)), NOW, False),  # its job no longer names the key
+        (NAMED, FOLLOWED, OUT, True),  # the scan is about to poll its execution
         (NAMED, replace(RUNNING, state=RunState.SUCCEEDED, lease_until=None), NOW, False),
         (NAMED, replace(RUNNING, state=RunState.RETRYING, lease_until=None), NOW, False),
-        (NAMED, replace(run(), state=RunState.CANCELLED, revision=2), NOW, False),  # before it was claimed
+        (NAMED, replace(run(), state=RunState.CANCELLED, revision=2), NOW, False),  # before its claim
         (NAMED, replace(withdrawn(run()), revision=2), NOW, False),
         (
             replace(NAMED, revision=3),
             replace(run(), state=RunState.FAILED, revision=2),
             NOW,
             True,
-        ),  # of before its retry
+        ),  # from before its retry
         (NAMED, None, NOW, False),
-        (NAMED, IN_LINE, NOW, True),  # it was called, and its message is on its way
-        (NAMED, IN_LINE, OUT, False),  # it was called in vain
-        (NAMED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else by now
-        (NAMED, replace(ELSEWHERE, places=("db",)), OUT, True),  # it has its place, and waits for a turn of another key
-        (NAMED, ELSEWHERE, NOW, False),  # it asked elsewhere first
+        (NAMED, IN_LINE, NOW, True),  # it was admitted, and its message is under way
+        (NAMED, IN_LINE, OUT, False),  # its message was lost
+        (NAMED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else now
+        (NAMED, replace(ELSEWHERE, places=("db",)), OUT, True),  # it has a slot, and waits for another rate token
+        (NAMED, ELSEWHERE, NOW, False),  # it asked there first
     ],
 )
-def test_a_run_has_its_place_from_before_its_claim_until_its_row_says_that_it_needs_it_no_more(
+def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_no_longer_needs_it(
     begun: Begun, row: Run | None, at: int, *, is_there: bool
 ) -> None:
     assert has_place(FREE, begun, row, at) is is_there
@@ -98,24 +98,24 @@ def test_a_run_has_its_place_from_before_its_claim_until_its_row_says_that_it_ne
         (FREE, run(), PLACE, BEGINS),
         (TAKEN, run(), PLACE, WAITS),
         (TAKEN, run(), SKIPPING, Passed(is_skipped=True)),
-        (TAKEN, replace(run(), attempt=1), SKIPPING, WAITS),  # it has begun: it is not skipped any more
-        (replace(FREE, begun=(NAMED,)), run(), PLACE, BEGINS),  # its own: a claim whose answer was lost, or a call
-        (replace(FREE, lines=(Part.PLACE,)), run(), PLACE, WAITS),  # it overtakes nobody
-        (replace(FREE, lines=(Part.PLACE,)), run(), TURN, Passed(NOW)),  # they wait for something else
-        (TAKEN, run(), Ask(KEY, Bounds(2)), BEGINS),  # as its own job says
-        (replace(TAKEN, fixed=Fixed(Bounds(1))), run(), Ask(KEY, Bounds(2)), WAITS),  # but a person has the last word
+        (TAKEN, replace(run(), attempt=1), SKIPPING, WAITS),  # it has begun, so it is not skipped
+        (replace(FREE, begun=(NAMED,)), run(), PLACE, BEGINS),  # its own: its claim's answer was lost, or an admission
+        (replace(FREE, lines=(Part.PLACE,)), run(), PLACE, WAITS),  # it overtakes no run
+        (replace(FREE, lines=(Part.PLACE,)), run(), TURN, Passed(NOW)),  # the line is for something else
+        (TAKEN, run(), Ask(KEY, Bounds(2)), BEGINS),  # its own job allows two
+        (replace(TAKEN, fixed=Fixed(Bounds(1))), run(), Ask(KEY, Bounds(2)), WAITS),  # but a fixed limit has precedence
         (replace(FREE, fixed=Fixed(Bounds(0))), run(), PLACE, WAITS),
-        (replace(FREE, fixed=Fixed(Bounds(0))), run(), TURN, Passed(NOW)),  # its job names the key for its rate alone
+        (replace(FREE, fixed=Fixed(Bounds(0))), run(), TURN, Passed(NOW)),  # its job names the key only for its rate
         (FREE, run(), TURN, Passed(NOW)),
         (replace(FREE, turns=Turns(NOW + 0.5)), run(), TURN, Passed(NOW + 1)),
         (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TURN, Passed(NOW + LONGEST_HOLD_MS)),
         (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS + 1)), run(), TURN, TAKES_TURN),
-        (replace(FREE, turns=Turns(NOW + 1000)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW)),  # of the burst
+        (replace(FREE, turns=Turns(NOW + 1000)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW)),  # from the burst
         (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW + 500)),
         (replace(FREE, lines=(Part.TURN,)), run(), TURN, TAKES_TURN),
-        (replace(FREE, lines=(Part.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # a second message of it, or a person's retry
+        (replace(FREE, lines=(Part.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # its second message, or a manual retry
         (replace(FREE, lines=(Part.TURN,)), replace(FOR_TURN, waiting=CALLED), TURN, Passed(NOW)),
-        (CALLING, FOR_TURN, TURN, TAKES_TURN),  # its row does not say yet that it was called
+        (CALLING, FOR_TURN, TURN, TAKES_TURN),  # its row does not yet show that it was admitted
         (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=replace(CALLED, name="")), TURN, TAKES_TURN),
     ],
 )
@@ -123,17 +123,17 @@ def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask:
     assert admit(limiter, asking, ask, NOW, NOW, LEASE_MS)[1] == passed
 
 
-def test_who_begins_is_named_until_its_lease_would_be_out() -> None:
+def test_a_run_that_begins_is_named_until_its_lease_would_be_out() -> None:
     after, _ = admit(FREE, run(), PLACE, NOW, NOW, LEASE_MS)
     assert (after.begun, after.said) == ((NAMED,), Bounds(1))
 
 
-def test_a_run_that_is_claimed_stands_in_no_line_and_has_no_slot_but_those_that_it_was_just_given() -> None:
+def test_a_claimed_run_is_in_no_line_and_has_only_the_slots_that_it_was_just_given() -> None:
     begun = claimed(replace(ELSEWHERE, places=("db",)), "owner", NOW, LEASE_MS)
     assert (begun.waiting, begun.places) == (None, ())
 
 
-def test_who_has_a_place_and_waits_for_a_turn_keeps_it() -> None:
+def test_a_run_that_has_a_slot_keeps_it_while_it_waits_for_a_rate_token() -> None:
     both = Ask(KEY, Bounds(1, 2, 1))
     after, passed = admit(replace(FREE, lines=(Part.TURN,)), run(), both, NOW, NOW, LEASE_MS)
     assert (after.begun, passed) == ((NAMED,), Passed(waits_for=Part.TURN, has_place=True))
@@ -143,16 +143,16 @@ def test_who_has_a_place_and_waits_for_a_turn_keeps_it() -> None:
     ("old", "new", "free_in_ms", "next_in_ms"),
     [
         (Bounds(None, 2, 1), Bounds(None, 2, 1), 500, 500),
-        (Bounds(None, 2, 3), Bounds(5, 2, 3), 1_500, 500),  # its turns are none of a limit's business
-        (Bounds(None, 0.01, 1), Bounds(None, 50, 1), 100_000, 20),  # who was slow is as fast as it may be at once
-        (Bounds(None, 50, 1), Bounds(None, 100, 1), 2_000, 1_980),  # turns that are given stand
+        (Bounds(None, 2, 3), Bounds(5, 2, 3), 1_500, 500),  # a limit does not affect rate tokens
+        (Bounds(None, 0.01, 1), Bounds(None, 50, 1), 100_000, 20),  # a faster rate applies at once
+        (Bounds(None, 50, 1), Bounds(None, 100, 1), 2_000, 1_980),  # tokens that were given stay
         (Bounds(None, 50, 1), Bounds(None, 0.5, 1), 20, 2_000),
         (Bounds(None, 1, 10), Bounds(None, 2, 10), 10_000, 500),  # no second burst
-        (Bounds(None, 1000, 1000), Bounds(None, 0.001, 1), 1_000, 1_000_000),  # nor is it paid back for ever
+        (Bounds(None, 1000, 1000), Bounds(None, 0.001, 1), 1_000, 1_000_000),  # nor is a burst paid back for ever
         (Bounds(1), Bounds(None, 2, 1), 0, 0),
     ],
 )
-def test_a_rate_that_is_changed_goes_on_from_the_turns_that_are_given(
+def test_a_changed_rate_continues_from_the_rate_tokens_that_were_given(
     old: Bounds, new: Bounds, free_in_ms: int, next_in_ms: int
 ) -> None:
     limiter = replace(FREE, said=old, turns=Turns(NOW + free_in_ms), due_at=NOW + 9)
@@ -166,7 +166,7 @@ def test_a_rate_that_is_changed_goes_on_from_the_turns_that_are_given(
 SLOW, FAST = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
 
 
-def test_the_slowest_rate_that_a_job_has_stated_lately_holds_for_others() -> None:
+def test_the_slowest_rate_that_a_job_has_recently_stated_applies_to_others() -> None:
     limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
     limiter, passed = admit(limiter, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)
     assert (passed, limiter.bounds) == (TAKES_TURN, SLOW.bounds)
@@ -176,7 +176,7 @@ def test_the_slowest_rate_that_a_job_has_stated_lately_holds_for_others() -> Non
     assert admit(limiter, run(NOW + 3), SLOW, later, later, LEASE_MS)[1] == TAKES_TURN
 
 
-def test_the_rate_of_a_job_that_states_another_one_holds_no_more() -> None:
+def test_the_old_rate_of_a_job_that_states_another_no_longer_applies() -> None:
     limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
     changed = said_anew(limiter, FAST.bounds, NOW, SLOW.bounds)
     assert changed.bounds == FAST.bounds
@@ -184,32 +184,32 @@ def test_the_rate_of_a_job_that_states_another_one_holds_no_more() -> None:
     assert said_anew(limiter, FAST.bounds, NOW, Bounds(None, 5, 1)).bounds == SLOW.bounds
 
 
-def test_of_two_equal_rates_the_one_with_the_smaller_burst_holds() -> None:
+def test_of_two_equal_rates_the_one_with_the_smaller_burst_applies() -> None:
     limiter, _ = admit(FREE, run(), Ask(KEY, Bounds(None, 2, 1)), NOW, NOW, LEASE_MS)
     limiter, _ = admit(limiter, run(NOW + 1), Ask(KEY, Bounds(None, 2, 9)), NOW, NOW, LEASE_MS)
     assert limiter.bounds == Bounds(None, 2, 1)
 
 
-def test_quotas_that_are_raised_hold_at_once() -> None:
+def test_raised_quotas_apply_at_once() -> None:
     tenant = replace(FREE, key=LimiterKey("acme"))
     limiter, _ = admit(tenant, run(), Ask(tenant.key, Bounds(None, 1, 1)), NOW, NOW, LEASE_MS)
     limiter, _ = admit(limiter, run(NOW + 1), Ask(tenant.key, Bounds(None, 5, 1)), NOW, NOW, LEASE_MS)
     assert limiter.bounds == Bounds(None, 5, 1)
 
 
-def test_who_was_not_seen_in_the_line_is_looked_for_for_a_while() -> None:
+def test_a_limiter_that_expects_a_run_stays_due_although_its_line_looks_empty() -> None:
     after = expected(replace(FREE, joined_at=1), NOW)
     assert (after.due_at, left_in_line(after, (), NOW, some_called=False).due_at) == (NOW, NOW + SECOND_MS)
 
 
-def test_who_waits_makes_the_limiter_due_soon() -> None:
+def test_a_waiting_run_makes_its_limiter_due_soon() -> None:
     after, _ = admit(TAKEN, run(), PLACE, NOW, NOW, LEASE_MS)
     assert (after.lines, after.joined_at, after.due_at) == ((Part.PLACE,), NOW, NOW + SECOND_MS)
     sooner, _ = admit(replace(TAKEN, due_at=NOW + 5), run(), PLACE, NOW, NOW, LEASE_MS)
     assert sooner.due_at == NOW + 5
 
 
-def test_turns_are_as_far_apart_as_the_rate_says() -> None:
+def test_rate_tokens_are_as_far_apart_as_the_rate_says() -> None:
     limiter, turns = FREE, list[int]()
     for _ in range(6):
         limiter, passed = admit(limiter, run(), Ask(KEY, Bounds(per_second=3, burst=1)), NOW, NOW, LEASE_MS)
@@ -222,27 +222,27 @@ def test_turns_are_as_far_apart_as_the_rate_says() -> None:
     ("begun", "coming", "is_read"),
     [((), 9, False), ((ANOTHER,), 1, True), ((NAMED,), 1, False), ((ANOTHER,) * 2, 1, True)],
 )
-def test_those_that_have_places_are_read_when_there_is_none_for_all_that_come(
+def test_the_holders_are_read_if_there_is_no_slot_for_all_runs_that_ask(
     begun: Sequence[Begun], coming: int, *, is_read: bool
 ) -> None:
     limiter = replace(FREE, begun=tuple(begun))
     asking = [(run(), PLACE)] * coming
     assert is_to_be_looked_at(limiter, asking) is is_read
-    assert not is_to_be_looked_at(replace(limiter, lines=(Part.PLACE,)), asking)  # they get into the line
+    assert not is_to_be_looked_at(replace(limiter, lines=(Part.PLACE,)), asking)  # they wait in line anyway
     assert not is_to_be_looked_at(limiter, [(run(), TURN)] * coming)
 
 
-def test_as_many_are_called_as_there_are_places_and_they_are_named() -> None:
+def test_as_many_runs_are_admitted_as_there_are_slots_and_the_limiter_names_them() -> None:
     limiter = replace(TAKEN, said=Bounds(3))
     assert room_for(limiter, Part.PLACE, NOW) == 2
     after, instants = called(limiter, Part.PLACE, [run()], NOW, LEASE_MS)
     assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, revision=1))
     assert instants == [NOW]
     assert room_for(bounded_by(limiter, Bounds(0), NOW), Part.PLACE, NOW) < 0
-    assert room_for(FREE, Part.PLACE, NOW) == CALLED_AT_ONCE  # nothing bounds it any more
+    assert room_for(FREE, Part.PLACE, NOW) == CALLED_AT_ONCE  # it has no limit any more
 
 
-def test_as_many_are_called_as_turns_are_to_come_each_for_its_own() -> None:
+def test_as_many_runs_are_admitted_as_rate_tokens_are_near_each_for_its_own() -> None:
     limiter = replace(FREE, said=Bounds(None, 2, 1), turns=Turns(free_at=NOW + 1_000))
     assert room_for(limiter, Part.TURN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
     after, instants = called(limiter, Part.TURN, [run()] * 4, NOW, LEASE_MS)
@@ -255,13 +255,13 @@ def test_as_many_are_called_as_turns_are_to_come_each_for_its_own() -> None:
     ("left", "some_called", "since_ms", "due_in_ms"),
     [
         ((), False, SETTLES_MS, None),
-        ((), False, SETTLES_MS - 1, SECOND_MS),  # who has just lined up may not be seen
-        ((), True, SETTLES_MS, LOOKS_MS),  # who was called may not have heard of it
+        ((), False, SETTLES_MS - 1, SECOND_MS),  # a run that has just joined the line may not be visible yet
+        ((), True, SETTLES_MS, LOOKS_MS),  # an admitted run may not have received its message yet
         ((Part.PLACE,), False, SETTLES_MS, LOOKS_MS),
         ((Part.PLACE, Part.TURN), False, SETTLES_MS, SECOND_MS),
     ],
 )
-def test_a_limiter_is_due_as_long_as_anybody_may_wait(
+def test_a_limiter_is_due_as_long_as_a_run_may_wait(
     left: Sequence[Part], since_ms: int, due_in_ms: int | None, *, some_called: bool
 ) -> None:
     after = left_in_line(replace(FREE, joined_at=NOW - since_ms), left, NOW, some_called=some_called)

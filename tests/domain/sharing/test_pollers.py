@@ -1,4 +1,4 @@
-"""Pollers are raised at once for what a second wants, and lowered only when nothing has wanted as many for a while."""
+"""The number of pollers rises at once to what the fullest second needs, and falls only after a while of lower need."""
 
 import pytest
 
@@ -20,7 +20,7 @@ BOUNDS = Bounds(7, 105)
         ([NOW] * 782 + [NOW + SECOND_MS] * 10, 128, 1010),
     ],
 )
-def test_the_fullest_second_of_one_shard_says_how_many_are_wanted(
+def test_the_fullest_second_of_one_shard_decides_the_number_of_pollers(
     instants: list[int], shards: int, pollers: int
 ) -> None:
     assert wanted(instants, shards) == pollers
@@ -30,20 +30,20 @@ def test_the_fullest_second_of_one_shard_says_how_many_are_wanted(
     ("ready", "kept_for_ms", "wants", "after"),
     [
         (7, 0, 0, 7),  # nothing is due
-        (7, KEPT_MS, 60, 60),  # more are ready at once
-        (7, KEPT_MS, 1010, 105),  # but no more than may be
-        (60, 1, 50, 60),  # fewer are not, as long as those are kept
+        (7, KEPT_MS, 60, 60),  # more are provided at once
+        (7, KEPT_MS, 1010, 105),  # but at most the upper bound
+        (60, 1, 50, 60),  # fewer only after that time
         (60, 1, 0, 60),
         (60, 0, 50, 50),
-        (60, 0, 0, 7),  # and never fewer than stand ready anyway
-        (200, 0, 0, 7),  # as another deployment left it
+        (60, 0, 0, 7),  # and never fewer than the lower bound
+        (200, 0, 0, 7),  # from another deployment
     ],
 )
-def test_what_stands_ready_is_raised_at_once_and_lowered_late(
+def test_the_number_of_pollers_rises_at_once_and_falls_late(
     ready: int, kept_for_ms: int, wants: int, after: int
 ) -> None:
     assert decide(Ready(ready, NOW + kept_for_ms), wants, BOUNDS, NOW).pollers == after
 
 
-def test_what_is_wanted_again_is_kept_for_as_long_again() -> None:
+def test_pollers_that_are_needed_again_are_kept_for_the_full_time_again() -> None:
     assert decide(Ready(60, NOW + 1), 60, BOUNDS, NOW) == Ready(60, NOW + KEPT_MS)

@@ -1,10 +1,10 @@
-"""How many requests pass, by when they come."""
+"""Which requests pass, by the times at which they come."""
 
 import pytest
 
 from timeball.domain.sharing.request_rate import used_until
 
-# Of each: requests a second, when requests come (ms), and which of them pass.
+# Each case: requests a second, when requests come (ms), and which of them pass.
 CASES: dict[str, tuple[int, list[int], str]] = {
     "as many at once as in a second": (3, [0, 0, 0, 0], "yyyn"),
     "a third of a second later there is room for one": (3, [0, 0, 0, 334, 334], "yyyyn"),

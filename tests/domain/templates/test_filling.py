@@ -1,4 +1,4 @@
-"""What is filled in, and what is refused."""
+"""Values that are filled into templates, and templates and values that are refused."""
 
 import json
 import re
@@ -32,10 +32,10 @@ ORDER = {"id": "a/b ?&#", "lines": [{"sku": 'ä"<x>'}, {"n": 1.5}], "is": True, 
         ("https://h/{{runId}}", "https://h/nightly.1795253400023.s"),
         ("https://h/{{payload.id}}/x", "https://h/a%2Fb%20%3F%26%23/x"),
         ("https://h?{{payload.id}}={{payload.lines.0.sku}}", "https://h?a%2Fb%20%3F%26%23=%C3%A4%22%3Cx%3E"),
-        ("https://h/?l={{payload.lines.1}}", "https://h/?l=%7B%22n%22%3A1.5%7D"),  # no string: its JSON
+        ("https://h/?l={{payload.lines.1}}", "https://h/?l=%7B%22n%22%3A1.5%7D"),  # not a string: its JSON
         ("https://h/{{payload.is}}-{{payload.none}}-{{payload.7}}", "https://h/true-null-8"),
         ("https://h/a.{{payload.lines.1.n}}", "https://h/a.1.5"),
-        ("http://u/%7B%7Bit}}", "http://u/%7B%7Bit}}"),  # nothing is opened, so nothing is to be closed
+        ("http://u/%7B%7Bit}}", "http://u/%7B%7Bit}}"),  # without an opening there is nothing to close
     ],
 )
 def test_a_url_takes_values_percent_encoded(url: str, filled: str) -> None:
@@ -55,18 +55,18 @@ def test_a_url_takes_values_percent_encoded(url: str, filled: str) -> None:
         ('"{"', "{"),
     ],
 )
-def test_a_body_of_json_takes_json_or_within_a_string_text(body: str, filled: Any) -> None:
+def test_a_json_body_takes_json_and_within_a_string_text(body: str, filled: Any) -> None:
     check_body(body, Format.JSON)
     assert json.loads(fill_body(body, Format.JSON, values(ORDER))) == filled
 
 
-def test_a_form_takes_values_percent_encoded_and_plain_text_as_they_are() -> None:
+def test_a_form_takes_values_percent_encoded_and_plain_text_takes_them_unchanged() -> None:
     assert fill_body("id={{payload.id}}&n=1", Format.FORM, values(ORDER)) == "id=a%2Fb%20%3F%26%23&n=1"
     assert fill_body("{{payload.id}}\n", Format.TEXT, values(ORDER)) == "a/b ?&#\n"
     assert fill_body("<a/>", Format.OTHER, values()) == "<a/>"
 
 
-def test_a_header_takes_values_as_they_are() -> None:
+def test_a_header_takes_values_unchanged() -> None:
     check_header("Bearer {{payload.id}}")
     assert fill_header("Authorization", "Bearer {{payload.id}}", values(ORDER)) == "Bearer a/b ?&#"
 
@@ -83,7 +83,7 @@ def test_a_header_takes_values_as_they_are() -> None:
         ("", Format.OTHER),
     ],
 )
-def test_the_content_type_says_how_a_body_is_escaped(content_type: str, expected: Format) -> None:
+def test_the_content_type_decides_how_a_body_is_escaped(content_type: str, expected: Format) -> None:
     assert format_of(content_type) is expected
 
 
@@ -106,7 +106,7 @@ def test_the_content_type_says_how_a_body_is_escaped(content_type: str, expected
         ("{{" + "x" * 100 + "}}", "{{" + "x" * 60 + "...}} names nothing"),
     ],
 )
-def test_what_is_no_template_is_refused_with_a_sentence(template: str, part: str) -> None:
+def test_an_invalid_template_is_refused_with_a_sentence(template: str, part: str) -> None:
     with pytest.raises(TemplateError, match=re.escape(part)):
         parse(template)
 
@@ -117,7 +117,7 @@ def test_what_is_no_template_is_refused_with_a_sentence(template: str, part: str
         "{{payload.url}}",
         "{{payload.scheme}}://h/",
         "https://{{payload.host}}/",
-        "https://h{{payload.x}}",  # h.evil.example
+        "https://h{{payload.x}}",  # it could become h.evil.example
         "https://h{{payload.x}}/",
         "https://h:{{payload.port}}/",
         "https://u:{{payload.x}}@h/",
@@ -150,7 +150,7 @@ def test_a_body_that_is_no_json_whatever_is_filled_in_is_refused(body: str, part
         check_body(body, Format.JSON)
 
 
-def test_what_nobody_knows_how_to_escape_is_refused() -> None:
+def test_a_placeholder_in_a_format_without_a_known_escape_is_refused() -> None:
     check_body("<a>1</a>", Format.OTHER)
     with pytest.raises(TemplateError, match="give one of them as the Content-Type"):
         check_body("<a>{{payload.x}}</a>", Format.OTHER)
@@ -170,7 +170,9 @@ def test_what_nobody_knows_how_to_escape_is_refused() -> None:
         ("payload", None),
     ],
 )
-def test_what_the_payload_lacks_is_an_error_that_names_it_and_shows_nothing(path: str, payload: Any) -> None:
+def test_a_value_that_the_payload_lacks_is_an_error_that_names_it_and_shows_nothing_else(
+    path: str, payload: Any
+) -> None:
     with pytest.raises(TemplateError, match=re.escape(f"{{{{{path}}}}}")) as raised:
         fill_url(f"https://h/{{{{{path}}}}}", values(payload))
     assert "text" not in str(raised.value)
@@ -184,21 +186,21 @@ def test_a_segment_that_would_lead_elsewhere_is_an_error(url: str, value: str) -
 
 
 @pytest.mark.parametrize("url", ["https://h/.{{payload.x}}/b", "https://h/%2e{{payload.x}}"])
-def test_so_is_one_that_only_becomes_such_with_what_stands_beside_it(url: str) -> None:
+def test_a_segment_that_leads_elsewhere_only_with_its_neighbours_is_an_error(url: str) -> None:
     for value in (".", ""):
         with pytest.raises(TemplateError, match="comes to nothing"):
             fill_url(url, values({"x": value}))
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-B: 2", "a\n", "\r", "a\x00", "\x7f"])
-def test_a_header_that_would_break_the_request_is_an_error_that_does_not_show_it(value: str) -> None:
+def test_a_header_that_would_break_the_request_is_an_error_that_does_not_show_the_value(value: str) -> None:
     with pytest.raises(TemplateError, match="into the header X-A holds a line break") as raised:
         fill_header("X-A", "v {{payload.x}}", values({"x": value}))
     assert value not in str(raised.value)
 
 
 @pytest.mark.parametrize("payload", ['"\\ud800"', '{"x": "\\ud800"}', "1e999"])
-def test_what_no_request_can_hold_is_an_error(payload: str) -> None:
+def test_a_value_that_no_request_can_hold_is_an_error(payload: str) -> None:
     given_values = Values("j", "j.1.s", "t", 1, payload)
     fills: list[Callable[[], str]] = [
         lambda: fill_url("https://h/?a={{payload}}", given_values),
@@ -211,7 +213,7 @@ def test_what_no_request_can_hold_is_an_error(payload: str) -> None:
             fill()
 
 
-def test_what_comes_of_a_template_is_bounded_however_often_it_asks_for_a_large_value() -> None:
+def test_a_filled_template_is_bounded_however_often_it_repeats_a_large_value() -> None:
     large = values({"x": "x" * 200_000})
     body = "[" + ",".join(["{{payload.x}}"] * 1_000) + "]"
     with pytest.raises(TemplateError, match=f"the body is longer than {MAX_BODY_BYTES} bytes"):

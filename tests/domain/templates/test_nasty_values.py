@@ -1,4 +1,4 @@
-"""Nothing which a payload holds changes what surrounds it."""
+"""No value of a payload changes the text around it."""
 
 import json
 import re
@@ -33,7 +33,7 @@ NASTY = [
 
 
 def whole(value: Any) -> str | None:
-    """Return the text of a value, None if no request can hold it."""
+    """Return the text of a value; None if no request can hold it."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
@@ -59,7 +59,7 @@ def test_no_value_changes_the_structure_of_a_url(value: Any) -> None:
         assert text in (None, "", ".", "..") or len(text) > 100
         return
     assert text is not None
-    for parts in (urlsplit(filled), urlsplit(str(parse_url(filled)))):  # as it is, and as it is sent
+    for parts in (urlsplit(filled), urlsplit(str(parse_url(filled)))):  # as filled in, and as sent
         assert (parts.scheme, parts.netloc, parts.fragment) == ("https", "h.example:8443", "")
         assert [unquote(segment) for segment in parts.path.split("/")] == ["", "a", text, f"b{text}"]
         assert parse_qsl(parts.query, keep_blank_values=True) == [("k", text), (text, "v")]

@@ -1,4 +1,4 @@
-"""Values of which templates are filled."""
+"""Values with which templates are filled."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a person is shown of a schedule: fire times by the clock on the wall, and the policies that hold."""
+"""Previews of a schedule: fire times as local clocks show them, and the policies in force."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +17,8 @@ BERLIN = "Europe/Berlin"
 NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, Overlap.FIRST, Overlap.BOTH
 OCTOBER = parse_instant("2026-10-24T06:00:00Z")
 
-# Of each: a schedule, from when on, the zone for what has none, and the local times with their offsets and notes.
+# Each case: a schedule, its starting instant, the zone for intervals and one-offs, and the local times with their
+# offsets and notes.
 SHOWN: dict[str, tuple[Schedule, str, str, list[tuple[str, str, bool]]]] = {
     "a cron in its own zone, whatever the other is": (
         Schedule(Cron("30 2 * * *", BERLIN)),
@@ -102,7 +103,7 @@ def test_a_fire_is_shown_as_clocks_show_it_with_a_note_where_they_change(case: s
     assert [(fire.local_time, fire.utc_offset, fire.note is not None) for fire in shown] == expected
 
 
-def test_a_note_says_what_the_clock_change_does() -> None:
+def test_a_note_describes_the_effect_of_the_clock_change() -> None:
     (moved,) = preview(Schedule(Cron("30 2 * * *", BERLIN)), parse_instant("2026-03-29T00:00:00Z"), 1)
     assert format_instant(moved.fire_at) == "2026-03-29T01:00:00.000Z"
     assert moved.note == "moved by the clock change from 02:30"
@@ -111,14 +112,14 @@ def test_a_note_says_what_the_clock_change_does() -> None:
 
 
 @pytest.mark.parametrize("case", SHOWN)
-def test_what_is_shown_is_what_the_scheduler_will_do(case: str) -> None:
+def test_a_preview_shows_what_the_scheduler_will_do(case: str) -> None:
     schedule, start, zone, _ = SHOWN[case]
     shown = preview(schedule, parse_instant(start), 20, zone)
     assert all(is_occurrence(schedule, fire.fire_at) for fire in shown)
     assert all(before.fire_at < after.fire_at for before, after in pairwise(shown))
 
 
-# Of each: a cron, and the policies that hold for it.
+# Each case: a cron, and the policies in force.
 POLICIES = (
     (Cron("30 2 * * *"), NEXT, FIRST),
     (Cron("@daily"), NEXT, FIRST),
@@ -139,7 +140,7 @@ def test_policies_that_are_not_given_follow_from_the_expression(cron: Cron, gap:
 
 @pytest.mark.parametrize("zone", [BERLIN, "America/New_York", "Pacific/Apia", "Africa/Casablanca"])
 @pytest.mark.parametrize("cron", [row[0] for row in POLICIES], ids=lambda cron: cron.expression)
-def test_giving_the_policies_that_hold_changes_no_fire(cron: Cron, zone: str) -> None:
+def test_giving_the_policies_in_force_changes_no_fire(cron: Cron, zone: str) -> None:
     gap, overlap = clock_policies(parse_cron(cron.expression), cron.gap, cron.overlap)
     implied = Schedule(replace(cron, timezone=zone))
     given = Schedule(replace(cron, timezone=zone, gap=gap, overlap=overlap))
@@ -147,7 +148,7 @@ def test_giving_the_policies_that_hold_changes_no_fire(cron: Cron, zone: str) ->
         assert preview(implied, parse_instant(start), 60) == preview(given, parse_instant(start), 60)
 
 
-# What the stepper finds hard: fires that are years apart, fires that always fall into a gap, gaps of a day.
+# Hard cases for the stepper: fires that are years apart, fires that always fall into a gap, gaps of a day.
 HARD = (
     "* * * * *",
     "0 0 29 2 */7",
@@ -166,7 +167,7 @@ def test_a_hundred_fires_cost_little_whatever_the_expression(expression: str) ->
         for gap in Gap:
             for overlap in Overlap:
                 for from_at in (0, parse_instant("2011-12-29T00:00:00Z"), LATEST - 1):
-                    with at_most(250):  # seen: five at most. A search without a bound would take thousands
+                    with at_most(250):  # five at most were measured; a search without a bound would take thousands
                         preview(Schedule(Cron(expression, zone, gap, overlap)), from_at, 100)
 
 

@@ -1,4 +1,4 @@
-"""The same time of later days: held against the clocks of the standard library, and where those are changed."""
+"""The same local time on later days, compared with the clocks of the standard library and at clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
@@ -34,7 +34,7 @@ def test_clocks_show_the_same_time_on_each_day_unless_they_skip_it(timezone: str
     [
         # Clocks go forward on the 29th, from 02:00 to 03:00.
         ("Europe/Berlin", "2026-03-28T01:30:00Z", ["2026-03-29T01:00:00.000Z", "2026-03-30T00:30:00.000Z"]),
-        # They go back on the 25th, from 03:00 to 02:00: of 02:30 it is the first.
+        # They go back on the 25th, from 03:00 to 02:00: the first 02:30 counts.
         ("Europe/Berlin", "2026-10-24T00:30:07.250Z", ["2026-10-25T00:30:07.250Z", "2026-10-26T01:30:07.250Z"]),
         # From the second 02:30 on.
         ("Europe/Berlin", "2026-10-25T01:30:00Z", ["2026-10-26T01:30:00.000Z", "2026-10-27T01:30:00.000Z"]),

@@ -1,4 +1,4 @@
-"""Fire times of one-offs, intervals and windows; cron has a suite of its own."""
+"""Fire times of one-offs, intervals and windows; cron has tests of its own."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires, first_fire, is_occurrence, next_fire
 
-# Of each: a schedule, an instant, and the first fire after it.
+# Each case: a schedule, an instant, and the first fire after it.
 NEXT = {
     "a one-off ahead": (Schedule(At(100)), 99, 100),
     "a one-off that was": (Schedule(At(100)), 100, None),
@@ -39,7 +39,7 @@ def test_the_next_fire_is_the_first_one_strictly_after_an_instant(case: str) -> 
         assert not is_occurrence(schedule, expected - 1)
 
 
-def test_fires_are_told_with_both_ends_and_do_not_drift() -> None:
+def test_fires_include_both_ends_and_do_not_drift() -> None:
     schedule = Schedule(Every(3, 1))
     assert list(fires(schedule, 1, 9_001)) == [1, 3_001, 6_001, 9_001]
     assert list(fires(schedule, 2, 9_000)) == [3_001, 6_001]

@@ -1,4 +1,4 @@
-"""What was counted is told in dollars, by prices that a deployment may say otherwise."""
+"""Counted usage in dollars, by prices that a deployment may override."""
 
 import pytest
 
@@ -43,12 +43,12 @@ def test_requests_are_charged_by_the_gateway_and_the_function() -> None:
     ]
 
 
-def test_what_was_not_counted_costs_nothing() -> None:
+def test_usage_that_was_not_counted_costs_nothing() -> None:
     items = items_of_runs({}, PRICES, 1) + items_of_requests({}, PRICES)
     assert {(item.quantity, item.usd) for item in items} == {(0, 0)}
 
 
-def test_a_setting_says_other_prices_and_that_it_did() -> None:
+def test_a_setting_overrides_prices_and_the_source_says_so() -> None:
     prices = parse_prices("write_unit=0.000000715,api_request=0.00000116")
     assert (prices.write_unit, prices.api_request, prices.read_unit) == (7.15e-7, 1.16e-6, PRICES.read_unit)
     assert prices.source == f"{PRICES.source}; by setting: write_unit, api_request"
@@ -56,6 +56,6 @@ def test_a_setting_says_other_prices_and_that_it_did() -> None:
 
 
 @pytest.mark.parametrize("text", ["write_unit", "write_unit=", "write_unit=-1", "beer=2", "source=me", "read_unit=nan"])
-def test_what_is_no_price_is_refused_with_those_that_there_are(text: str) -> None:
+def test_an_invalid_price_is_refused_with_the_names_that_exist(text: str) -> None:
     with pytest.raises(ValueError, match=r"must be prices in dollars, .* write_unit, read_unit, queue_request"):
         parse_prices(text)

@@ -1,4 +1,4 @@
-"""Lateness is counted in buckets that add up, and percentiles are told from them to within a third."""
+"""Lateness is counted in buckets that add up; a percentile of them is exact to within a third."""
 
 from itertools import pairwise
 from random import Random
@@ -36,7 +36,7 @@ def test_a_percentile_is_never_too_low_and_at_most_a_third_too_high(part: float)
     assert on_time(histogram, 1_000) == sum(one <= 1_000 for one in late) / 999
 
 
-def test_of_nothing_nothing_is_told() -> None:
+def test_without_counts_there_is_no_percentile() -> None:
     none = Figures(0, 0, 0, 0, 0, {})
     assert none.percentile_ms(0.5) is None
     assert none.failure_rate is None
@@ -47,5 +47,5 @@ def test_the_failure_rate_is_that_of_runs_and_not_of_attempts() -> None:
     assert Figures(started=9, succeeded=6, retried=50, dead=2, skipped=3, late={}).failure_rate == 0.25
 
 
-def test_counts_are_told_apart_by_what_stands_behind_their_dot() -> None:
+def test_counts_are_told_apart_by_the_part_after_their_dot() -> None:
     assert of_reasons({"A.x": 1, "A.y": 2, "AB.x": 4, "A": 8}, "A") == {"x": 1, "y": 2}
