@@ -1,4 +1,4 @@
-"""The stores and queues that the contract is asked of: memory, moto, and an endpoint that speaks DynamoDB and SQS."""
+"""The stores and queues under contract: memory, moto, and an endpoint that speaks DynamoDB and SQS."""
 
 import copy
 import itertools
@@ -38,9 +38,9 @@ _numbers = itertools.count(1)
 
 
 def client(service: str, endpoint: str | None = None) -> Any:
-    """Return a client which asks once, as the functions' do: what repeats a request is ours.
+    """Return a client that sends each request once, as the functions' clients do: our own code repeats requests.
 
-    Its credentials are dummies, unless an endpoint is given and the environment has some for it.
+    Its credentials are dummies, unless an endpoint is given and the environment has credentials for it.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": 1},
@@ -53,7 +53,7 @@ def client(service: str, endpoint: str | None = None) -> Any:
 
 @dataclass
 class MotoPosts:
-    """Carries the thin client's requests to moto's own service: mocked HTTP takes longer than what answers."""
+    """A transport of the thin client straight to moto's service, because mocked HTTP takes longer than the answer."""
 
     service: str
 
@@ -75,12 +75,12 @@ class MotoPosts:
 
 
 def posts_to(service: str, endpoint: str | None = None) -> MotoPosts | Connections:
-    """Return what carries the thin client's requests: to moto, or to an endpoint."""
+    """Return the transport of the thin client's requests: to moto, or to an endpoint."""
     return MotoPosts(service) if endpoint is None else Connections(endpoint, 2, 60, kept=32)
 
 
 def thin_client(service: str, posts: Posting) -> Any:
-    """Return the thin client of a service; its credentials are as those of `client`."""
+    """Return the thin client of a service, with the same credentials as `client`."""
     is_told = not isinstance(posts, MotoPosts) and "AWS_ACCESS_KEY_ID" in os.environ
     dummy = Credentials(*DUMMY.values())
     return WireClient(service, REGION, posts, credentials_of_environment if is_told else lambda: dummy)
@@ -109,7 +109,7 @@ def create_table(dynamodb: Any, table: Table, name: str) -> None:
 
 
 def new_table(dynamodb: Any, table: Table = JOBS) -> str:
-    """Create a table, that of the jobs or another, under a name of its own, and wait until it can be written."""
+    """Create a table under a fresh name (by default a jobs table), and wait until it can be written."""
     name = f"contract-{uuid.uuid4().hex[:8]}-{next(_numbers)}"
     create_table(dynamodb, table, name)
     dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
@@ -118,7 +118,7 @@ def new_table(dynamodb: Any, table: Table = JOBS) -> str:
 
 @contextmanager
 def moto() -> Iterator[None]:
-    """Mock AWS in this process, with one request at a time: moto's own conditions are not atomic under threads."""
+    """Mock AWS in this process, one request at a time, because moto's conditions are not atomic under threads."""
     one_at_a_time = threading.RLock()
     handle = DynamoHandler.call_action
 
@@ -135,7 +135,7 @@ def moto() -> Iterator[None]:
 
 
 def _serialize_plainly(serializer: JSONSerializer, into: Any, value: Any, shape: Any, key: str) -> None:
-    """Pass on a value of an attribute that is JSON already: moto looks for each of ten types under several names."""
+    """Pass on the value of an attribute that is JSON already; moto would search for each of ten types."""
     if shape.name == "AttributeValue" and isinstance(value, dict) and value.keys() <= _PLAIN_TYPES:
         into[key] = value
     else:
@@ -143,7 +143,7 @@ def _serialize_plainly(serializer: JSONSerializer, into: Any, value: Any, shape:
 
 
 class MotoTable:
-    """A table of DynamoDB's, mocked by moto: to make one with its client is slow, and to empty it is not."""
+    """A DynamoDB table mocked by moto; creating one through its client is slow, emptying it is fast."""
 
     def __init__(self) -> None:
         self.client = client("dynamodb")
@@ -153,11 +153,11 @@ class MotoTable:
         )
 
     def items(self) -> Any:
-        """Copy all that is in it."""
+        """Copy all items."""
         return copy.deepcopy({key: items for key, items in self._table.items.items() if items})
 
     def replace(self, items: Any) -> None:
-        """Let it have these items, and no others."""
+        """Replace all items by these."""
         self._table.items.clear()
         self._table.items.update(copy.deepcopy(items))
 

@@ -1,4 +1,4 @@
-"""One suite for every store. `TIMEBALL_CONTRACT_ENDPOINT` adds an endpoint, by both forms of write."""
+"""One suite for every store. `TIMEBALL_CONTRACT_ENDPOINT` adds an endpoint, with both forms of write."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -25,14 +25,14 @@ STORES = [
     *("memory", "moto-single-thin", pytest.param("moto-single", marks=pytest.mark.more)),
     *(_AT_ENDPOINT if ENDPOINT else []),
 ]
-"""Each form of writing in one place, by the thin client, as it is deployed; every other pair is for a release."""
+"""Each form of write once, through the thin client, as it is deployed; other pairs are left to `make test-all`."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A store, and how to make it lose the answer to its next write, so that it repeats the write.
+    """A store, and a way to lose the answer to its next write, so that it repeats the write.
 
-    `requests` says how many it has made.
+    `requests` returns the number of requests so far.
     """
 
     store: Store
@@ -43,14 +43,14 @@ class Subject:
 
 @pytest.fixture(scope="module")
 def moto_table() -> Iterator[MotoTable]:
-    """Make a table for the tests of a module, one after the other."""
+    """Create one table for all tests of a module."""
     with moto():
         yield MotoTable()
 
 
 @pytest.fixture(params=STORES)
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
-    """Make an empty store."""
+    """Create an empty store."""
     place, writes, is_thin = ([*str(request.param).split("-"), "", ""])[:3]
     if place == "memory":
         memory = MemoryStore()
@@ -76,7 +76,7 @@ _made: set[str] = set()
 
 @pytest.fixture
 def store(subject: Subject) -> Store:
-    """The store alone."""
+    """Return the store of the subject."""
     return subject.store
 
 
@@ -93,7 +93,7 @@ WRITES = ("PutItem", "UpdateItem", "BatchExecuteStatement", "BatchWriteItem", "D
 
 
 class LosingPosts:
-    """Carries the thin client's requests; lets the next write happen, loses its answer, and sees if it was repeated."""
+    """A transport that lets the next write happen, loses its answer, and sees whether it is repeated."""
 
     def __init__(self, posts: MotoPosts | Connections) -> None:
         self._posts, self.host = posts, posts.host
@@ -103,7 +103,7 @@ class LosingPosts:
         self.repeated = False
 
     def stop(self) -> None:
-        """Close what carries the requests."""
+        """Close the connections."""
         self._posts.close()
 
     def lose_next(self) -> None:
@@ -123,7 +123,7 @@ class LosingPosts:
 
 
 class LostAnswers:
-    """Lets the next write happen, loses its answer, and sees whether it was repeated."""
+    """A hook that lets the next write happen, loses its answer, and sees whether it is repeated."""
 
     def __init__(self, dynamodb: Any) -> None:
         self._session = dynamodb._endpoint.http_session
@@ -135,7 +135,7 @@ class LostAnswers:
         self._events = dynamodb.meta.events
 
     def stop(self) -> None:
-        """See no more requests."""
+        """Stop watching requests."""
         self._events.unregister("before-send.dynamodb", self._before_send)
 
     def lose_next(self) -> None:
@@ -156,7 +156,7 @@ class LostAnswers:
         raise ConnectionClosedError(endpoint_url=request.url)
 
     def _answer(self, request: Any) -> None:
-        """Let whoever answers answer: moto's stub, which is another handler, or the endpoint."""
+        """Let the real handler answer: moto's stub, which is another handler, or the endpoint."""
         self._events.unregister("before-send.dynamodb", self._before_send)
         try:
             responses = self._events.emit("before-send.dynamodb.Lost", request=request)

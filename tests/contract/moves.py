@@ -1,4 +1,4 @@
-"""The collections of the store, and what the rows of each may turn into."""
+"""The collections of the store, and the changes that the rows of each may undergo."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -172,13 +172,13 @@ SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, Slots("acme"))}
 
 
 def bare(row: Any) -> Any:
-    """Return a row as its collection answers it: of a job without its work."""
+    """Return a row as its collection returns it: a job without its work."""
     return with_spec(row, work=None) if isinstance(row, Job) else row
 
 
 @dataclass(frozen=True)
 class Move:
-    """What becomes of a row of a collection. `another` is a row under another key."""
+    """A change of a row of a collection. `another` is a row under another key."""
 
     rows: str
     before: Any
@@ -191,7 +191,7 @@ class Move:
 
 
 def key_of(row: Any) -> Any:
-    """Return what a row is read by."""
+    """Return the key that a row is read by."""
     if isinstance(row, Slots | Freezes | Patterns | Run):
         return row.id if isinstance(row, Run) else row.tenant
     return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key

@@ -1,4 +1,4 @@
-"""Queues in memory, on moto and at an endpoint, as one suite asks them."""
+"""Queues in memory, on moto and at an endpoint, for the suite of queues."""
 
 import os
 import uuid
@@ -26,7 +26,7 @@ WATCH = "watch"
 
 @dataclass(frozen=True)
 class Queues:
-    """The sender's side, the receiver's side by priority, and how Lambda receives."""
+    """The sender's queue, the receivers' inboxes by priority, and a receive as Lambda does it."""
 
     queue: Queue
     inbox: Callable[[str], Inbox]

@@ -1,4 +1,4 @@
-"""The jobs and runs that the contract's cases write."""
+"""The jobs and runs that the cases of the contract write."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def job(name: str = "job", *, due_at: int | None = NOW, characters: int = 20, sh
 
 
 def other_spec() -> JobSpec:
-    """What a user wants instead of `job`: another schedule, other policies, the same work."""
+    """Return a user's change of `job`: another schedule, other policies, the same work."""
     cron = Cron("30 2 * * *", "Europe/Berlin", Gap.SKIP, Overlap.BOTH)
     return JobSpec(KEY, Schedule(cron, max_runs=9), work(), "other print", name="other", tags={"a": "b"})
 

@@ -1,4 +1,4 @@
-"""Deployments over a jobs table: what is compared and kept, and that a failed deployment can be rolled back."""
+"""Deployments over a jobs table: what is compared and recorded, and that a failed deployment can be rolled back."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ def _deploy(deployments: Deployments, told: Mapping[str, Any]) -> None:
     settle(deployments, told)
 
 
-def test_a_forgotten_stage_is_refused_and_leaves_what_is_kept(table: tuple[Any, str]) -> None:
+def test_a_forgotten_stage_is_refused_and_leaves_the_recorded_deployment(table: tuple[Any, str]) -> None:
     deployments = Deployments(*table)
     _deploy(deployments, LARGE)
     with pytest.raises(RefusedError, match="timeball:stage=large"):
@@ -42,7 +42,7 @@ def test_a_forgotten_stage_is_refused_and_leaves_what_is_kept(table: tuple[Any, 
     _deploy(deployments, LARGE)
 
 
-def test_a_confirmed_move_goes_on_scanning_all_shards(table: tuple[Any, str]) -> None:
+def test_a_confirmed_move_keeps_scanning_all_shards(table: tuple[Any, str]) -> None:
     deployments = Deployments(*table)
     _deploy(deployments, LARGE)
     _deploy(deployments, {**SMALL, "confirm": "small-4"})
@@ -54,11 +54,11 @@ def test_a_move_that_fails_half_way_can_be_rolled_back(table: tuple[Any, str]) -
     deployments = Deployments(*table)
     _deploy(deployments, {**SMALL, "pollers": "0"})
     check(deployments, {**LARGE, "confirm": "large-64"})
-    assert dynamo_store(*table).due.most_shards(4) == 64  # a job may stand in any of them by now
+    assert dynamo_store(*table).due.most_shards(4) == 64  # by now a job may have any of these shards
     check(deployments, {**SMALL, "pollers": "0"})
 
 
-def test_a_table_from_before_deployments_were_kept_shows_its_shards(table: tuple[Any, str]) -> None:
+def test_a_table_without_a_recorded_deployment_shows_its_shards(table: tuple[Any, str]) -> None:
     deployments, due = Deployments(*table), dynamo_store(*table).due
     assert deployments.used_shards() == 0
     for shard in range(64):
@@ -69,14 +69,14 @@ def test_a_table_from_before_deployments_were_kept_shows_its_shards(table: tuple
     check(deployments, LARGE)
 
 
-def test_a_table_is_protected_after_it_was_made(table: tuple[Any, str]) -> None:
+def test_an_existing_table_can_be_protected_repeatedly(table: tuple[Any, str]) -> None:
     dynamodb, name = table
     Deployments(*table).protect()
     Deployments(*table).protect()
     assert dynamodb.describe_table(TableName=name)["Table"]["DeletionProtectionEnabled"]
 
 
-def test_a_stacks_table_is_found_by_its_logical_id_once_there_is_one() -> None:
+def test_a_stacks_table_is_found_by_its_logical_id_once_it_exists() -> None:
     cloudformation = client("cloudformation")
     asked = {"StackName": "arn", "LogicalResourceId": "Jobs"}
     detail = {

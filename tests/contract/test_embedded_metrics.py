@@ -1,4 +1,4 @@
-"""Counts and timings that people watch: lines of the log in CloudWatch's embedded metric format, made by hand."""
+"""Metrics and timings are log lines in CloudWatch's embedded metric format, written by our own code."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ def test_counts_of_one_reason_are_one_line_that_cloudwatch_reads_as_a_metric_wit
     assert lines(capsys) == [{"_aws": stamp, "reason": "overlap", "FiresSkipped": [9]}]
 
 
-def test_what_needs_no_reason_is_one_line_without_a_dimension_each_timing_by_itself(
+def test_metrics_without_a_reason_share_one_line_without_a_dimension_and_keep_each_timing(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started = Event(Metric.RUNS_STARTED, "acme", "normal")
@@ -57,7 +57,7 @@ def test_what_needs_no_reason_is_one_line_without_a_dimension_each_timing_by_its
     ]
 
 
-def test_a_line_holds_no_more_values_than_cloudwatch_reads(
+def test_a_line_has_no_more_values_than_cloudwatch_reads(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
     metrics.note([Event(Metric.RUNS_STARTED, "acme", "normal", 250), *map(late, range(250))])
@@ -68,7 +68,7 @@ def test_a_line_holds_no_more_values_than_cloudwatch_reads(
     assert lines(capsys) == []
 
 
-def test_an_executor_loads_no_library_to_tell_of_its_metrics() -> None:
+def test_an_executor_loads_no_library_to_write_its_metrics() -> None:
     told = "import functions.execute, sys; print('aws_lambda_powertools' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

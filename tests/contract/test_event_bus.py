@@ -1,4 +1,4 @@
-"""The bus of events: what a rule matches comes to its queue with the rule's name, from its making to its removal."""
+"""The bus of events: an event that a rule matches reaches its queue with the rule's name, while the rule exists."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ PATTERN = '{"detail-type":["order.placed"],"source":["shop"]}'
 
 @dataclass(frozen=True)
 class Subject:
-    """A bus, and what has come to its queue."""
+    """A bus, and a reader of its queue."""
 
     bus: EventBus
     matched: Callable[[], list[Matched]]
@@ -49,7 +49,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
 
 
 def on_moto(events: Any, sqs: Any) -> tuple[EventBridgeBus, Callable[[], list[Matched]]]:
-    """Return a bus of moto's, and how its queue is read."""
+    """Return moto's bus, and a function that reads its queue."""
     urls = [sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("events", "undelivered")]
     arns = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"] for url in urls]
     events.create_event_bus(Name="Timeball")
@@ -87,32 +87,32 @@ def event(tenant: str = "acme", **attributes: object) -> Event:
     return Event(tenant, {**told, **attributes}, 1_763_717_400_250, 2)
 
 
-def test_what_matches_comes_to_the_queue_as_it_was_sent_with_the_rules_name(subject: Subject) -> None:
+def test_a_matching_event_reaches_the_queue_as_sent_with_the_rules_name(subject: Subject) -> None:
     subject.bus.ensure(subscription())
     sent = event(data={"total": 250, "lines": [{"sku": 'ä"<x>', "price": 1.5}]}, subject="eu/7")
     assert subject.bus.put([sent]) == [None]
     assert subject.received() == [(subscription().rule, sent)]
 
 
-def test_what_does_not_match_or_is_another_tenants_does_not_come(subject: Subject) -> None:
+def test_an_event_that_does_not_match_or_is_another_tenants_does_not_reach_the_queue(subject: Subject) -> None:
     subject.bus.ensure(subscription())
     others = [event("globex"), event(type="order.lost"), event(source="market")]
     assert subject.bus.put(others) == [None] * 3
     assert subject.received() == []
 
 
-def test_more_events_than_one_request_takes_are_put(subject: Subject) -> None:
+def test_more_events_than_one_request_carries_are_put(subject: Subject) -> None:
     subject.bus.ensure(subscription())
     many = [event(id=str(number)) for number in range(23)]
     assert subject.bus.put(many) == [None] * 23
     assert {one.attributes["id"] for _, one in subject.received()} == {str(number) for number in range(23)}
 
 
-def test_nothing_put_is_nothing_answered(subject: Subject) -> None:
+def test_an_empty_list_of_events_returns_an_empty_list(subject: Subject) -> None:
     assert subject.bus.put([]) == []
 
 
-def test_a_rule_is_ensured_again_without_harm_and_another_generation_is_another_rule(subject: Subject) -> None:
+def test_a_rule_can_be_ensured_again_and_another_generation_is_another_rule(subject: Subject) -> None:
     for _ in range(2):
         subject.bus.ensure(subscription())
     subject.bus.ensure(subscription(generation=2))
@@ -121,7 +121,7 @@ def test_a_rule_is_ensured_again_without_harm_and_another_generation_is_another_
     assert {rule.generation for rule, _ in subject.received()} == {1, 2}
 
 
-def test_a_rule_that_is_removed_matches_nothing_and_is_removed_again_without_harm(subject: Subject) -> None:
+def test_a_removed_rule_matches_nothing_and_can_be_removed_again(subject: Subject) -> None:
     subject.bus.ensure(subscription())
     for _ in range(2):
         subject.bus.remove([subscription().rule])
@@ -136,7 +136,7 @@ def test_all_rules_are_listed_however_many_there_are(subject: Subject) -> None:
     assert sorted(subject.bus.rules()) == sorted(one.rule for one in wanted)
 
 
-def test_what_is_put_off_comes_to_the_queue_again_and_says_after_which_job(subject: Subject) -> None:
+def test_an_event_that_is_put_off_comes_again_with_the_job_after_which_it_continues(subject: Subject) -> None:
     sent = [event(id=str(number), data="ü") for number in range(12)]
     rule = subscription().rule
     put_off = [(Matched(rule, one, f"job_{number}", again=True), 0) for number, one in enumerate(sent)]
@@ -145,12 +145,12 @@ def test_what_is_put_off_comes_to_the_queue_again_and_says_after_which_job(subje
     assert subject.bus.put_off([]) == []
 
 
-def test_what_is_no_pattern_is_refused(subject: Subject) -> None:
+def test_an_invalid_pattern_is_refused(subject: Subject) -> None:
     with pytest.raises(PatternRefusedError):
         subject.bus.ensure(subscription(pattern='{"source":[]}'))
 
 
-def test_rules_of_others_are_left_alone() -> None:
+def test_rules_of_other_applications_are_left_alone() -> None:
     with moto():
         events = client("events")
         bus, _ = on_moto(events, client("sqs"))
@@ -159,7 +159,7 @@ def test_rules_of_others_are_left_alone() -> None:
 
 
 class Scripted:
-    """An EventBridge that answers each request as a script says: with an answer, or an error code."""
+    """An EventBridge that answers each request as its script says: with an answer, or an error code."""
 
     def __init__(self, *script: Any) -> None:
         self.script, self.asked = list(script), []  # type: ignore[var-annotated]
@@ -181,7 +181,7 @@ def scripted(*script: Any) -> tuple[EventBridgeBus, Scripted]:
     return EventBridgeBus(lambda: events, BusNames("b", "q", "u"), Waits().asker()), events  # type: ignore[arg-type,return-value]
 
 
-def test_events_that_were_throttled_are_put_again_and_no_others() -> None:
+def test_only_throttled_events_are_put_again() -> None:
     throttled, refused = {"ErrorCode": "ThrottlingException"}, {"ErrorCode": "MalformedDetail", "ErrorMessage": "No."}
     bus, events = scripted({"Entries": [{"EventId": "1"}, throttled, refused]}, {"Entries": [{"EventId": "2"}]})
     outcomes = bus.put([event(id=str(number)) for number in range(3)])
@@ -189,7 +189,7 @@ def test_events_that_were_throttled_are_put_again_and_no_others() -> None:
     assert [len(arguments["Entries"]) for _, arguments in events.asked] == [3, 1]
 
 
-def test_events_of_which_nothing_is_heard_are_unknown_and_those_of_other_requests_are_not() -> None:
+def test_events_without_an_answer_are_unknown_and_events_of_other_requests_are_not() -> None:
     bus, _ = scripted(*["ThrottlingException"] * 6, {"Entries": [{"EventId": "1"}]})
     outcomes = bus.put([event(id=str(number)) for number in range(11)])
     assert [one is not None and one.is_unknown for one in outcomes] == [True] * 10 + [False]
@@ -202,14 +202,14 @@ def test_large_events_go_in_requests_of_their_own() -> None:
     assert [len(arguments["Entries"]) for _, arguments in events.asked] == [1, 1, 1]
 
 
-def test_a_quota_of_rules_that_is_used_up_is_told_at_once() -> None:
+def test_a_used_up_quota_of_rules_is_raised_at_once() -> None:
     bus, events = scripted("LimitExceededException")
     with pytest.raises(RulesUsedUpError):
         bus.ensure(subscription())
     assert [name for name, _ in events.asked] == ["put_rule"]
 
 
-def test_a_rule_that_goes_while_its_target_is_put_is_made_again() -> None:
+def test_a_rule_that_vanishes_while_its_target_is_put_is_made_again() -> None:
     done = {"FailedEntryCount": 0}
     bus, events = scripted({}, "ResourceNotFoundException", "ConcurrentModificationException", {}, done)
     bus.ensure(subscription())
@@ -227,26 +227,26 @@ def test_a_rule_that_goes_while_its_target_is_put_is_made_again() -> None:
         '{"rule": "acme.aaaaaaaaaaaaaaaa.1", "event": {}}',
     ],
 )
-def test_a_message_that_holds_no_event_is_told_from_others(body: str) -> None:
+def test_a_message_without_an_event_is_unreadable(body: str) -> None:
     with pytest.raises(UnreadableEventError):
         parse_matched({"messageId": "1", "body": body})
 
 
-def test_the_name_of_a_rule_says_whose_it_is_and_is_short_enough() -> None:
+def test_the_name_of_a_rule_contains_its_tenant_and_is_short_enough() -> None:
     longest = BusRule(SubscriptionKey("t" * 40, "a" * 16), 999_999)
     assert BusRule.parse(str(longest)) == longest
     assert len(str(longest)) <= 64
     assert BusRule.parse("somebody-elses") is None
 
 
-def test_a_rule_leads_to_the_message_group_of_its_tenant() -> None:
+def test_a_rule_sends_to_the_message_group_of_its_tenant() -> None:
     bus, events = scripted({}, {"FailedEntryCount": 0})
     bus.ensure(subscription("globex"))
     (target,) = events.asked[1][1]["Targets"]
     assert target["SqsParameters"] == {"MessageGroupId": "globex"}
 
 
-def test_large_events_are_put_off_in_requests_of_their_own_and_one_that_is_not_taken_is_unknown() -> None:
+def test_large_events_are_put_off_in_separate_requests_and_an_unaccepted_one_is_reported() -> None:
     sqs = Scripted({"Successful": [{"Id": "0"}]}, {"Successful": []})
     names = BusNames("b", "q", "u", "url")
     bus = EventBridgeBus(lambda: sqs, names, Waits().asker(), lambda: sqs)  # type: ignore[arg-type,return-value]

@@ -1,4 +1,4 @@
-"""The events function as Lambda calls it, AWS mocked: one message that cannot be read stops no other."""
+"""The events function as Lambda calls it, with AWS mocked: an unreadable message does not stop the others."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ DEEP = "[" * 100_000
 ENDED = {"source": "aws.states", "detail": {"status": "SUCCEEDED", "executionArn": "arn", "input": DEEP}}
 
 
-def test_a_message_that_nests_too_deep_is_kept_and_the_rest_of_its_batch_is_dealt_with(sqs: Any) -> None:
+def test_a_message_that_nests_too_deep_is_kept_and_the_rest_of_its_batch_is_processed(sqs: Any) -> None:
     bodies = [DEEP, json.dumps(ENDED), '{"source":"aws.ecs","detail":{}}', "no JSON"]
     records = [{"messageId": str(number), "body": body} for number, body in enumerate(bodies)]
     assert handler({"Records": records}, Invocation(left_ms=60_000)) == {"batchItemFailures": []}

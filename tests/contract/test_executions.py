@@ -1,4 +1,4 @@
-"""Executions: what the fake says of them, AWS's own answers say too."""
+"""Executions: the fake and AWS's own answers agree."""
 
 import json
 import threading
@@ -65,22 +65,22 @@ def _tasks(make: Any) -> list[str]:
     return [client.run_task(**run)["tasks"][0]["taskArn"] for _ in range(2)]
 
 
-def test_an_execution_is_under_way_until_it_is_stopped_and_a_repeat_stops_it_no_more(subject: Subject) -> None:
+def test_an_execution_is_under_way_until_it_is_stopped_and_a_repeated_stop_is_harmless(subject: Subject) -> None:
     executions, (one, two) = subject.executions, subject.arns
     assert executions.look([one, two]) == [UNDER_WAY, UNDER_WAY]
     assert executions.stop([one]) == executions.stop([one]) == [True]
     stopped, other = executions.look([one, two])
     assert stopped is not None
-    assert (stopped.is_over, other) == (True, UNDER_WAY)  # moto says nothing of who stopped a task
+    assert (stopped.is_over, other) == (True, UNDER_WAY)  # moto does not record that a task was stopped
     assert (executions.look([]), executions.stop([])) == ([], [])
 
 
-def test_what_nobody_knows_is_told_so_and_not_stopped(subject: Subject) -> None:
+def test_an_unknown_execution_is_reported_as_unknown_and_cannot_be_stopped(subject: Subject) -> None:
     assert subject.executions.look([NOBODYS]) == [UNKNOWN]
     assert subject.executions.stop([NOBODYS]) == [False]
 
 
-def test_a_task_that_ecs_misses_is_one_that_nobody_knows() -> None:
+def test_a_task_that_ecs_reports_missing_is_unknown() -> None:
     make: Any = boto3.client
     client = make("ecs", region_name=REGION, aws_access_key_id="k", aws_secret_access_key="s")
     task = f"arn:aws:ecs:{REGION}:123456789012:task/c/t"
@@ -91,7 +91,7 @@ def test_a_task_that_ecs_misses_is_one_that_nobody_knows() -> None:
         assert (executions.look([task]), executions.stop([task])) == ([UNKNOWN], [False])
 
 
-def test_of_what_aws_does_not_answer_nobody_knows() -> None:
+def test_an_execution_about_which_aws_does_not_answer_has_no_standing() -> None:
     def connect(service: str, region: str) -> Any:
         raise OSError(service, region)
 
@@ -101,8 +101,8 @@ def test_of_what_aws_does_not_answer_nobody_knows() -> None:
             assert executions.stop([NOBODYS]) == [False]
 
 
-def test_a_service_that_hangs_holds_up_nobody_for_long_and_what_others_say_is_known() -> None:
-    # The scan looks: while it waits, nobody's jobs are planned.
+def test_a_service_that_hangs_delays_a_poll_only_briefly_and_other_answers_are_kept() -> None:
+    # The scan polls executions, and plans no jobs while it waits.
     go_on = threading.Event()
 
     class Client:
@@ -111,7 +111,7 @@ def test_a_service_that_hangs_holds_up_nobody_for_long_and_what_others_say_is_kn
 
         def describe_execution(self, **_: str) -> dict[str, str]:
             if self.region == "hangs":
-                go_on.wait()  # until both verbs have answered
+                go_on.wait()  # until both verbs have returned
             return {"status": "SUCCEEDED"}
 
         stop_execution = describe_execution
@@ -132,7 +132,7 @@ def test_a_service_that_hangs_holds_up_nobody_for_long_and_what_others_say_is_kn
     [
         ({"status": "RUNNING"}, UNDER_WAY),
         ({"status": "PENDING_REDRIVE"}, UNDER_WAY),
-        ({"status": "RESTING"}, UNDER_WAY),  # what AWS will say some day
+        ({"status": "RESTING"}, UNDER_WAY),  # a status that AWS may add
         ({"status": "SUCCEEDED", "output": '{"rows": 7}'}, Standing(is_over=True, body='{"rows": 7}')),
         ({"status": "SUCCEEDED"}, Standing(is_over=True)),
         (
@@ -147,8 +147,8 @@ def test_a_state_machines_execution_stands_as_its_status_says(answer: dict[str, 
     assert of_execution(answer) == standing
 
 
-def test_a_task_has_succeeded_when_the_container_has_that_is_told_of_the_run() -> None:
-    # What stands beside it, such as a router of logs, is killed when it ends, and seldom ends with 0.
+def test_a_task_has_succeeded_if_the_container_that_receives_the_run_has() -> None:
+    # Containers beside it, such as a log router, are killed when it ends, and seldom exit with 0.
     told = {"name": "c0", "environment": [{"name": "TIMEBALL_RUN_ID", "value": "r"}]}
     beside = {"name": "c1", "environment": [{"name": "LEVEL", "value": "3"}]}
     overrides = {"containerOverrides": [beside, {"name": "c2"}, told]}

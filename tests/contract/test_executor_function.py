@@ -1,6 +1,6 @@
 """Handlers as Lambda calls them: real sockets, AWS mocked; an executor's target that never answers.
 
-Their clock goes as the machine's does, and shows the middle of an hour when a test begins.
+Their clock runs as the machine's does, and shows the middle of an hour when a test begins.
 """
 
 import json
@@ -49,7 +49,7 @@ CACHED = (
 
 @dataclass
 class Invocation:
-    """A function that has so much time left."""
+    """The context of a function with this much time left."""
 
     left_ms: int
     aws_request_id: str = "an-invocation"
@@ -59,7 +59,7 @@ class Invocation:
 
 
 class MidHour(SystemClock):
-    """The machine's clock, ahead or behind by as much as the test wants."""
+    """The machine's clock, shifted to the middle of an hour."""
 
     def __init__(self) -> None:
         self._ahead_ms = NOW - super().now()
@@ -77,13 +77,13 @@ def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             "TIMEBALL_JOBS_TABLE": new_table(client("dynamodb")),
             "TIMEBALL_TENANTS_TABLE": new_table(client("dynamodb"), TENANTS),
             "TIMEBALL_WRITES": "single",  # moto gets PartiQL wrong
-            "TIMEBALL_AWS_CLIENT": "boto3",  # moto mocks no connections of ours
+            "TIMEBALL_AWS_CLIENT": "boto3",  # moto mocks no connections of our own
             "TIMEBALL_SHARDS": "1",
             "TIMEBALL_PRIVATE_TARGETS": "127.0.0.0/8",
             "AWS_DEFAULT_REGION": REGION,
         }
         for name in [name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")]:
-            monkeypatch.delenv(name)  # the function is to speak to moto, whatever endpoint the suite is given
+            monkeypatch.delenv(name)  # the function must talk to moto, whatever endpoint the suite has
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         for cached in CACHED:
@@ -101,7 +101,7 @@ def _new_queue(sqs: Any, name: str) -> str:
 
 
 def _events(sqs: Any) -> dict[str, Any]:
-    """Receive what waits in the normal queue, as Lambda would hand it over."""
+    """Receive the messages of the normal queue, as Lambda would pass them on."""
     messages = sqs.receive_message(QueueUrl=wiring.environment().queues["normal"], MaxNumberOfMessages=10)["Messages"]
     return {
         "Records": [
@@ -117,7 +117,7 @@ def _events(sqs: Any) -> dict[str, Any]:
 
 
 def _a_second_at_a_mute_target(sqs: Any, left_ms: int) -> tuple[Run, list[Attempt], dict[str, Any]]:
-    """Run a job whose call may take a second, in a function that has so much time left."""
+    """Run a job whose call may take a second, in a function with this much time left."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         context = wiring.executor_context()
         now = context.clock.now()
@@ -132,17 +132,17 @@ def _a_second_at_a_mute_target(sqs: Any, left_ms: int) -> tuple[Run, list[Attemp
     return run, context.store.attempts.of_run(run.id), answer
 
 
-def test_a_call_that_takes_longer_than_it_may_is_cut_and_tried_again_later(sqs: Any) -> None:
+def test_a_call_that_takes_longer_than_its_timeout_is_cut_and_retried_later(sqs: Any) -> None:
     run, (attempt,), answer = _a_second_at_a_mute_target(sqs, 60_000)
     assert (run.state, run.attempt, answer) == (RunState.RETRYING, 1, {"batchItemFailures": []})
     assert attempt.outcome is Outcome.TIMED_OUT
     assert attempt.error is not None
-    assert attempt.error.endswith("within 1 s.")  # it may have had no connection by then
+    assert attempt.error.endswith("within 1 s.")  # by then it may have had no connection
     ((hour, counts),) = wiring.executor_context().store.usage.between("acme", 0, run.created_at)
     assert (hour.subject, counts["RunsStarted"], counts["RunsRetried.timed_out"]) == ("normal", 1, 1)
 
 
-def test_an_executor_asks_for_each_call_whether_its_tenant_may_make_it(
+def test_an_executor_checks_for_each_call_whether_its_tenant_may_make_it(
     sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (arn,) = sqs.get_queue_attributes(QueueUrl=_new_queue(sqs, "jobs"), AttributeNames=["QueueArn"])[
@@ -157,7 +157,7 @@ def test_an_executor_asks_for_each_call_whether_its_tenant_may_make_it(
     assert told == {"acme": "failed", "globex": "succeeded"}
 
 
-def test_the_api_adds_what_it_has_refused_at_the_end_of_its_first_request(sqs: Any) -> None:
+def test_the_api_adds_its_count_of_refusals_at_the_end_of_its_first_request(sqs: Any) -> None:
     assert sqs
     event = event_of("GET", "/v1/jobs", None, {"Authorization": "Bearer tb_x"}, {})
     event["requestContext"]["authorizer"]["lambda"] = {"refused": "unknown"}
@@ -167,18 +167,18 @@ def test_the_api_adds_what_it_has_refused_at_the_end_of_its_first_request(sqs: A
     app._api.cache_clear()
     usage, now = wiring.engine_context().store.usage, wiring.engine_context().clock.now()
     ((hour, counts),) = usage.between(NOBODY, 0, now)
-    assert (hour.subject, dict(counts)) == (CALLERS, {"AuthenticationsFailed.unknown": 1})  # the others wait
+    assert (hour.subject, dict(counts)) == (CALLERS, {"AuthenticationsFailed.unknown": 1})  # the other counts wait
 
 
-def test_a_run_that_might_not_fit_into_what_is_left_of_the_functions_time_goes_back_untouched(sqs: Any) -> None:
+def test_a_run_that_might_not_fit_into_the_functions_remaining_time_goes_back_untouched(sqs: Any) -> None:
     run, attempts, answer = _a_second_at_a_mute_target(sqs, 20_500)
     assert (run.state, run.attempt, attempts) == (RunState.QUEUED, 0, [])
     assert answer["batchItemFailures"] == []
-    assert len(_events(sqs)["Records"]) == 1  # a new one
+    assert len(_events(sqs)["Records"]) == 1  # a new message
 
 
 class Lambda:
-    """Lambda as an executor calls it: it notes what is asked for."""
+    """A Lambda client that records its requests."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -188,7 +188,7 @@ class Lambda:
         return {"StatusCode": 202}
 
 
-def test_an_executor_calls_its_function_as_a_successor_which_takes_what_waits_in_the_queue(sqs: Any) -> None:
+def test_an_executor_starts_its_function_as_a_successor_that_takes_the_messages_of_the_queue(sqs: Any) -> None:
     sqs.send_message(
         QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","runs":["gone.1.s"]}'
     )
@@ -204,7 +204,7 @@ def test_an_executor_calls_its_function_as_a_successor_which_takes_what_waits_in
 
 
 @pytest.mark.parametrize(("percent", "drawn", "has_one"), [(0, 0.0, False), (20, 0.19, True), (20, 0.2, False)])
-def test_of_so_many_executors_in_a_hundred_successors_take_over(
+def test_a_percentage_of_executors_starts_successors(
     percent: int, drawn: float, *, has_one: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIMEBALL_SUCCESSOR_PERCENT", str(percent))
@@ -217,7 +217,7 @@ def _kept(sqs: Any) -> list[str]:
     return [message["Body"] for message in sqs.receive_message(QueueUrl=url).get("Messages", [])]
 
 
-def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_worked_on(sqs: Any) -> None:
+def test_an_unreadable_message_is_kept_elsewhere_and_the_others_are_processed(sqs: Any) -> None:
     sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody="{")
     sqs.send_message(
         QueueUrl=wiring.environment().queues["normal"], MessageBody='{"tenant":"acme","runs":["gone.1.s"]}'
@@ -228,7 +228,7 @@ def test_a_message_that_cannot_be_read_is_kept_elsewhere_and_the_others_are_work
     assert _kept(sqs) == ["{"]
 
 
-def test_a_message_that_cannot_be_read_is_returned_if_it_cannot_be_kept(sqs: Any) -> None:
+def test_an_unreadable_message_is_returned_if_it_cannot_be_kept(sqs: Any) -> None:
     sqs.send_message(QueueUrl=wiring.environment().queues["normal"], MessageBody="{")
     event = _events(sqs)
     sqs.delete_queue(QueueUrl=wiring.environment().queue_unreadable)
@@ -237,7 +237,7 @@ def test_a_message_that_cannot_be_read_is_returned_if_it_cannot_be_kept(sqs: Any
     assert answer == {"batchItemFailures": [{"itemIdentifier": record["messageId"]}]}
 
 
-def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_see_it(
+def test_an_unreadable_or_failing_dead_letter_moves_to_the_queue_of_unreadable_messages(
     sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies = ["{", '{"tenant":"acme","runs":["odd.1.s"]}', '{"tenant":"acme","runs":["gone.1.s"]}']
@@ -255,7 +255,7 @@ def test_what_cannot_be_read_or_judged_leaves_the_dead_letters_for_where_people_
 
 
 @pytest.mark.parametrize("tenant", ["acme", "runs"])
-def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
+def test_a_message_that_a_queue_gave_up_on_is_reconciled_whatever_its_tenants_name(
     tenant: str, sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sqs.send_message(
@@ -274,7 +274,7 @@ def test_what_a_queue_gave_up_on_is_judged_whatever_its_tenant_is_called(
 
 
 @pytest.mark.usefixtures("sqs")
-def test_an_executor_makes_a_trial_and_answers_what_came_of_it() -> None:
+def test_an_executor_makes_a_trial_and_returns_its_result() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         work = Work(HttpTarget(f"http://127.0.0.1:{mute.getsockname()[1]}/"))
         asked = {"tenant": "acme", "work": work_text(work), "timeoutSeconds": 1}
@@ -283,7 +283,7 @@ def test_an_executor_makes_a_trial_and_answers_what_came_of_it() -> None:
     assert (tried["verdict"], tried["error"]) == ("failed", "127.0.0.1 did not answer in full within 1 s.")
 
 
-def test_a_message_of_several_runs_that_a_queue_gave_up_on_goes_when_all_of_them_go_on(
+def test_a_message_of_several_runs_that_a_queue_gave_up_on_is_deleted_once_all_runs_go_on(
     sqs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sqs.send_message(

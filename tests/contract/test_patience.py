@@ -1,4 +1,4 @@
-"""How long the functions ask AWS, and how often: an executor has leases to keep, and every function has an end."""
+"""How long and how often the functions repeat requests to AWS: executors have leases to keep, every function an end."""
 
 import random
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _patience(part: Any) -> Patience:
-    """Return the patience that a part asks with, whose client waits as long for one try, and asks once."""
+    """Return the patience of a part's asker, whose client waits as long for one try, and tries once."""
     client, patience = part._client, part._asker.patience
     if isinstance(client, WireClient):  # which never repeats a request: tests/contract/wire
         waits: Any = client._connections
@@ -63,7 +63,7 @@ def _of_context(context: Context) -> set[Patience]:
 
 
 @pytest.mark.parametrize("aws_client", ["thin", "boto3"])
-def test_an_executor_is_less_patient_than_everybody_else(monkeypatch: pytest.MonkeyPatch, aws_client: str) -> None:
+def test_an_executor_is_less_patient_than_other_functions(monkeypatch: pytest.MonkeyPatch, aws_client: str) -> None:
     monkeypatch.setenv("TIMEBALL_AWS_CLIENT", aws_client)
     assert _of_context(wiring.executor_context()) == {BRISK}
     assert _of_context(wiring.engine_context()) == _of_context(wiring.engine_context()) == {PATIENT}
@@ -80,7 +80,7 @@ def test_a_renewal_that_is_never_answered_leaves_its_lease_time_for_another() ->
 
 
 class Unanswering:
-    """Answers nothing: a try takes so long (ms) and ends in an error."""
+    """A call that never succeeds: each try takes this long (ms) and ends in an error."""
 
     def __init__(self, waits: Waits, takes_ms: int, error: Exception) -> None:
         self._waits, self._takes_ms, self._error = waits, takes_ms, error
@@ -97,7 +97,7 @@ REQUESTS_THROTTLED = ClientError({"Error": {"Code": "ThrottlingException"}}, "Qu
 
 
 @pytest.mark.parametrize("patience", [BRISK, PATIENT], ids=["brisk", "patient"])
-def test_a_lost_answer_is_asked_for_again_and_no_request_outlasts_its_patience(patience: Patience) -> None:
+def test_a_request_with_a_lost_answer_is_repeated_and_none_outlasts_its_patience(patience: Patience) -> None:
     waits = Waits()
     mute = Unanswering(waits, patience.try_seconds * SECOND_MS, LOST)
     with pytest.raises(UnavailableError):
@@ -107,7 +107,7 @@ def test_a_lost_answer_is_asked_for_again_and_no_request_outlasts_its_patience(p
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_a_request_that_is_throttled_for_ever_is_asked_six_times_in_less_than_two_seconds(share: float) -> None:
+def test_a_request_that_is_throttled_for_ever_is_tried_six_times_in_less_than_two_seconds(share: float) -> None:
     waits = Waits()
     throttled = Unanswering(waits, 10, REQUESTS_THROTTLED)
     with pytest.raises(UnavailableError, match="ThrottlingException"):
@@ -117,7 +117,7 @@ def test_a_request_that_is_throttled_for_ever_is_asked_six_times_in_less_than_tw
     assert waits.passed_ms < 2 * SECOND_MS
 
 
-def test_those_who_were_refused_together_do_not_come_back_together() -> None:
+def test_requests_that_were_refused_together_are_repeated_at_different_times() -> None:
     waited: set[tuple[float, ...]] = set()
     for seed in range(10):
         waits = Waits()
@@ -134,7 +134,7 @@ def test_those_who_were_refused_together_do_not_come_back_together() -> None:
     ("code", "status"),
     [("TooManyRequestsException", 429), ("ThrottlingException", 400), ("ReservedConcurrencyExceeded", 429), ("", 429)],
 )
-def test_a_function_that_lambda_does_not_start_for_now_is_asked_for_again(code: str, status: int) -> None:
+def test_an_invocation_that_lambda_refuses_for_now_is_repeated(code: str, status: int) -> None:
     waits = Waits()
     answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
     busy = Unanswering(waits, 10, ClientError(answer, "Invoke"))
@@ -143,7 +143,7 @@ def test_a_function_that_lambda_does_not_start_for_now_is_asked_for_again(code: 
     assert busy.tries == 6
 
 
-def test_a_wrong_request_is_asked_once() -> None:
+def test_a_wrong_request_is_tried_once() -> None:
     waits = Waits()
     answer: Any = {"Error": {"Code": "ValidationException"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
     wrong = Unanswering(waits, 10, ClientError(answer, "Query"))
@@ -169,7 +169,7 @@ def test_no_request_outlasts_its_invocation_however_many_there_are(takes_ms: int
 
 @dataclass(frozen=True)
 class Left:
-    """A context of Lambda's that says how long a function has."""
+    """A context of Lambda with a given remaining time."""
 
     ms: int
 
@@ -177,7 +177,7 @@ class Left:
         return self.ms
 
 
-def test_a_handler_asks_until_a_second_before_its_invocation_ends_and_the_next_one_anew() -> None:
+def test_a_handler_asks_until_a_second_before_its_invocation_ends_and_the_next_one_starts_anew() -> None:
     asked: list[str] = []
 
     @in_time
@@ -193,12 +193,12 @@ def test_a_handler_asks_until_a_second_before_its_invocation_ends_and_the_next_o
     assert asked == ["first", "next", "no invocation"]
 
 
-def test_a_message_of_a_queue_that_is_none_of_ours_has_no_inbox() -> None:
+def test_a_message_of_an_unknown_queue_has_no_inbox() -> None:
     with pytest.raises(LookupError):
         wiring.executor_inboxes("arn:aws:sqs:us-east-1:1:other")
 
 
-def test_nothing_is_asked_that_might_not_be_answered_within_a_given_time() -> None:
+def test_a_request_that_might_not_be_answered_within_a_given_time_is_not_sent() -> None:
     asked: list[int] = []
     with within(BRISK.try_seconds - 1), pytest.raises(UnavailableError):
         BRISKLY.ask(lambda: asked.append(1))
@@ -207,7 +207,7 @@ def test_nothing_is_asked_that_might_not_be_answered_within_a_given_time() -> No
     assert asked == [1]
 
 
-def test_each_process_draws_a_secret_of_its_own_for_due_shards() -> None:
+def test_each_process_draws_its_own_secret_for_due_shards() -> None:
     secrets = set()
     for _ in range(2):
         secrets |= {wiring.engine_context().shard_secret, wiring.executor_context().shard_secret}

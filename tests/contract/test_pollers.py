@@ -1,4 +1,4 @@
-"""Provisioned pollers: what the fake says of them, Lambda's own mappings say too."""
+"""Provisioned pollers: the fake and Lambda's own mappings agree."""
 
 import io
 import json
@@ -62,18 +62,18 @@ def _mapping(client: Any, queue: str, least: int) -> str:
     return str(mapping["UUID"])
 
 
-def test_it_is_told_how_many_stand_ready(pollers: Pollers) -> None:
+def test_the_number_of_provisioned_pollers_is_read(pollers: Pollers) -> None:
     assert pollers.ready() == LEAST
 
 
-def test_those_of_one_priority_are_raised_and_lowered_and_no_others(pollers: Pollers) -> None:
+def test_only_the_pollers_of_one_priority_are_raised_and_lowered(pollers: Pollers) -> None:
     pollers.make_ready("high", 30)
     assert pollers.ready() == {"high": 30, "low": 2}
     pollers.make_ready("high", 11)
     assert pollers.ready() == LEAST
 
 
-def test_the_scan_reads_of_its_mappings_what_the_stack_has_written() -> None:
+def test_the_scan_reads_the_mappings_that_the_stack_has_written() -> None:
     written = PollersEnvironment.of({"high": ("m-1", 11, 45, 24), "low": ("m-2", 2, 3, 2)}).written()
     assert PollersEnvironment.read(written).mappings == {
         "high": Provisioned("m-1", 45, Bounds(11, 24)),

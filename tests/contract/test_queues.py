@@ -1,4 +1,4 @@
-"""Queues and inboxes: what is sent comes, later if it was delayed, again if it is not deleted."""
+"""Queues and inboxes: a message arrives, later if it was delayed, and again if it is not deleted."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -47,7 +47,7 @@ def _receive_all(queues: Queues, priority: str) -> list[Delivery]:
     return deliveries
 
 
-def test_each_message_comes_on_the_queue_of_its_priority(queues: Queues) -> None:
+def test_each_message_arrives_on_the_queue_of_its_priority(queues: Queues) -> None:
     messages = [_message(_run(step), ("high", "normal")[step % 2], NOW) for step in range(23)]
     assert queues.queue.send(messages, NOW) == [True] * 23
     for number, priority in enumerate(("high", "normal")):
@@ -56,7 +56,9 @@ def test_each_message_comes_on_the_queue_of_its_priority(queues: Queues) -> None
     assert queues.queue.send([], NOW) == []
 
 
-def test_a_send_of_many_batches_over_all_priorities_answers_in_order_and_brings_each_once(queues: Queues) -> None:
+def test_a_send_of_many_batches_over_all_priorities_answers_in_order_and_delivers_each_message_once(
+    queues: Queues,
+) -> None:
     messages = [_message(_run(step), PRIORITIES[step % 3], NOW) for step in range(35)]
     assert queues.queue.send(messages, NOW) == [True] * 35
     for number, priority in enumerate(PRIORITIES):
@@ -77,32 +79,32 @@ def test_a_delay_counts_from_the_moment_of_sending_and_not_from_an_older_now(que
 
 
 @pytest.mark.parametrize(("others", "lead_ms"), [(FEW - 4, LEAD.few_ms), (FEW - 3, LEAD.ms)])
-def test_a_message_of_less_than_a_lead_and_a_second_ahead_comes_at_once_and_a_later_one_does_not(
+def test_a_message_less_than_a_lead_and_a_second_ahead_comes_at_once_and_a_later_one_does_not(
     queues: Queues, others: int, lead_ms: int
 ) -> None:
-    """The lead is shorter where few runs are sent together."""
+    """The lead is shorter if few runs are sent together."""
     ahead = {0: 0, 1: lead_ms + 999, 2: lead_ms + 1_000, 3: -5_000}
     runs = [_message(_run(step), "normal", NOW + ms) for step, ms in ahead.items()]
     queues.queue.send([*runs, *(_message(_run(10 + number), "low", NOW) for number in range(others))], NOW)
     assert sorted(delivery.run for delivery in _receive_all(queues, "normal")) == [_run(0), _run(1), _run(3)]
 
 
-def test_a_message_hints_at_the_instant_from_which_its_run_may_be_called(queues: Queues) -> None:
+def test_a_message_has_the_earliest_instant_of_its_runs_call_as_a_hint(queues: Queues) -> None:
     queues.queue.send([_message(_run(0), "normal", NOW + 2_345)], NOW)
     assert [delivery.not_before for delivery in _receive_all(queues, "normal")] == [NOW + 2_345]
 
 
 @pytest.mark.parametrize("hint", ["", ',"not_before":null', ',"not_before":"soon"', ',"not_before":{}'])
-def test_a_message_without_a_hint_that_can_be_read_still_names_its_run(hint: str) -> None:
+def test_a_message_without_a_readable_hint_still_names_its_run(hint: str) -> None:
     body = f'{{"tenant":"acme","runs":["{_run(0)}"]{hint}}}'
     assert parse_message({"body": body, "receiptHandle": "r"}) == [Delivery(_run(0), "r", None)]
 
 
-def test_a_message_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
+def test_a_message_further_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
     assert queues.queue.send([_message(_run(0), "normal", NOW + 10**8)], NOW) == [True]
 
 
-def test_a_hidden_message_stays_away_and_one_given_back_comes_again(queues: Queues) -> None:
+def test_a_hidden_message_stays_away_and_a_returned_one_comes_again(queues: Queues) -> None:
     queues.queue.send([_message(_run(step), "normal", NOW) for step in range(12)], NOW)
     deliveries = sorted(_receive_all(queues, "normal"), key=lambda delivery: delivery.run)
     assert len(deliveries) == 12
@@ -118,7 +120,7 @@ def test_a_hidden_message_stays_away_and_one_given_back_comes_again(queues: Queu
     assert _receive_all(queues, "normal") == []
 
 
-def test_a_receipt_that_names_nothing_harms_nobody(queues: Queues) -> None:
+def test_a_stale_receipt_does_no_harm(queues: Queues) -> None:
     queues.queue.send([_message(_run(0), "normal", NOW)], NOW)
     (delivery,) = _receive_all(queues, "normal")
     inbox = queues.inbox("normal")
@@ -153,18 +155,18 @@ def test_a_message_that_names_no_run_is_an_error_of_its_own(body: str) -> None:
         parse_message({"messageId": "m", "body": body, "receiptHandle": "r"})
 
 
-def test_a_watch_comes_as_it_was_sent_when_its_time_has_come(queues: Queues) -> None:
+def test_a_watch_arrives_as_it_was_sent_when_its_time_has_come(queues: Queues) -> None:
     due = Watch(tuple(_run(step) for step in range(MAX_WATCHED)), NOW, look=3)
     later = Watch((_run(0),), NOW + 60_000)
     assert queues.queue.watch([due, later]) == [True, True]
     assert list(queues.due_watches()) == [due]
 
 
-def test_a_watch_farther_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
+def test_a_watch_further_ahead_than_a_queue_can_delay_is_still_sent(queues: Queues) -> None:
     assert queues.queue.watch([Watch((_run(0),), NOW + 10**8)]) == [True]
 
 
-def test_the_depth_of_a_queue_tells_what_waits_what_was_received_and_what_comes_later(queues: Queues) -> None:
+def test_the_depth_of_a_queue_shows_waiting_received_and_delayed_messages(queues: Queues) -> None:
     queues.queue.send([_message(_run(step), "normal", NOW) for step in range(12)], NOW)
     queues.queue.send([_message(_run(step), "normal", NOW + 60_000) for step in range(3)], NOW)
     assert [queues.queue.depth(priority) for priority in PRIORITIES] == [NOTHING, Depth(12, 0, 3), NOTHING]
@@ -185,7 +187,7 @@ def test_a_watch_that_names_no_runs_is_an_error_of_its_own(body: str) -> None:
         parse_watch({"messageId": "m", "body": body})
 
 
-def test_what_is_sent_again_for_later_stays_away_and_says_how_often_it_did_not_fit(queues: Queues) -> None:
+def test_a_message_sent_again_for_later_stays_away_and_counts_how_often_it_did_not_fit(queues: Queues) -> None:
     queues.queue.send([_message(_run(step), "low", NOW) for step in range(2)], NOW)
     inbox = queues.inbox("low")
     now, later = inbox.receive(10, 60)
@@ -195,12 +197,12 @@ def test_what_is_sent_again_for_later_stays_away_and_says_how_often_it_did_not_f
 
 
 @pytest.mark.parametrize("unfit", ["-1", '"often"', "null", "{}"])
-def test_a_message_that_says_nothing_sensible_of_how_often_it_did_not_fit_is_new(unfit: str) -> None:
+def test_a_message_with_an_unreadable_count_of_misfits_counts_as_new(unfit: str) -> None:
     body = f'{{"tenant":"acme","runs":["{_run(0)}"],"unfit":{unfit}}}'
     assert [one.unfit for one in parse_message({"body": body, "receiptHandle": "r"})] == [0]
 
 
-def test_an_executor_takes_what_waits_and_sends_it_again_for_others(queues: Queues) -> None:
+def test_an_executor_takes_waiting_messages_and_sends_them_again_for_others(queues: Queues) -> None:
     queues.queue.send([_message(_run(step), "low", NOW) for step in range(4)], NOW)
     inbox = queues.inbox("low")
     assert queues.inbox("high").receive(10, 60) == []
@@ -214,7 +216,7 @@ def test_an_executor_takes_what_waits_and_sends_it_again_for_others(queues: Queu
     assert inbox.receive(10, 60) == []
 
 
-def test_runs_of_a_tenant_and_an_instant_come_together_and_others_by_themselves(together: Queues) -> None:
+def test_runs_of_one_tenant_and_instant_share_a_message_and_others_do_not(together: Queues) -> None:
     alike = [_message(_run(step), "normal", NOW) for step in range(12)]
     another = replace(_message(_run(12), "normal", NOW), id=replace(_run(12), job=JobKey("other", "job")))
     later = _message(_run(13), "normal", NOW + 1)
@@ -229,7 +231,7 @@ def test_runs_of_a_tenant_and_an_instant_come_together_and_others_by_themselves(
     assert sorted(one.run for one in deliveries) == sorted(row.id for row in [*alike, another, later])
 
 
-def test_what_was_received_together_is_hidden_and_removed_together_and_may_be_sent_again_in_part(
+def test_runs_of_one_message_are_hidden_and_removed_together_and_some_may_be_sent_again(
     together: Queues,
 ) -> None:
     together.queue.send([_message(_run(step), "normal", NOW) for step in range(5)], NOW)
@@ -246,7 +248,7 @@ def test_what_was_received_together_is_hidden_and_removed_together_and_may_be_se
     assert _receive_all(together, "normal") == []
 
 
-def test_a_limit_is_of_messages(together: Queues) -> None:
+def test_the_limit_of_a_receive_counts_messages(together: Queues) -> None:
     together.queue.send([_message(_run(step), "low", NOW) for step in range(15)], NOW)
     assert len(together.inbox("low").receive(2, 60)) == 10
     assert together.queue.depth("low") == Depth(1, 2, 0)

@@ -1,4 +1,4 @@
-"""A scan of a table that stops answering, or is throttled, ends before its function does, whenever that begins."""
+"""A scan of a table that stops answering, or throttles, ends before its function does, whenever that begins."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,12 @@ JOBS = {
 
 
 class RefusedError(Exception):
-    """A condition does not hold: here each does."""
+    """A condition fails: here each one does."""
 
 
 @dataclass
 class Aws:
-    """Nominates jobs and takes all that is written, slowly; after a while it answers nothing, or throttles writes."""
+    """An AWS that lists due jobs and accepts writes, slowly; after a while it answers nothing, or throttles writes."""
 
     waits: Waits
     mute_after_ms: int
@@ -91,7 +91,7 @@ def _scan(aws: Aws) -> None:
 
 
 def _longest_ms(ends_at: float) -> int:
-    """Return how long the longest scan takes, of many in each of which AWS is lost somewhat later."""
+    """Return the duration of the longest of many scans, each of which loses AWS a little later."""
     took_ms: list[int] = []
     for mute_after_ms in range(0, 3_000, 100):
         waits = Waits()
@@ -104,7 +104,7 @@ def _longest_ms(ends_at: float) -> int:
 
 def test_a_scan_ends_before_its_function_whenever_aws_is_lost() -> None:
     assert _longest_ms(NOW + ENDS_MS) <= ENDS_MS
-    assert _longest_ms(NOW + 10 * TIMEOUT_MS) > TIMEOUT_MS, "nothing is shown: no scan would take too long"
+    assert _longest_ms(NOW + 10 * TIMEOUT_MS) > TIMEOUT_MS, "this proves nothing: no scan would take too long"
 
 
 def test_a_scan_whose_writes_are_all_throttled_makes_a_bounded_number_of_requests() -> None:

@@ -1,4 +1,4 @@
-"""Secrets of users: the values that are live, in the memory store and over Secrets Manager as moto has it."""
+"""Secrets of users: their current values, in the memory store and over Secrets Manager as moto mocks it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ NAME, SERVICE = "timeball/acme/orders", "secretsmanager"
 
 @dataclass(frozen=True)
 class Subject:
-    """Secrets, and how one is given a value."""
+    """Secrets, and a function that gives one a value."""
 
     secrets: Secrets
     put: Callable[[str, str], None]
@@ -44,7 +44,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
         yield Subject(SecretsManager(lambda: asked, Waits().asker()), put)
 
 
-def test_a_secret_has_its_value_and_once_it_has_another_the_one_before_too(subject: Subject) -> None:
+def test_a_secret_has_its_value_and_after_a_change_also_the_previous_one(subject: Subject) -> None:
     subject.put(NAME, "one")
     assert list(subject.secrets.live_values(NAME)) == ["one"]
     subject.put(NAME, "two")
@@ -53,13 +53,13 @@ def test_a_secret_has_its_value_and_once_it_has_another_the_one_before_too(subje
     assert list(subject.secrets.live_values(NAME)) == ["three", "two"]
 
 
-def test_a_secret_that_is_not_there_cannot_be_read_and_it_is_said_why(subject: Subject) -> None:
+def test_an_unknown_secret_cannot_be_read_and_the_error_says_why(subject: Subject) -> None:
     subject.put("timeball/acme/other", "x")
     with pytest.raises(SecretUnreadableError, match="there is no such secret, or it has no value yet"):
         subject.secrets.live_values(NAME)
 
 
-def test_one_that_is_binary_or_to_be_deleted_cannot_be_read() -> None:
+def test_a_binary_secret_and_one_marked_for_deletion_cannot_be_read() -> None:
     with moto():
         manager = client("secretsmanager")
         secrets = SecretsManager(lambda: manager, Waits().asker())
@@ -71,10 +71,10 @@ def test_one_that_is_binary_or_to_be_deleted_cannot_be_read() -> None:
             secrets.live_values(NAME)
 
 
-def test_a_value_before_that_cannot_be_read_keeps_nobody_from_the_current_one() -> None:
+def test_an_unreadable_previous_value_does_not_hide_the_current_one() -> None:
     with moto():
         manager = client("secretsmanager")
-        manager.create_secret(Name=NAME, SecretBinary=b"\x00")  # a mistake, mended since
+        manager.create_secret(Name=NAME, SecretBinary=b"\x00")  # a mistake, corrected since
         manager.put_secret_value(SecretId=NAME, SecretString="one")
         assert list(SecretsManager(lambda: manager, Waits().asker()).live_values(NAME)) == ["one"]
 
@@ -89,7 +89,7 @@ def test_a_value_before_that_cannot_be_read_keeps_nobody_from_the_current_one() 
         ("InternalServiceError", 500, UnavailableError),
     ],
 )
-def test_a_refusal_is_told_from_no_answer(code: str, status: int, raised: type[Exception]) -> None:
+def test_a_refusal_is_distinguished_from_no_answer(code: str, status: int, raised: type[Exception]) -> None:
     class Refusing:
         def get_secret_value(self, **_: Any) -> Any:
             answer: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}

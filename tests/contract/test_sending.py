@@ -1,4 +1,4 @@
-"""How messages leave for SQS: batches side by side, answers in order, delays from the moment each batch leaves."""
+"""How messages leave for SQS: batches in parallel, answers in order, delays from the moment each batch leaves."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ WATCH_URL = "watch"
 
 
 class Sqs:
-    """Takes 15 ms for each request, refuses entries of `refused`, and does not answer for the queues of `mute`."""
+    """A client that takes 15 ms for a request, refuses entries of `refused`, and never answers for queues of `mute`."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ def _run(number: int) -> RunId:
     return RunId(JobKey("acme", f"job-{number}"), NOW + 5_000, Origin.SCHEDULE)
 
 
-def test_nothing_to_send_hide_or_delete_costs_no_request() -> None:
+def test_an_empty_list_to_send_hide_or_delete_costs_no_request() -> None:
     nobody = object()
     with ThreadPoolExecutor(1) as threads:
         queue = _queue(VirtualClock(NOW), nobody, threads)
@@ -80,14 +80,14 @@ def test_a_delay_is_counted_from_when_its_batch_leaves() -> None:
     with ThreadPoolExecutor(1) as threads:
         messages = [_message(_run(number), "normal", NOW + 5_000) for number in range(1_000)]
         assert _queue(clock, sqs, threads).send(messages, NOW) == [True] * 1_000
-    assert clock.now() == NOW + 1_500  # of which an old reading would have made each message that much later
+    assert clock.now() == NOW + 1_500  # counted from an old reading, each message would be that much later
     assert NOW + 4_000 < min(sqs.visible_at) <= max(sqs.visible_at) <= NOW + 5_000
 
 
-def test_batches_are_sent_side_by_side() -> None:
+def test_batches_are_sent_in_parallel() -> None:
     clock = VirtualClock(NOW)
     sqs = Sqs(clock)
-    sqs.side_by_side = threading.Barrier(4)  # none of them goes on before all four are under way
+    sqs.side_by_side = threading.Barrier(4)  # none continues before all four are under way
     with ThreadPoolExecutor(4) as threads:
         messages = [_message(_run(number), "normal", NOW) for number in range(40)]
         assert _queue(clock, sqs, threads).send(messages, NOW) == [True] * 40
@@ -96,7 +96,7 @@ def test_batches_are_sent_side_by_side() -> None:
     assert sorted(sqs.handled) == [1, 10, 10, 10]
 
 
-def test_what_was_not_taken_is_told_in_its_place() -> None:
+def test_messages_that_were_not_accepted_are_reported_at_their_index() -> None:
     clock = VirtualClock(NOW)
     sqs = Sqs(clock)
     sqs.mute, sqs.refused = {"low"}, {"0", "33"}
@@ -106,7 +106,7 @@ def test_what_was_not_taken_is_told_in_its_place() -> None:
     assert [number for number, was_sent in enumerate(sent) if not was_sent] == sorted({0, 33, *range(2, 35, 3)})
 
 
-def test_each_message_is_of_its_tenants_group_so_that_the_queue_is_fair_and_a_watch_is_of_none() -> None:
+def test_a_message_is_in_its_tenants_group_so_that_the_queue_is_fair_and_a_watch_is_in_none() -> None:
     clock = VirtualClock(NOW)
     sqs = Sqs(clock)
     tenants = ["acme", "acme", "globex"]

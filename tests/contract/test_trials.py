@@ -1,4 +1,4 @@
-"""A trial goes to an executor and comes back as it is, also through a Lambda function that answers text."""
+"""A trial reaches an executor and comes back unchanged, also through a Lambda function that answers in text."""
 
 import io
 import json
@@ -32,7 +32,7 @@ TRIALS = [
 
 
 class Function:
-    """Lambda with one function that notes what it is asked, and has failed if it is told so."""
+    """A Lambda client with one function, which records its requests and fails if it is told to."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.fails = fails
@@ -47,22 +47,22 @@ class Function:
 
 
 @pytest.mark.parametrize("trial", TRIALS)
-def test_what_is_asked_and_what_came_of_it_arrive_as_they_are(trial: Trial) -> None:
+def test_a_trial_and_its_result_arrive_unchanged(trial: Trial) -> None:
     function = Function()
     assert ExecutorTrials(lambda: function, "Timeball-execute-low", TRYING).make(trial) == TRIED
     assert function.asked == [trial]
 
 
-def test_of_an_executor_that_has_failed_nothing_is_known_and_it_is_not_asked_again() -> None:
+def test_a_trial_whose_executor_failed_is_unknown_and_not_repeated() -> None:
     function = Function(fails=True)
     with pytest.raises(UnavailableError):
         ExecutorTrials(lambda: function, "Timeball-execute-low", TRYING).make(TRIALS[0])
     assert len(function.asked) == 1
 
 
-def test_an_executor_is_waited_for_longer_than_a_target_may_take_and_shorter_than_the_gateway_waits() -> None:
+def test_the_wait_for_an_executor_is_longer_than_a_targets_and_shorter_than_the_gateways() -> None:
     assert LONGEST_SECONDS < TRYING.patience.try_seconds < TRYING.patience.longest_seconds < 28
 
 
-def test_messages_ask_for_no_trial() -> None:
+def test_messages_of_a_queue_contain_no_trial() -> None:
     assert trial_in({"Records": []}) is None

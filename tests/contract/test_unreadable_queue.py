@@ -1,4 +1,4 @@
-"""What cannot be read is kept with where it came from, as large as it may be; what is not kept stays where it is."""
+"""An unreadable message is kept with its origin, up to the largest size; if it is not kept, it stays in its queue."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,13 +36,13 @@ def _kept(sqs: Any, url: str) -> list[tuple[str, dict[str, str]]]:
     ]
 
 
-def test_a_message_is_kept_with_where_it_came_from(sqs: Any, url: str) -> None:
+def test_a_message_is_kept_with_its_origin(sqs: Any, url: str) -> None:
     assert UnreadableQueue(sqs, url).keep(_record("{"))
     assert _kept(sqs, url) == [("{", {"messageId": "m", "eventSourceARN": SOURCE})]
 
 
 def _take_no_more_than(sqs: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a client refuse what SQS refuses, which moto takes: a message counts with all that it carries."""
+    """Let a client refuse what SQS refuses and moto accepts: the size of a message includes its attributes."""
     send = sqs.send_message
 
     def send_message(**request: Any) -> Any:
@@ -57,7 +57,7 @@ def _take_no_more_than(sqs: Any, most: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("character", ["x", "€", "\U0001f600"])
-def test_a_message_that_leaves_no_room_for_where_it_came_from_is_kept_cut_and_says_so(
+def test_a_message_that_leaves_no_room_for_its_origin_is_cut_and_says_so(
     sqs: Any, url: str, character: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = len(character.encode())
@@ -73,12 +73,12 @@ def test_a_message_that_leaves_no_room_for_where_it_came_from_is_kept_cut_and_sa
     }
 
 
-def test_what_is_refused_though_it_is_small_stays_where_it_is(sqs: Any, url: str) -> None:
+def test_a_small_message_that_is_refused_stays_in_its_queue(sqs: Any, url: str) -> None:
     sqs.delete_queue(QueueUrl=url)
     assert not UnreadableQueue(sqs, url).keep(_record("{"))
 
 
-def test_what_may_have_been_kept_is_not_cut(sqs: Any, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_may_have_been_kept_is_not_cut(sqs: Any, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def send_message(**request: Any) -> None:

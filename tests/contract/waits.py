@@ -1,4 +1,4 @@
-"""A virtual time in which AWS is asked: nothing is waited for, and every wait is noted."""
+"""Requests to AWS in virtual time: no real waiting, and every pause is recorded."""
 
 from collections.abc import Callable
 
@@ -16,12 +16,12 @@ class Waits:
         self.seconds: list[float] = []
 
     def asker(self, patience: Patience = PATIENT, draw: Callable[[], float] = lambda: 1.0) -> Asker:
-        """Return what asks in this time, and draws the longest pauses unless it is told otherwise."""
+        """Return an asker in this time, which draws the longest pauses by default."""
         return Asker(patience, self.invocation, self.clock.now, self._pass, draw)
 
     @property
     def passed_ms(self) -> int:
-        """How long all of it has taken."""
+        """Return the time of all pauses so far."""
         return self.clock.now() - NOW
 
     def _pass(self, seconds: float) -> None:

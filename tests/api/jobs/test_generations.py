@@ -1,4 +1,4 @@
-"""A call may create the next of five generations, and one job's calls may make a bounded number of requests a minute."""
+"""A call may create the next of five generations, and one job's calls make a bounded number of requests a minute."""
 
 from collections.abc import Mapping
 from typing import Any

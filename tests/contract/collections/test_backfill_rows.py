@@ -1,4 +1,4 @@
-"""Backfills are listed beside their job."""
+"""Backfills are listed by their job."""
 
 from tests.contract.rows import KEY, NOW, backfill
 from timeball.domain.model.ids import JobKey

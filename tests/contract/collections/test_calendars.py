@@ -1,4 +1,4 @@
-"""The calendars: which a tenant has, and which jobs may name one."""
+"""Calendars: which of them a tenant has, and which jobs may name one."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from timeball.ports.store import Store
 A, B, C = (JobKey("acme", name) for name in ("a", "a-b", "b"))
 
 
-def test_a_tenants_calendars_are_listed_by_name_behind_one_but_for_those_that_are_deleted(store: Store) -> None:
+def test_calendars_are_listed_by_name_after_a_given_one_and_without_deleted_ones(store: Store) -> None:
     rows = {name: replace(CALENDAR, key=CalendarKey("acme", name)) for name in ("b", "a", "a-1", "gone")}
     rows["gone"] = replace(rows["gone"], is_deleted=True)
     foreign = replace(CALENDAR, key=CalendarKey("other", "a"))
@@ -22,7 +22,7 @@ def test_a_tenants_calendars_are_listed_by_name_behind_one_but_for_those_that_ar
     assert store.calendars.of_tenant("other", "", 9) == [foreign]
 
 
-def test_uses_are_noted_by_job_and_a_note_that_stands_is_of_now(store: Store) -> None:
+def test_uses_are_noted_by_job_and_a_later_note_counts(store: Store) -> None:
     closed, another = CalendarKey("acme", "closed"), CalendarKey("acme", "closed-2")
     store.calendars.note_uses([(closed, C), (closed, A), (another, B)], NOW)
     store.calendars.note_uses([(closed, B), (closed, A)], NOW + 5)

@@ -1,4 +1,4 @@
-"""Rows are written and read by what was found out of their classes once; what is remembered of a value is only that."""
+"""Rows are written and read by what the codec learned once from their classes; it caches nothing else about a value."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -24,7 +24,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Whole:
-    """A value such as others may add: no line of code knows it."""
+    """A class that a later change may add: no line of the codec knows it."""
 
     name: str
     colour: Colour = Colour.RED
@@ -38,7 +38,7 @@ class Whole:
 
 
 WHOLES = {
-    # a value, and its row
+    # A value, and its row.
     "as by default": (Whole("a"), {"name": "a", "colour": "red", "seven": 7, "is_on": True}),
     "other than by default": (
         Whole("b", Colour.BLUE, Part("p", 2), (Part("q"),), 0, 1, 0, is_on=False, part_by_default=Part("r")),
@@ -61,7 +61,7 @@ WHOLES = {
 }
 
 
-def test_a_value_is_its_row_and_a_row_its_value_whatever_was_written_before() -> None:
+def test_a_value_becomes_its_row_and_the_row_its_value_whatever_was_written_before() -> None:
     for _ in range(2):
         for value, row in WHOLES.values():
             assert to_item(value) == row
@@ -69,12 +69,12 @@ def test_a_value_is_its_row_and_a_row_its_value_whatever_was_written_before() ->
             assert to_item(replace(value)) == row
 
 
-def test_a_field_that_the_key_tells_is_in_no_row() -> None:
+def test_a_field_that_the_key_contains_is_left_out_of_the_row() -> None:
     assert "name" not in to_item(Whole("a"), "name")
     assert from_item(Whole, {}, name="a") == Whole("a")
 
 
-def test_jobs_with_parts_that_are_equal_or_the_same_are_written_as_themselves() -> None:
+def test_jobs_with_equal_or_identical_parts_are_written_independently() -> None:
     first, second = Play().store_jobs([spec("first", Every(60, NOW)), spec("second", Every(90, NOW))])
     first, second = with_spec(first, work=None), with_spec(second, work=None)
     mixed = [first, evolve(first, due_at=NOW), second, first, with_spec(second, overlap=OverlapPolicy.SKIP), second]

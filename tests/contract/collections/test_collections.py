@@ -1,4 +1,4 @@
-"""Every collection of rows: what wins, what is refused, what a refusal tells, and what becomes of a lost answer."""
+"""Every collection of rows: which write succeeds, what a refusal returns, and what happens after a lost answer."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ def _other(row: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_a_row_is_inserted_once_and_later_ones_get_the_row_that_stands(subject: Subject, kind: Move) -> None:
+def test_a_row_is_inserted_once_and_later_inserts_return_the_standing_row(subject: Subject, kind: Move) -> None:
     rows = _rows(subject.store, kind)
     assert rows.read([kind.key]) == [None]
     subject.lose_answer()
@@ -47,14 +47,14 @@ def test_a_row_is_inserted_once_and_later_ones_get_the_row_that_stands(subject: 
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_of_two_inserts_of_the_same_content_one_is_done(store: Store, kind: Move) -> None:
+def test_only_one_of_two_inserts_of_the_same_content_is_done(store: Store, kind: Move) -> None:
     rows = _rows(store, kind)
     assert rows.insert([kind.before], NOW) == [None]
     assert rows.insert([kind.before], NOW) == [bare(kind.before)]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_answers_come_in_the_order_of_the_question_and_none_means_absent(store: Store, kind: Move) -> None:
+def test_answers_come_in_the_order_of_the_keys_and_none_means_absent(store: Store, kind: Move) -> None:
     rows = _rows(store, kind)
     rows.insert([kind.another], NOW)
     keys = [kind.key, key_of(kind.another)]
@@ -63,7 +63,7 @@ def test_answers_come_in_the_order_of_the_question_and_none_means_absent(store: 
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_nothing_asked_is_nothing_answered_and_costs_no_request(subject: Subject, kind: Move) -> None:
+def test_an_empty_list_is_answered_without_a_request(subject: Subject, kind: Move) -> None:
     rows, before = _rows(subject.store, kind), subject.requests()
     assert (rows.insert([], NOW), rows.read([]), rows.swap([], NOW)) == ([], [], [])
     assert subject.requests() == before
@@ -83,7 +83,7 @@ def test_a_row_is_swapped_if_it_is_as_it_was_read_and_the_store_raises_its_revis
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_a_swap_whose_answer_was_lost_and_which_was_repeated_is_done(subject: Subject, move: Move) -> None:
+def test_a_repeated_swap_whose_first_answer_was_lost_is_done(subject: Subject, move: Move) -> None:
     rows = _rows(subject.store, move)
     rows.insert([move.before], NOW)
     swap = Swap(bare(move.before), move.after)
@@ -94,8 +94,8 @@ def test_a_swap_whose_answer_was_lost_and_which_was_repeated_is_done(subject: Su
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_of_two_swaps_of_the_same_content_one_is_done(store: Store, move: Move) -> None:
-    """Two clients that add as much to the same reading write the very same row: one of them has to add again."""
+def test_only_one_of_two_swaps_of_the_same_content_is_done(store: Store, move: Move) -> None:
+    """Two clients that add the same amount to the same reading write identical rows, so one of them must add again."""
     rows = _rows(store, move)
     rows.insert([move.before], NOW)
     swap = Swap(bare(move.before), move.after)
@@ -104,7 +104,7 @@ def test_of_two_swaps_of_the_same_content_one_is_done(store: Store, move: Move) 
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_a_swap_of_no_row_is_refused_without_one(store: Store, kind: Move) -> None:
+def test_a_swap_of_an_absent_row_is_refused_without_a_row(store: Store, kind: Move) -> None:
     rows = _rows(store, kind)
     assert rows.swap([Swap(bare(kind.before), kind.after)], NOW) == [Swapped(done=False, row=None)]
     assert rows.read([kind.key]) == [None]
@@ -120,7 +120,7 @@ def test_more_rows_than_one_request_carries_are_written_and_read(store: Store) -
     assert store.runs.read(ids) == runs * 2
 
 
-def test_of_many_swaps_each_is_judged_alone(store: Store) -> None:
+def test_each_of_many_swaps_is_decided_by_itself(store: Store) -> None:
     there = [run(NOW + step) for step in range(30)]
     store.runs.insert(there, NOW)
     first = [Swap(row, claimed(row, "first", NOW, 30_000)) for row in there]

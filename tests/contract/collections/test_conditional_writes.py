@@ -1,4 +1,4 @@
-"""Inserts and swaps of rows that one may take for another, and who wins a race."""
+"""Inserts and swaps of rows that could be mistaken for one another, and races for a row."""
 
 import threading
 from dataclasses import replace
@@ -15,7 +15,7 @@ from timeball.ports.registers.partitions import Owner
 from timeball.ports.store import Store
 
 
-def test_nothing_asked_of_what_stands_beside_the_rows_costs_no_request(subject: Subject) -> None:
+def test_empty_lists_beside_the_rows_cost_no_request(subject: Subject) -> None:
     store, before = subject.store, subject.requests()
     assert store.jobs.read([], with_work=True) == []
     assert store.due.query([]) == []
@@ -27,7 +27,7 @@ def test_nothing_asked_of_what_stands_beside_the_rows_costs_no_request(subject: 
     assert subject.requests() == before
 
 
-def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) -> None:
+def test_two_requests_of_one_instant_are_distinguished_by_their_runs(store: Store) -> None:
     mine = replace(run(origin=Origin.MANUAL), work_digest="work", request="request", fingerprint="print")
     other = replace(mine, request="another")
     assert store.runs.insert([mine], NOW) == [None]
@@ -38,9 +38,7 @@ def test_two_requests_of_one_instant_are_told_apart_by_their_runs(store: Store) 
 
 
 @pytest.mark.parametrize("characters", [20, 5_000])
-def test_a_creation_whose_answer_was_lost_and_which_was_repeated_is_a_creation(
-    subject: Subject, characters: int
-) -> None:
+def test_a_repeated_creation_whose_first_answer_was_lost_is_a_creation(subject: Subject, characters: int) -> None:
     row = job(characters=characters)
     subject.lose_answer()
     assert subject.store.jobs.insert([row], NOW) == [None]
@@ -48,7 +46,7 @@ def test_a_creation_whose_answer_was_lost_and_which_was_repeated_is_a_creation(
     assert subject.store.jobs.read([KEY], with_work=True) == [row]
 
 
-def test_an_insert_whose_answer_was_lost_and_which_was_repeated_is_an_insert(subject: Subject) -> None:
+def test_a_repeated_insert_whose_first_answer_was_lost_is_an_insert(subject: Subject) -> None:
     for row in (run(), run(NOW + 1, due_at=NOW), run(NOW + 2, RunState.SKIPPED, last_fire_at=NOW + 9)):
         subject.lose_answer()
         assert subject.store.runs.insert([row], NOW) == [None]
@@ -63,7 +61,7 @@ def test_a_partition_taken_with_a_lost_answer_is_taken(subject: Subject) -> None
         assert subject.store.partitions.take(0, owner, NOW)
 
 
-def test_of_threads_that_write_the_same_content_exactly_one_wins(store: Store) -> None:
+def test_exactly_one_of_several_threads_that_write_the_same_content_wins(store: Store) -> None:
     (row, together, won) = run(), threading.Barrier(6), list[bool]()
 
     def race() -> None:
@@ -80,7 +78,7 @@ def test_of_threads_that_write_the_same_content_exactly_one_wins(store: Store) -
     assert sum(won) == 2
 
 
-def test_of_threads_that_race_on_one_row_exactly_one_wins(store: Store) -> None:
+def test_exactly_one_of_several_threads_that_race_for_a_row_wins(store: Store) -> None:
     for step in range(3):
         row = run(NOW + step)
         results: list[tuple[str, bool]] = []

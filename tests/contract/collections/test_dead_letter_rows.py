@@ -1,4 +1,4 @@
-"""Dead letters are listed by when they died, of one tenant, in pages that leave none out and show none twice."""
+"""Dead letters of a tenant are listed by the time of their death, in pages that skip none and repeat none."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from timeball.ports.collections.listing import ListQuery
 from timeball.ports.store import Store
 
 JOBS = [JobKey("acme", f"job-{number}") for number in range(6)]
-"""Enough to stand in more than one shard of the listing."""
+"""Enough jobs for more than one shard of the listing."""
 
 
 def _dead(job: JobKey, died_at: int, state: RunState = RunState.FAILED) -> Run:
@@ -22,7 +22,7 @@ def _dead(job: JobKey, died_at: int, state: RunState = RunState.FAILED) -> Run:
 
 
 def _three_each(store: Store) -> list[Run]:
-    """Store three dead letters of each job, all jobs' at the same instants; and what is no dead letter of theirs."""
+    """Store three dead letters of each job, at the same instants for all jobs; and rows that are none."""
     dead = [_dead(job, NOW + step) for step in range(3) for job in JOBS]
     others = [
         _dead(JobKey("other", "job-0"), NOW),
@@ -35,7 +35,7 @@ def _three_each(store: Store) -> list[Run]:
 
 @pytest.mark.parametrize("oldest_first", [False, True])
 @pytest.mark.parametrize("limit", [1, 4, 6, 18, 50])
-def test_pages_show_each_dead_letter_once_by_when_it_died(store: Store, limit: int, *, oldest_first: bool) -> None:
+def test_pages_list_each_dead_letter_once_by_its_time_of_death(store: Store, limit: int, *, oldest_first: bool) -> None:
     dead = _three_each(store)
     query = ListQuery[RunId]("acme", limit, oldest_first=oldest_first)
     found: list[tuple[int, RunId]] = []
@@ -48,7 +48,7 @@ def test_pages_show_each_dead_letter_once_by_when_it_died(store: Store, limit: i
     assert [at for at, _ in found] == sorted((at for at, _ in found), reverse=not oldest_first)
 
 
-# Of each: bounds in ms from NOW, and when those died that are found.
+# Each case: bounds in ms from NOW, and the times of death of the letters that are found.
 BOUNDS = {
     "from": ((1, 99), {1, 2}),
     "to": ((-99, 0), {0}),
@@ -59,7 +59,7 @@ BOUNDS = {
 
 
 @pytest.mark.parametrize("case", BOUNDS)
-def test_dead_letters_are_found_by_when_they_died(store: Store, case: str) -> None:
+def test_dead_letters_are_found_by_their_time_of_death(store: Store, case: str) -> None:
     (first, last), expected = BOUNDS[case]
     _three_each(store)
     found = store.runs.dead_letters(ListQuery("acme", 50, NOW + first, NOW + last))
@@ -67,7 +67,7 @@ def test_dead_letters_are_found_by_when_they_died(store: Store, case: str) -> No
     assert len(found) == 6 * len(expected)
 
 
-def test_what_is_tried_again_or_discarded_is_listed_no_more_and_what_dies_again_is(store: Store) -> None:
+def test_a_retried_or_discarded_letter_is_listed_no_more_and_a_run_that_fails_again_is(store: Store) -> None:
     first, second = _dead(JOBS[0], NOW), _dead(JOBS[0], NOW + 1)
     store.runs.insert([first, second], NOW)
     again = swapped(store.runs, first, reopened(first, NOW + 9))

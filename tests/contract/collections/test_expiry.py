@@ -1,4 +1,4 @@
-"""When rows are forgotten: only DynamoDB forgets, so this is asked of its rows, not of the stores' contract."""
+"""When rows expire: only DynamoDB deletes rows, so these tests read its rows and are not in the stores' contract."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,14 +28,14 @@ def days_after_now(days: int) -> int:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, and the store on it."""
+    """A table, and the store over it."""
 
     dynamodb: Any
     name: str
     store: Store
 
     def expiries(self, begins: str) -> list[int | None]:
-        """Return when each row is forgotten whose sort key begins so, in whole seconds."""
+        """Return the expiry of each row whose sort key begins with this text, in whole seconds."""
         items = self.dynamodb.scan(TableName=self.name)["Items"]
         found = [item.get("expires_at", {}).get("N") for item in items if item["sk"]["S"].startswith(begins)]
         return sorted((None if at is None else int(at) for at in found), key=lambda at: at or 0)
@@ -56,7 +56,7 @@ def table() -> Iterator[Table]:
         yield Table(dynamodb, name, dynamo_store(dynamodb, name))
 
 
-def test_a_large_payload_that_a_job_leaves_and_takes_again_is_never_forgotten(table: Table) -> None:
+def test_a_large_payload_that_a_job_drops_and_takes_again_never_expires(table: Table) -> None:
     table.store.jobs.insert([job(characters=LARGE)], NOW)
     assert table.expiries("PAYLOAD") == [NEVER]
     table.patch(OTHER, NOW)
@@ -65,7 +65,7 @@ def test_a_large_payload_that_a_job_leaves_and_takes_again_is_never_forgotten(ta
     assert table.expiries("PAYLOAD") == [days_after_now(90), NEVER]
 
 
-def test_a_payload_that_a_trigger_brought_is_kept_for_the_job_that_then_takes_it(table: Table) -> None:
+def test_a_triggers_payload_that_the_job_then_takes_is_kept(table: Table) -> None:
     table.store.jobs.insert([job(characters=20)], NOW)
     table.store.works.save([(KEY, work(LARGE))], NOW)
     table.patch(LARGE, NOW)
@@ -74,7 +74,7 @@ def test_a_payload_that_a_trigger_brought_is_kept_for_the_job_that_then_takes_it
     assert table.expiries("PAYLOAD") == [NEVER]
 
 
-def test_a_payload_of_a_runs_own_is_kept_for_as_long_as_the_last_run_that_brought_it_may_be_retried(
+def test_a_runs_own_payload_is_kept_for_as_long_as_the_last_run_with_it_may_be_retried(
     table: Table,
 ) -> None:
     for now in (NOW, NOW + 50 * DAY_MS, NOW + 20 * DAY_MS):
@@ -82,14 +82,14 @@ def test_a_payload_of_a_runs_own_is_kept_for_as_long_as_the_last_run_that_brough
     assert table.expiries("PAYLOAD") == [days_after_now(50 + 2 * 90)]
 
 
-def test_a_host_that_keeps_failing_is_forgotten_a_day_after_the_last_word_of_it(table: Table) -> None:
+def test_a_host_that_keeps_failing_expires_a_day_after_its_last_write(table: Table) -> None:
     host = Host(HostKey("acme", "https://dead.example"), failures=1)
     table.store.hosts.insert([host], NOW)
     table.store.hosts.swap([Swap(host, replace(host, failures=2))], NOW + DAY_MS)
     assert table.expiries("") == [days_after_now(2)]
 
 
-def test_who_changed_what_is_kept_for_so_long_and_no_payload_of_it_goes_earlier(table: Table) -> None:
+def test_revisions_are_kept_for_the_days_of_the_history_and_so_are_their_payloads(table: Table) -> None:
     store = dynamo_store(table.dynamodb, table.name, mapper=Mapper(retention_days=2, history_days=30))
     before = job(characters=LARGE)
     store.jobs.insert([before], NOW)
@@ -99,7 +99,7 @@ def test_who_changed_what_is_kept_for_so_long_and_no_payload_of_it_goes_earlier(
     assert days_after_now(30) in table.expiries("PAYLOAD")
 
 
-def test_a_job_that_has_ended_is_forgotten_but_for_a_gate_of_recurring_ones() -> None:
+def test_an_ended_job_expires_unless_it_is_a_gate_of_recurring_jobs() -> None:
     ended = evolve(one_off(), status=JobStatus.COMPLETED, due_at=None)
     mapper = Mapper()
     assert "expires_at" in mapper.of_job(ended, NOW)

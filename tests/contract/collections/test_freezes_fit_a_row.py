@@ -1,4 +1,4 @@
-"""All freezes of a tenant stand in one row, and DynamoDB takes none of more than 400 KB."""
+"""All freezes of a tenant share one row, and DynamoDB accepts no row of more than 400 KB."""
 
 from timeball.aws.dynamodb.table.codec import to_text
 from timeball.domain.model.jobs.freeze import (
@@ -17,7 +17,7 @@ _TAGS = {f"{number}".ljust(128, "\\"): "\\" * 256 for number in range(10)}
 """A backslash is written as two."""
 
 
-def test_whatever_freezes_say_they_fit_a_row_and_a_tenant_can_still_be_stopped() -> None:
+def test_the_largest_freezes_fit_into_a_row_and_a_tenant_can_still_be_stopped() -> None:
     for match in (Match(job_ids=_JOBS, tags=_TAGS), Match(tags=_TAGS), Match(job_ids=("j",) * 100)):
         freezes = Freezes("acme")
         for now in range(10, 400):

@@ -1,4 +1,4 @@
-"""Jobs and dead letters are counted if they are few, and else estimated: rightly, and by a bounded reading."""
+"""Jobs and dead letters are counted if they are few and estimated if they are many, with a bounded number of reads."""
 
 import math
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_dead_letters_are_counted_until_they_are_discarded(store: Store) -> None
     ]
 
 
-def test_a_sample_is_the_same_whoever_draws_it_and_of_open_jobs(store: Store) -> None:
+def test_a_sample_has_open_jobs_and_is_the_same_at_every_draw(store: Store) -> None:
     jobs = [replace(job(f"job-{n}"), status=STATUSES[n % 3], due_at=None) for n in range(60)]
     store.jobs.insert(jobs, NOW)
     are_open = {row.key for row in jobs if row.status is not JobStatus.COMPLETED}
@@ -74,7 +74,7 @@ def test_a_count_asks_for_each_stratum_once_and_reads_no_rows() -> None:
 
 
 class Strata:
-    """A reader that knows how many rows stand in each partition, and what it was asked."""
+    """A reader that knows the number of rows in each partition, and records the requests."""
 
     def __init__(self, counts: dict[str, int]) -> None:
         self._counts = counts
@@ -87,7 +87,7 @@ class Strata:
 
 
 def drawn(jobs: int, random: Random) -> Strata:
-    """So many pending jobs, each in the stratum of its id; of many that is drawn instead of hashed."""
+    """Distribute pending jobs over the strata; a large number is drawn at random instead of hashed."""
     if jobs <= 5_000:
         names = (str(random.random()) for _ in range(jobs))
         found = [list_partition("acme", "open", stratum_of("acme", name, SHARDS)) for name in names]
@@ -110,12 +110,12 @@ def told(reader: Strata) -> Estimate:
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 10, 200, 2_000, 3_500])
-def test_up_to_some_thousands_are_counted_exactly(jobs: int) -> None:
+def test_some_thousands_are_counted_exactly(jobs: int) -> None:
     for seed in range(20):
         assert told(drawn(jobs, _random(seed))) == Estimate(jobs)
 
 
-# Of each: how many jobs there are, and the largest relative standard error that an estimate of them may have.
+# Each case: the number of jobs, and the largest relative standard error of an estimate of them.
 @pytest.mark.parametrize(
     ("jobs", "error"),
     [
@@ -128,7 +128,7 @@ def test_up_to_some_thousands_are_counted_exactly(jobs: int) -> None:
         (10_000_000, 0.021),
     ],
 )
-def test_an_estimate_is_off_by_no_more_than_it_says(jobs: int, error: float) -> None:
+def test_an_estimate_errs_by_no_more_than_it_says(jobs: int, error: float) -> None:
     draws = DRAWS if jobs > 5_000 else DRAWS // 10
     estimates = [told(drawn(jobs, _random(seed))) for seed in range(draws)]
     off = [one.count - jobs for one in estimates]
@@ -137,7 +137,7 @@ def test_an_estimate_is_off_by_no_more_than_it_says(jobs: int, error: float) -> 
     errors = [abs(by) / one.standard_error for by, one in zip(off, estimates, strict=True)]
     assert 0.55 < sum(by <= 1 for by in errors) / draws < 0.82  # 0.68 of a normal distribution
     assert sum(by <= 3 for by in errors) / draws > 0.98
-    assert abs(mean(off)) < 0.04 * jobs  # a little too many where what was counted decides if more is
+    assert abs(mean(off)) < 0.04 * jobs  # slightly too many, because the count decides whether to go on
 
 
 @pytest.mark.parametrize("jobs", [0, 10, 5_000, 20_000, 500_000, 1_000_000, 10_000_000])
@@ -151,14 +151,14 @@ def test_a_count_costs_some_requests_and_some_dozens_of_read_units_however_many_
 
 
 def _read_units(rows: int) -> float:
-    """Return what it costs to count rows of the index: half a unit for each 4 KB, read eventually consistently."""
+    """Return the cost of counting rows of the index: half a unit for each 4 KB, read eventually consistently."""
     key = job_key(JobKey("acme", 26 * "x"))
     entry = {**key, LISTING.partition.name: list_key("acme", "completed", "x", SHARDS), LISTING.sort.name: 8 * "x"}
     size = sum(len(name) + len(value) for name, value in entry.items())
     return max(1, math.ceil(rows * size / 4096)) / 2
 
 
-def test_the_strata_are_all_places_and_a_job_stays_in_its_own() -> None:
+def test_the_strata_cover_the_listing_and_a_job_stays_in_its_own() -> None:
     for shards in (1, 4, 32, 64):
         assert sum(one.share for one in strata(shards)) == pytest.approx(1)
         assert strata(shards)[-1].end == 1

@@ -1,4 +1,4 @@
-"""Jobs are listed by status and by when they were created, of one tenant, in pages that leave none out."""
+"""Jobs of a tenant are listed by status and time of creation, in pages that skip none."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ ANY: list[Among] = []
 
 
 def _stored(store: Store, count: int = 12) -> list[Job]:
-    """Store jobs of which three at a time have the same instant and statuses take turns; and one of another tenant."""
+    """Store jobs, three of each instant and with alternating statuses; and one of another tenant."""
     statuses = [JobStatus.PENDING, JobStatus.PAUSED, JobStatus.COMPLETED]
     jobs = [
         replace(job(f"job-{n:02}"), created_at=NOW + n // 3, status=statuses[n % 3], due_at=None) for n in range(count)
@@ -30,7 +30,7 @@ def _stored(store: Store, count: int = 12) -> list[Job]:
 
 @pytest.mark.parametrize("oldest_first", [False, True])
 @pytest.mark.parametrize("limit", [1, 2, 5, 50])
-def test_pages_show_each_job_once_by_when_it_was_created(store: Store, limit: int, *, oldest_first: bool) -> None:
+def test_pages_list_each_job_once_by_its_time_of_creation(store: Store, limit: int, *, oldest_first: bool) -> None:
     expected = [(row.created_at, row.key) for row in _stored(store)]
     query = ListQuery[JobKey]("acme", limit, oldest_first=oldest_first)
     found: list[tuple[int, JobKey]] = []
@@ -41,7 +41,7 @@ def test_pages_show_each_job_once_by_when_it_was_created(store: Store, limit: in
     assert found == sorted(expected, reverse=not oldest_first)
 
 
-def test_only_the_parts_and_times_that_are_asked_for_are_listed(store: Store) -> None:
+def test_only_the_statuses_and_times_that_are_asked_for_are_listed(store: Store) -> None:
     jobs = _stored(store)
     ended = replace(job("failed"), created_at=NOW + 9, status=JobStatus.FAILED, due_at=None)
     store.jobs.insert([ended], NOW)
@@ -55,7 +55,7 @@ def test_only_the_parts_and_times_that_are_asked_for_are_listed(store: Store) ->
     assert {key.job_id for _, key in within} == {f"job-{number:02}" for number in range(3, 9)}
 
 
-def test_a_job_keeps_its_place_in_the_listing_of_all_and_among_open_jobs_until_it_ends(store: Store) -> None:
+def test_a_job_keeps_its_position_in_both_listings_until_it_ends(store: Store) -> None:
     row, place = _stored(store, 1)[0], [(NOW, JobKey("acme", "job-00"))]
     parts = [ANY, [Among.OPEN], [Among.CANCELLED]]
     statuses = [JobStatus.PAUSED, JobStatus.PENDING, JobStatus.CANCELLED, JobStatus.COMPLETED]
@@ -78,7 +78,7 @@ def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
     assert standing.spec.notice == notice.spec.notice
 
 
-def test_whom_to_tell_is_read_as_it_was_written(store: Store) -> None:
+def test_the_targets_of_notifications_are_read_as_they_were_written(store: Store) -> None:
     whom = HttpTarget("https://told.example/a", "PUT", {"X-Key": "abc"})
     row = with_spec(job("job-1"), notify=Notify(on_late=whom, deadline_seconds=9, after_failures=2))
     row = replace(row, failing=End(RunId(row.key, NOW, Origin.SCHEDULE), 3))

@@ -1,4 +1,4 @@
-"""An intent as its job's row keeps it: whoever goes on with it reads what was written."""
+"""An intent in its job's row: the process that continues it reads exactly what was written."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A payload of the largest size fits a row of DynamoDB, of 400 KB, whatever it holds: quotes are not escaped again."""
+"""A payload of the largest size fits into a row of DynamoDB (400 KB), whatever it contains: quotes are escaped once."""
 
 import pytest
 
@@ -21,7 +21,7 @@ PAYLOADS = {
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
-def test_the_largest_payload_fits_a_row(store: Store, payload: str) -> None:
+def test_the_largest_payload_fits_into_a_row(store: Store, payload: str) -> None:
     key = JobKey("acme", "job")
     work = Work(HttpTarget("https://example.com/hook", headers=_HEADERS), payload)
     (digest,) = store.works.save([(key, work)], NOW)
@@ -29,7 +29,7 @@ def test_the_largest_payload_fits_a_row(store: Store, payload: str) -> None:
 
 
 @pytest.mark.parametrize("payload", [None, "null", '"a\\nb"', "{}"])
-def test_what_a_work_holds_comes_back(store: Store, payload: str | None) -> None:
+def test_a_work_is_read_as_it_was_written(store: Store, payload: str | None) -> None:
     key = JobKey("acme", "job")
     work = Work(HttpTarget("https://example.com/hook", "PUT", {"X-A": "a\nb"}), payload)
     (digest,) = store.works.save([(key, work)], NOW)

@@ -1,4 +1,4 @@
-"""Bulk operations: listed by their creation, in the due index while they run; their batch is what it was."""
+"""Bulk operations: listed by their creation, due while they run, and their batch is read as it was written."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from timeball.ports.registers.due_index import DueQuery
 from timeball.ports.store import Store
 
 
-def test_operations_are_listed_by_when_they_were_created_also_those_that_are_over(store: Store) -> None:
+def test_operations_are_listed_by_their_time_of_creation_even_after_their_end(store: Store) -> None:
     rows = [replace(operation(f"op{n}"), created_at=NOW + n // 2) for n in range(6)]
     foreign = replace(operation(), key=OperationKey("other", "op1"))
     store.operations.insert([*rows, foreign], NOW)
@@ -36,7 +36,7 @@ def test_an_operation_is_due_until_it_is_over(store: Store) -> None:
     assert due() == ()
 
 
-def test_who_has_its_turn_and_what_failed_are_read_as_they_were_written(store: Store) -> None:
+def test_the_batch_and_the_failures_are_read_as_they_were_written(store: Store) -> None:
     store.operations.insert([operation()], NOW)
     row = swapped(store.operations, operation(), LOOKED)
     row = swapped(store.operations, row, replace(TREATED, revision=row.revision))

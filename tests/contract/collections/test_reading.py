@@ -29,7 +29,7 @@ def _ten_runs(store: Store) -> list[Run]:
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10, 11])
-def test_the_ledger_is_paged_newest_first_and_its_end_is_told(store: Store, size: int) -> None:
+def test_the_ledger_is_paged_newest_first_and_shows_its_end(store: Store, size: int) -> None:
     runs = _ten_runs(store)
     seen: list[Run] = []
     before: RunId | None = None
@@ -44,13 +44,13 @@ def test_the_ledger_is_paged_newest_first_and_its_end_is_told(store: Store, size
     assert seen == list(reversed(runs))
 
 
-def test_a_full_last_page_has_no_next_one(store: Store) -> None:
+def test_a_full_last_page_has_no_next_page(store: Store) -> None:
     _ten_runs(store)
     assert store.runs.ledger(LedgerQuery(KEY, 10)).next_before is None
     assert store.runs.ledger(LedgerQuery(JobKey("acme", "none"), 10)).runs == ()
 
 
-# Of each: from, to (seconds from NOW, both included), states, and the seconds of what is found.
+# Each case: from, to (seconds from NOW, both included), states, and the seconds of the rows that are found.
 RANGES = {
     "from": (7, None, (), [9, 8, 7]),
     "to": (None, 2, (), [2, 1, 0]),
@@ -89,7 +89,7 @@ def test_pages_of_one_state_follow_each_other_without_gap_or_repeat(store: Store
     assert seen == [9, 7, 5, 3, 1]
 
 
-def test_runs_of_one_instant_and_several_origins_are_runs_of_their_own(store: Store) -> None:
+def test_runs_of_one_instant_and_different_origins_are_different_runs(store: Store) -> None:
     rows = [run(NOW, origin=origin) for origin in Origin]
     assert store.runs.insert(rows, NOW) == [None] * len(rows)
     page = store.runs.ledger(LedgerQuery(KEY, 2))
@@ -98,7 +98,7 @@ def test_runs_of_one_instant_and_several_origins_are_runs_of_their_own(store: St
     assert len(page.runs) + len(rest.runs) == len(rows)
 
 
-def test_runs_between_are_those_of_the_schedule_earliest_first_with_both_ends(store: Store) -> None:
+def test_runs_between_are_scheduled_runs_earliest_first_with_both_ends(store: Store) -> None:
     runs = _ten_runs(store)
     store.runs.insert([run(NOW + 3_000, origin=Origin.MANUAL)], NOW)
     assert store.runs.between(KEY, NOW + 2_000, NOW + 4_000) == runs[2:5]
@@ -110,7 +110,7 @@ def test_runs_between_are_those_of_the_schedule_earliest_first_with_both_ends(st
     assert store.runs.between(KEY, NOW + 20_000, NOW + 30_000) == [skipped]
 
 
-def test_a_ledger_page_is_of_the_states_that_are_asked_for_and_not_older(store: Store) -> None:
+def test_a_ledger_page_has_only_the_given_states_and_nothing_older(store: Store) -> None:
     runs = _ten_runs(store)
     store.runs.swap([Swap(runs[1], claimed(runs[1], "owner", NOW, 30_000))], NOW)
     store.runs.insert([run(NOW + 3_000, RunState.WITHDRAWN, Origin.MANUAL)], NOW)
@@ -120,7 +120,7 @@ def test_a_ledger_page_is_of_the_states_that_are_asked_for_and_not_older(store: 
 
 
 @pytest.mark.parametrize("characters", [0, 150, 100_000])
-def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: int) -> None:
+def test_work_of_any_size_is_read_as_it_was_written(store: Store, characters: int) -> None:
     row = job(characters=characters)
     store.jobs.insert([row, job("other")], NOW)
     assert store.jobs.read([KEY], with_work=True) == [row]
@@ -135,7 +135,7 @@ def test_work_of_any_size_comes_back_as_it_was_given(store: Store, characters: i
     ]
 
 
-def test_an_attempt_may_be_written_in_place_of_what_was_stored_of_it(store: Store) -> None:
+def test_an_attempt_may_be_rewritten(store: Store) -> None:
     run = run_id()
     seen, lost = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body="ä" * 4_000), Attempt(1, Outcome.LOST, NOW)
     store.attempts.insert([(run, seen), (run, replace(seen, number=2))], NOW)
@@ -143,7 +143,7 @@ def test_an_attempt_may_be_written_in_place_of_what_was_stored_of_it(store: Stor
     assert store.attempts.of_run(run) == [lost, replace(seen, number=2)]
 
 
-def test_the_first_write_of_an_attempt_stands_and_attempts_come_by_number(store: Store) -> None:
+def test_the_first_write_of_an_attempt_stands_and_attempts_are_ordered_by_number(store: Store) -> None:
     attempts = [
         Attempt(number, Outcome.FAILED, NOW, NOW + number, NOW + 9, 500, "Ein Fehler: ☹", "ä" * 4_000)
         for number in (1, 2, 11)

@@ -1,4 +1,4 @@
-"""Tasks: listed while they are there; read beside jobs, each version under its number; and the jobs of each listed."""
+"""Tasks: listed until deleted, read with jobs version by version; and the jobs of each task are listed."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def _of_task(row: Job, use: TaskUse | None = USE) -> Job:
     return with_spec(row, work=Work(payload='{"a":1}'), task=use)
 
 
-def test_tasks_are_listed_by_when_they_were_created_until_they_are_deleted(store: Store) -> None:
+def test_tasks_are_listed_by_their_time_of_creation_until_they_are_deleted(store: Store) -> None:
     tasks = [replace(Task(task_spec(f"task-{n}"), NOW, NOW), created_at=NOW + n // 2) for n in range(6)]
     store.tasks.insert([*tasks, Task(replace(task_spec(), key=TaskKey("other", "t")), NOW, NOW)], NOW)
     swapped(store.tasks, tasks[3], deleted_task(tasks[3], NOW + 9))
@@ -37,7 +37,7 @@ def test_tasks_are_listed_by_when_they_were_created_until_they_are_deleted(store
     assert store.tasks.read([tasks[3].key]) == [replace(deleted_task(tasks[3], NOW + 9), revision=2)]
 
 
-def test_jobs_are_read_with_the_versions_of_tasks_that_are_asked_for(store: Store) -> None:
+def test_jobs_are_read_with_the_requested_versions_of_their_tasks(store: Store) -> None:
     store.jobs.insert([_of_task(job())], NOW)
     store.tasks.insert([TASK], NOW)
     kept = replaced_task(TASK, NOW + 5)
@@ -51,7 +51,7 @@ def test_jobs_are_read_with_the_versions_of_tasks_that_are_asked_for(store: Stor
     assert store.jobs.read_with_tasks([KEY], []) == ([with_spec(_of_task(job()), work=None)], [])
 
 
-def test_a_swap_of_a_resolved_job_leaves_what_its_row_says(store: Store) -> None:
+def test_a_swap_of_a_resolved_job_leaves_the_fields_of_its_row(store: Store) -> None:
     row = _of_task(job())
     store.jobs.insert([row], NOW)
     resolved = resolve(TASK, row)
@@ -77,7 +77,7 @@ def test_the_jobs_of_a_task_are_listed_whether_they_are_open_or_have_ended(store
     assert store.jobs.of_task(TaskKey("other", "send_mail"), ListQuery("other", 9)) == []
 
 
-def test_a_job_is_listed_under_the_task_that_it_names_also_when_it_is_concluded(store: Store) -> None:
+def test_a_concluded_job_is_listed_under_the_task_that_it_names(store: Store) -> None:
     row = _of_task(one_off())
     store.jobs.insert([row], NOW)
     moved = swapped(store.jobs, row, _of_task(row, TaskUse("other")))

@@ -1,4 +1,4 @@
-"""Tenants and keys: one suite for the memory fake, moto and an endpoint, and what DynamoDB stores."""
+"""Tenants and API keys: one suite for the memory fake, moto and an endpoint, and the rows that DynamoDB stores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ NOW = 5000
 
 @dataclass
 class Place:
-    """The rows of one table, and what the authorizer asks of it."""
+    """The rows of one table, and the authorizer's reader of them."""
 
     tenants: Tenants
     holders: Holders
@@ -66,13 +66,13 @@ def test_a_key_is_found_with_its_tenant_as_they_were_stored(place: Place, key: K
     assert place.tenants.keys.read([KEY_ID]) == [key]
 
 
-def test_a_key_that_was_never_made_is_none_and_its_tenant_is_found(place: Place) -> None:
+def test_an_unknown_key_is_none_and_its_tenant_is_found(place: Place) -> None:
     place.tenants.tenants.insert([new_tenant("acme", 1000)], NOW)
     assert place.holders.find_holder(KEY_ID) == (new_tenant("acme", 1000), None)
     assert place.holders.find_holder("globex.000000000000") == (None, None)
 
 
-def test_what_stands_is_not_written_over(place: Place) -> None:
+def test_a_standing_row_is_not_overwritten(place: Place) -> None:
     key = KEYS["a plain one"]
     place.tenants.keys.insert([key], NOW)
     assert place.tenants.keys.insert([replace(key, role=Role.ADMIN)], NOW) == [key]
@@ -80,7 +80,7 @@ def test_what_stands_is_not_written_over(place: Place) -> None:
     assert place.tenants.tenants.insert([new_tenant("acme", 2000)], NOW) == [new_tenant("acme", 1000)]
 
 
-def test_a_key_and_a_tenant_change_only_as_they_were_read(place: Place) -> None:
+def test_a_key_and_a_tenant_change_only_if_they_are_as_they_were_read(place: Place) -> None:
     key, tenant = KEYS["a plain one"], new_tenant("acme", 1000)
     place.tenants.keys.insert([key], NOW)
     place.tenants.tenants.insert([tenant], NOW)
@@ -93,7 +93,7 @@ def test_a_key_and_a_tenant_change_only_as_they_were_read(place: Place) -> None:
     assert place.holders.find_holder(KEY_ID) == (disabled.row, done.row)
 
 
-def test_tenants_and_the_keys_of_one_are_listed_in_order_page_by_page(place: Place) -> None:
+def test_tenants_and_a_tenants_keys_are_listed_in_order_page_by_page(place: Place) -> None:
     names = ["a", "a-b", "acme", "b", "bb"]
     place.tenants.tenants.insert([new_tenant(name, 1) for name in reversed(names)], NOW)
     ids = [f"{name}.{number:012x}" for name in names for number in range(3)]
@@ -113,7 +113,7 @@ def test_tenants_and_the_keys_of_one_are_listed_in_order_page_by_page(place: Pla
     assert of("nobody", "", 2) == []
 
 
-def test_a_key_is_stored_as_its_hash_alone() -> None:
+def test_only_the_hash_of_a_key_is_stored() -> None:
     with moto():
         dynamodb = client("dynamodb")
         place, table = _on(dynamodb)
@@ -137,7 +137,7 @@ def test_a_read_that_fails_raises() -> None:
         DynamoHolders(client("dynamodb"), "no-such-table").find_holder(KEY_ID)
 
 
-def test_a_tenant_without_a_change_is_a_small_row() -> None:
+def test_a_tenant_without_settings_is_a_small_row() -> None:
     with moto():
         dynamodb = client("dynamodb")
         place, table = _on(dynamodb)

@@ -1,4 +1,4 @@
-"""A batch is answered statement by statement: what nothing is known of is asked again together, and not for long."""
+"""A batch is answered statement by statement: those of unknown outcome are repeated together, for a bounded time."""
 
 import re
 from collections import Counter
@@ -32,10 +32,10 @@ UNKNOWN = [
     "ThrottlingError",
     "TransactionConflict",
 ]
-"""The codes of a statement's error that say neither that it was done nor that it was refused.
+"""The error codes of a statement that say neither that it was done nor that it was refused.
 
 DynamoDB documents all codes under BatchStatementError in its API reference. The others mean a refusal
-(ConditionalCheckFailed, DuplicateItem) or a statement that is wrong however often it is asked.
+(ConditionalCheckFailed, DuplicateItem) or a statement that fails however often it is sent.
 """
 DUPLICATE = {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}
 
@@ -47,7 +47,7 @@ def refused(row: Mapping[str, Any]) -> Error:
 
 
 class Table:
-    """Answers writes as DynamoDB documents it, each by what `tell` says of its place and of how often it was asked."""
+    """A table that answers writes as DynamoDB documents it; `tell` decides by a statement's index and its tries."""
 
     exceptions = client("dynamodb").exceptions
 
@@ -95,7 +95,7 @@ def _write(waits: Waits, table: Table, count: int = 25) -> list[Written]:
 
 
 @pytest.mark.parametrize("code", UNKNOWN)
-def test_what_was_throttled_is_asked_again_together(code: str) -> None:
+def test_throttled_statements_are_repeated_together(code: str) -> None:
     waits = Waits()
     table = Table(waits, lambda place, asked: {"Code": code} if place >= 15 and asked <= 2 else None)
     assert _write(waits, table) == [Written(done=True)] * 25
@@ -110,7 +110,7 @@ def test_a_batch_gets_smaller_with_each_answer() -> None:
     assert table.sizes == [25, 19, 13, 7, 1]
 
 
-def test_what_is_throttled_for_ever_is_unknown_after_six_requests_and_less_than_two_seconds() -> None:
+def test_a_write_throttled_for_ever_is_unknown_after_six_requests_and_less_than_two_seconds() -> None:
     waits = Waits()
     table = Table(waits, lambda place, _: THROTTLED if place % 5 < 2 else None)
     with pytest.raises(UnavailableError, match="of 10 writes at once: ThrottlingError"):
@@ -119,7 +119,7 @@ def test_what_is_throttled_for_ever_is_unknown_after_six_requests_and_less_than_
     assert waits.passed_ms < 2 * SECOND_MS
 
 
-def test_each_write_is_answered_in_its_place() -> None:
+def test_each_write_is_answered_at_its_index() -> None:
     standing = {"pk": "acme#job", "sk": "RUN", "revision": 7}
 
     def tell(place: int, asked: int) -> Error:
@@ -127,7 +127,7 @@ def test_each_write_is_answered_in_its_place() -> None:
             [None],
             [THROTTLED, THROTTLED, refused(standing)],
             [refused(standing)],
-            [DUPLICATE, refused(standing)],  # it brings no row: asked singly, it does
+            [DUPLICATE, refused(standing)],  # it brings no row; a single write does
             [THROTTLED, None],
             [{"Code": "InternalServerError"}, DUPLICATE, refused(standing)],
         ]
@@ -140,7 +140,7 @@ def test_each_write_is_answered_in_its_place() -> None:
     assert table.sizes == [24, 12, 4, *[1] * 8]
 
 
-def test_a_statement_that_is_wrong_is_an_error_and_not_asked_for_ever() -> None:
+def test_a_wrong_statement_is_an_error_and_is_not_repeated_for_ever() -> None:
     waits = Waits()
     table = Table(waits, lambda place, _: {"Code": "ValidationError"} if place == 3 else None)
     with pytest.raises(ClientError, match="ValidationError"):
@@ -148,7 +148,7 @@ def test_a_statement_that_is_wrong_is_an_error_and_not_asked_for_ever() -> None:
     assert table.sizes == [25, 1]
 
 
-def test_all_that_a_write_asks_has_the_time_of_one_request() -> None:
+def test_all_requests_of_a_write_share_the_time_of_one_request() -> None:
     waits = Waits()
     table = Table(waits, lambda _, asked: DUPLICATE if asked == 1 else None, takes_ms=4 * SECOND_MS)
     with pytest.raises(UnavailableError, match="no time left"):
@@ -158,14 +158,14 @@ def test_all_that_a_write_asks_has_the_time_of_one_request() -> None:
 
 
 def _store(waits: Waits, table: Table) -> Store:
-    """Return a store whose writes are called w1, w2 and so on."""
+    """Return a store whose writes have the ids w1, w2 and so on."""
     ids = (f"w{number}" for number in count(1))
     asker = waits.asker()
     return dynamo_store(table, "jobs", writes="batch", threads=1, asker=asker, write_id=lambda: next(ids))  # type: ignore[arg-type]
 
 
 def test_writes_that_were_done_though_their_answers_were_lost_count_as_done() -> None:
-    """The first request is done and lost as a whole; of its repeat each statement finds its earlier self in place."""
+    """The first request is done and its answer lost; each repeated statement finds its first id on the row."""
     runs = [run(NOW + second * SECOND_MS) for second in range(25)]
     swaps = [Swap(row, claimed(row, "mine", NOW, 30_000)) for row in runs]
     rows = Mapper(4, 90)
@@ -185,12 +185,12 @@ def test_writes_that_were_done_though_their_answers_were_lost_count_as_done() ->
     ("stands", "is_done"),
     [
         ({"w": "w1"}, True),
-        ({"w": "anothers"}, False),  # of the very same content
+        ({"w": "anothers"}, False),  # of another write with the same content
         ({}, False),  # from before writes had ids
         ({"w": "w1", "revision": 2}, False),  # a process of that time has written it since, and left the id
     ],
 )
-def test_after_a_server_failed_a_write_is_done_if_the_row_that_stands_is_of_that_very_write(
+def test_after_a_server_error_a_write_is_done_if_the_standing_row_has_its_id(
     stands: dict[str, str | int],
     is_done: bool,  # noqa: FBT001 - a case
 ) -> None:

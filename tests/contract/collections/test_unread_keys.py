@@ -1,4 +1,4 @@
-"""DynamoDB may leave keys of a read unprocessed: they are asked for again, not for long, and never taken for absent."""
+"""DynamoDB may leave keys of a read unprocessed: they are read again for a bounded time, and never taken for absent."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ KEYS: list[Key] = [{"pk": f"acme#{name}", "sk": "JOB"} for name in "abc"]
 
 
 class Throttled:
-    """A client that leaves keys unread: of its first answers all but so many."""
+    """A client whose next answers leave all but this many keys unread."""
 
     def __init__(self, *read: int) -> None:
         self._read = iter(read)
@@ -29,14 +29,14 @@ class Throttled:
 
 
 @pytest.mark.parametrize("read", [(3,), (0, 3), (1, 1, 1), (0, 0, 0, 0, 0, 3)])
-def test_what_is_left_unread_is_asked_for_again(read: tuple[int, ...]) -> None:
+def test_unread_keys_are_read_again(read: tuple[int, ...]) -> None:
     client, waits = Throttled(*read), Waits()
     rows = Reader(client, TABLE, waits.asker()).get([*KEYS, KEYS[0]])  # type: ignore[arg-type]
     assert rows == [*KEYS, KEYS[0]]
     assert (client.requests, len(waits.seconds)) == (len(read), len(read) - 1)
 
 
-def test_what_stays_unread_is_unknown_after_less_than_two_seconds_and_after_no_wait_in_vain() -> None:
+def test_keys_that_stay_unread_are_unknown_after_less_than_two_seconds_without_a_last_pause() -> None:
     client, waits = Throttled(*[1] * 2, *[0] * 100), Waits()
     with pytest.raises(UnavailableError, match="left keys unread"):
         Reader(client, TABLE, waits.asker()).get(KEYS)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Work that stands beside its job, work of a run's own, and what a client's request is remembered by."""
+"""The work of a job, the work of a run, and the record of a client's request."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ from timeball.ports.store import Store
 
 @pytest.mark.parametrize("characters", [20, 5_000])
 @pytest.mark.parametrize("characters_before", [20, 5_001])
-def test_a_swap_from_one_work_to_another_replaces_it_and_one_without_leaves_it(
+def test_a_swap_with_another_work_replaces_it_and_a_swap_without_work_leaves_it(
     subject: Subject, characters_before: int, characters: int
 ) -> None:
     store, before = subject.store, job(characters=characters_before)
@@ -48,7 +48,7 @@ def test_a_swap_from_one_work_to_another_replaces_it_and_one_without_leaves_it(
     assert store.jobs.read([KEY], with_work=True) == [with_spec(later, work=work(characters))]
 
 
-def test_work_of_a_runs_own_is_read_by_its_name(store: Store) -> None:
+def test_a_runs_own_work_is_read_by_its_digest(store: Store) -> None:
     names = store.works.save([(KEY, work(10)), (KEY, work(9_000))], NOW)
     assert store.works.save([(KEY, work(10))], NOW) == names[:1]
     assert store.works.read([(KEY, names[1]), (KEY, "none"), (KEY, names[0])]) == [work(9_000), None, work(10)]
@@ -69,9 +69,7 @@ def test_work_of_a_runs_own_is_read_by_its_name(store: Store) -> None:
         EventBridgeTarget("arn:bus", "acme", "Due"),
     ],
 )
-def test_a_target_is_read_as_the_type_as_which_it_was_written_of_a_job_a_task_and_whom_to_tell(
-    store: Store, target: Target
-) -> None:
+def test_a_target_is_read_with_the_type_with_which_it_was_written(store: Store, target: Target) -> None:
     wanted = with_spec(job(), work=Work(target, "1"), notify=Notify(on_failure=target))
     store.jobs.insert([wanted], NOW)
     assert store.jobs.read([KEY], with_work=True) == [wanted]
@@ -80,7 +78,7 @@ def test_a_target_is_read_as_the_type_as_which_it_was_written_of_a_job_a_task_an
     assert store.tasks.read([task.key]) == [task]
 
 
-def test_of_a_repeated_request_the_first_instant_is_remembered(subject: Subject) -> None:
+def test_a_repeated_request_gets_the_instant_of_the_first(subject: Subject) -> None:
     subject.lose_answer()
     assert subject.store.requests.remember(KEY, "request", NOW, NOW) == NOW
     assert subject.store.requests.remember(KEY, "request", NOW + 9, NOW + 9) == NOW

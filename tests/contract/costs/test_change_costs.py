@@ -1,4 +1,4 @@
-"""What it costs that it is known who changed what: nothing where a job is created, two rows where one is changed."""
+"""The cost of the history of changes: nothing for a created job, two rows for a change."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ WANTED = spec("job", Every(3600, NOW + HOUR_MS))
 
 @dataclass(frozen=True)
 class Metered:
-    """A Timeball on moto, and what it asked for."""
+    """A Timeball on moto, and the requests that it makes."""
 
     play: Play
     charges: Charges
@@ -52,7 +52,7 @@ def metered() -> Iterator[Metered]:
         yield Metered(Play(store), charges)
 
 
-def test_a_create_that_is_not_yet_due_is_one_request_of_four_units(metered: Metered) -> None:
+def test_a_creation_that_is_not_yet_due_is_one_request_of_four_units(metered: Metered) -> None:
     submit(metered.play.context(), [WANTED], NOW, BY)
     assert [name for name in metered.charges.requests if name in WRITES] == metered.charges.requests == ["PutItem"]
     assert metered.rows() == {"JOB": 4}
@@ -67,7 +67,7 @@ def test_a_change_costs_two_units_more_than_its_swap(metered: Metered) -> None:
     assert sorted(writing) == ["PutItem", "PutItem", "UpdateItem"]
 
 
-def test_what_changes_nothing_costs_nothing(metered: Metered) -> None:
+def test_a_request_that_changes_nothing_costs_nothing(metered: Metered) -> None:
     job = metered.create()
     pause(metered.play.context(), [(job.key, None)], BY)
     metered.charges.clear()

@@ -1,4 +1,4 @@
-"""What a page of a list asks of DynamoDB: in proportion to what it shows, however many jobs there are."""
+"""The reads of a page of a list: in proportion to its items, however many jobs there are."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,12 +18,12 @@ from timeball.testing.virtual_clock import VirtualClock
 
 JOBS = 600
 STRATA = 4 + 2
-"""Of the listing: the shards, as declared, and the two samples."""
+"""The partitions of the listing: the shards, as declared, and the two samples."""
 
 _STATUSES = 2
-"""Under which `pending` is listed: `blocked`, too."""
+"""The statuses that `pending` lists: `blocked` is one of them."""
 _SPARE = 4
-"""So many names more than its part a partition is asked for."""
+"""Each partition is asked for this many names more than its share."""
 
 
 @pytest.mark.parametrize("limit", [10, 50, 200])

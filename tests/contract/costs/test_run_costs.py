@@ -1,4 +1,4 @@
-"""What a run's row says it has cost is what was written for it: each kind of run, on moto, by the rules of metering."""
+"""The cost on a run's row equals what was written for it: each kind of run, on moto, by the rules of metering."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,13 +40,13 @@ def large(letters: int) -> Work:
 
 @dataclass(frozen=True)
 class Metered:
-    """A Timeball on moto, and what it is charged."""
+    """A Timeball on moto, and its charges."""
 
     play: Play
     charges: Charges
 
     def units(self, job: str = "") -> int:
-        """Return what was charged for rows of runs and jobs: notes about a host are nobody's."""
+        """Return the charges for rows of runs and jobs, without rows of hosts, which belong to no run."""
         return sum(
             one.computed
             for one in self.charges.of_runs
@@ -57,7 +57,7 @@ class Metered:
         submit(self.play.context(), specs, self.play.clock.now())
 
     def fire_again(self, *keys: JobKey) -> None:
-        """Let the first fires go by; charge what the second ones take."""
+        """Let the first fires pass, then meter the second ones."""
         for key in keys:
             self.play.run_on(key, HOUR_MS)
         self.play.clock.advance(30 * SECOND_MS)
@@ -81,7 +81,7 @@ def metered() -> Iterator[Metered]:
 
 
 RECURRING: dict[str, tuple[JobSpec, list[int], int]] = {
-    # its spec, what its target answers, how many seconds it takes
+    # The job's spec, the target's answers, the seconds of each call.
     "plain": (OFTEN, [], 0),
     "guarded": (replace(OFTEN, overlap=SKIP), [], 0),
     "jittered beyond the look-ahead": (replace(OFTEN, jitter_seconds=30), [], 0),
@@ -92,7 +92,7 @@ RECURRING: dict[str, tuple[JobSpec, list[int], int]] = {
 
 
 @pytest.mark.parametrize("kind", RECURRING)
-def test_a_fire_of_a_recurring_job_says_what_was_written_for_it(metered: Metered, kind: str) -> None:
+def test_a_fire_of_a_recurring_job_records_what_was_written_for_it(metered: Metered, kind: str) -> None:
     wanted, statuses, takes_seconds = RECURRING[kind]
     metered.submit(wanted)
     metered.play.run_on(wanted.key, HOUR_MS)
@@ -111,7 +111,7 @@ ONE_OFFS = {
 
 
 @pytest.mark.parametrize("kind", ONE_OFFS)
-def test_a_one_offs_run_says_what_its_job_took_over_its_whole_life(metered: Metered, kind: str) -> None:
+def test_a_one_offs_run_records_the_writes_of_its_jobs_whole_life(metered: Metered, kind: str) -> None:
     wanted = ONE_OFFS[kind]
     create_task(metered.play.context(), task_spec())
     metered.charges.clear()
@@ -121,7 +121,7 @@ def test_a_one_offs_run_says_what_its_job_took_over_its_whole_life(metered: Mete
     assert metered.newest(wanted.key).write_units == metered.units()
 
 
-def test_a_run_that_was_handed_over_says_what_its_report_takes_too(metered: Metered) -> None:
+def test_a_run_that_was_handed_over_records_the_writes_of_its_report_too(metered: Metered) -> None:
     play, wanted = metered.play, replace(LATER, completion=Completion.CALLBACK)
     metered.submit(wanted)
     play.caller.statuses = [202]
@@ -135,7 +135,7 @@ def test_a_run_that_was_handed_over_says_what_its_report_takes_too(metered: Mete
 
 
 @pytest.mark.parametrize("overlap", [OverlapPolicy.ALLOW, SKIP])
-def test_a_manual_run_says_what_was_written_for_it(metered: Metered, overlap: OverlapPolicy) -> None:
+def test_a_manual_run_records_what_was_written_for_it(metered: Metered, overlap: OverlapPolicy) -> None:
     wanted = replace(spec("far", At(NOW + DAY_MS)), overlap=overlap)
     metered.submit(wanted)
     metered.charges.clear()
@@ -144,7 +144,7 @@ def test_a_manual_run_says_what_was_written_for_it(metered: Metered, overlap: Ov
     assert metered.newest(wanted.key).write_units == metered.units()
 
 
-def test_a_backfills_runs_say_what_was_written_for_them_but_for_its_beginning(metered: Metered) -> None:
+def test_a_backfills_runs_record_what_was_written_for_them_except_for_its_creation(metered: Metered) -> None:
     play, runs = metered.play, 10
     (job,) = play.store_jobs([spec("often", Every(60, NOW + DAY_MS))])
     metered.charges.clear()
@@ -159,7 +159,7 @@ def test_a_backfills_runs_say_what_was_written_for_them_but_for_its_beginning(me
     assert told <= metered.units() <= told + 5
 
 
-def test_runs_of_a_cycle_say_what_waiting_and_telling_took(metered: Metered) -> None:
+def test_runs_of_a_cycle_record_the_writes_of_waiting_and_of_notifying_children(metered: Metered) -> None:
     parent, child = OFTEN, replace(spec("child", Every(120, NOW)), depends_on=(Parent("often"),))
     metered.submit(parent, child)
     metered.fire_again(parent.key, child.key)
@@ -167,7 +167,7 @@ def test_runs_of_a_cycle_say_what_waiting_and_telling_took(metered: Metered) -> 
     assert metered.newest(child.key).write_units == metered.units("child")
 
 
-def test_what_a_row_says_it_has_cost_is_kept(metered: Metered) -> None:
+def test_the_cost_on_a_row_is_kept(metered: Metered) -> None:
     metered.submit(LATER)
     metered.play.clock.advance(20 * SECOND_MS)
     metered.play.caller.takes_ms = 2 * SECOND_MS
@@ -177,7 +177,7 @@ def test_what_a_row_says_it_has_cost_is_kept(metered: Metered) -> None:
 
 
 def _charged_for_items(metered: Metered, count: int) -> tuple[int, int]:
-    """Run a job for so many items; return what was charged for it, and what its runs say."""
+    """Run a job for this many items; return the charges, and the costs on its runs."""
     name = f"each-{count}"
     fires = At(metered.play.clock.now() + 20 * SECOND_MS)
     parent = spec(f"list-{count}", fires)
@@ -199,7 +199,7 @@ def _charged_for_items(metered: Metered, count: int) -> tuple[int, int]:
     return metered.units(name), sum(run.spent.write_units for run in runs)
 
 
-def test_an_item_takes_seven_units_and_says_so(metered: Metered) -> None:
+def test_an_item_costs_seven_units_and_records_them(metered: Metered) -> None:
     few, told_of_few = _charged_for_items(metered, 2)
     more, told_of_more = _charged_for_items(metered, 7)
     assert more - few == told_of_more - told_of_few == 5 * 7

@@ -1,4 +1,4 @@
-"""What a task costs on DynamoDB: a read more where a job is created, and no request more where its runs are claimed."""
+"""The cost of a task on DynamoDB: one more read for a created job, and no more requests for a claim."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ class Costs:
         self.asked.append(model.name)
 
     def know_the_freezes(self) -> None:
-        """Read the tenant's freezes, as a busy process has lately."""
+        """Read the tenant's freezes, as a busy process has done lately."""
         read_exclusions(self.context, [new_job(PLAIN, NOW, Shards(1))])
 
     @contextmanager
@@ -59,7 +59,9 @@ def costs() -> Iterator[Costs]:
         yield costs
 
 
-def test_a_claim_makes_the_same_requests_with_a_task_and_without_however_that_has_changed(costs: Costs) -> None:
+def test_a_claim_makes_the_same_requests_with_and_without_a_task_however_often_the_task_has_changed(
+    costs: Costs,
+) -> None:
     submit(costs.context, [PLAIN, OF_TASK], NOW)
     runs = [RunId(one.key, NOW, Origin.SCHEDULE) for one in (PLAIN, OF_TASK)]
     costs.know_the_freezes()
@@ -78,7 +80,7 @@ def test_a_claim_makes_the_same_requests_with_a_task_and_without_however_that_ha
 
 
 def _claim(costs: Costs, run: RunId, owner: str) -> list[str]:
-    """Claim a run, and return the requests that it took."""
+    """Claim a run, and return the requests of the claim."""
     with costs.counted() as asked:
         (claimed,) = claim(costs.context, [run], owner)
         assert claimed.is_mine
@@ -95,7 +97,7 @@ def test_a_job_of_a_task_that_is_not_yet_due_is_created_in_two_requests(costs: C
     assert asked == ["BatchGetItem", "PutItem"]
 
 
-def test_a_dispatch_reads_no_task_for_jobs_that_name_none(costs: Costs) -> None:
+def test_a_dispatch_reads_no_task_for_jobs_without_one(costs: Costs) -> None:
     counts = []
     costs.know_the_freezes()
     for number, asked_for in enumerate((PLAIN, OF_TASK)):

@@ -1,4 +1,4 @@
-"""What is kept of users' changes: revisions and announcements, the same in every store."""
+"""The history of users' changes: revisions and announcements, the same in every store."""
 
 from dataclasses import replace
 from typing import Any
@@ -40,14 +40,14 @@ def query(limit: int = 100, **wanted: Any) -> ChangesQuery:
     return ChangesQuery("acme", limit, **wanted)
 
 
-def test_a_jobs_row_says_who_changed_it_and_who_created_it(store: Store) -> None:
+def test_a_jobs_row_names_its_creator_and_its_last_change(store: Store) -> None:
     store.jobs.insert([revised()], NOW)
     row = store.jobs.read([KEY], with_work=True)[0]
     assert row == revised()
 
 
 @pytest.mark.parametrize("characters", [20, 450, LARGE])
-def test_a_revision_is_kept_as_it_was(store: Store, characters: int) -> None:
+def test_a_revision_is_read_as_it_was_written(store: Store, characters: int) -> None:
     before = revised(characters=characters)
     store.jobs.insert([before], NOW)
     store.changes.note([revision_of(before)], NOW)
@@ -57,7 +57,7 @@ def test_a_revision_is_kept_as_it_was(store: Store, characters: int) -> None:
     assert outline(kept).lacks_payload == (characters == LARGE)
 
 
-def test_a_revision_has_its_payload_when_its_job_has_another(store: Store) -> None:
+def test_a_revision_has_its_payload_after_its_job_has_another(store: Store) -> None:
     before = revised(characters=LARGE)
     store.jobs.insert([before], NOW)
     store.changes.note([revision_of(before)], NOW)
@@ -66,19 +66,19 @@ def test_a_revision_has_its_payload_when_its_job_has_another(store: Store) -> No
     assert store.changes.read([revision_of(before).id], whole=True) == [revision_of(before)]
 
 
-def test_what_is_kept_of_a_version_first_stays(store: Store) -> None:
+def test_the_first_write_of_a_version_stands(store: Store) -> None:
     store.changes.note([revision_of(revised())], NOW)
     store.changes.note([revision_of(replace(revised(), change=replace(CHANGE, at=NOW + 1)))], NOW)
     assert store.changes.read([revision_of(revised()).id]) == [revision_of(revised())]
 
 
-def test_a_revision_that_is_not_kept_is_none(store: Store) -> None:
+def test_an_unknown_revision_is_none(store: Store) -> None:
     store.changes.note([revision_of(revised(version=2))], NOW)
     ids = [RevisionId(KEY, NOW, 1), RevisionId(KEY, NOW + 1, 2), RevisionId(JobKey("other", "job"), NOW, 2)]
     assert store.changes.read(ids) == [None, None, None]
 
 
-def test_a_jobs_revisions_come_from_one_backwards(store: Store) -> None:
+def test_a_jobs_revisions_are_listed_backwards_from_one(store: Store) -> None:
     kept: list[Revision] = [revision_of(revised(version)) for version in (1, 2, 3, 10, 11)]
     earlier = revision_of(revised(7, row=replace(job(), created_at=NOW - 1)))
     others = [revision_of(revised(2, row=job("job-2"))), revision_of(revised(2, row=job("jo")))]
@@ -103,14 +103,14 @@ def test_announcements_come_newest_first_and_once(store: Store) -> None:
         assert store.changes.announced(query(2, after=after)) == wanted[place + 1 : place + 3]
 
 
-def test_announcements_of_one_instant_are_told_apart(store: Store) -> None:
+def test_announcements_of_one_instant_are_distinguished(store: Store) -> None:
     run = Announcement(NOW, KEY, 0, NOW + 5, "", "key#1")
     wanted = [announced(version=3), announced(key_id="key_2"), announced(key_id=""), run]
     store.changes.note(wanted, NOW)
     assert store.changes.announced(query()) == sorted(wanted, reverse=True)
 
 
-def test_what_is_asked_of_anything_but_a_job_is_announced_with_who_asks(store: Store) -> None:
+def test_a_request_on_any_resource_is_announced_with_its_actor(store: Store) -> None:
     by = Actor("key#1", "editor", "192.0.2.1")
     resources = [Resource(Kind.TASK, "mail"), Resource(Kind.RUN, "job.5.s", "job"), Resource(Kind.DEAD_LETTERS, "")]
     wanted = [request_announced("acme", one, Action.RETRY, by, NOW) for one in resources]
@@ -120,7 +120,7 @@ def test_what_is_asked_of_anything_but_a_job_is_announced_with_who_asks(store: S
     assert {entry_of_request(one).resource: one.by for one in kept} == dict.fromkeys(resources, by)
 
 
-def test_announcements_are_asked_for_by_time_and_by_job(store: Store) -> None:
+def test_announcements_are_filtered_by_time_and_by_job(store: Store) -> None:
     wanted = [announced(NOW + at, "b" if at % 2 else "a") for at in range(6, 0, -1)]
     store.changes.note(wanted, NOW)
     assert store.changes.announced(query(from_at=NOW + 2, to_at=NOW + 4)) == wanted[2:5]
@@ -130,7 +130,7 @@ def test_announcements_are_asked_for_by_time_and_by_job(store: Store) -> None:
     assert [one for one in of_a if one.job.job_id == "a"] == wanted[::2]
 
 
-def test_no_tenant_is_told_of_what_another_announced(store: Store) -> None:
+def test_a_tenant_lists_no_announcements_of_another(store: Store) -> None:
     store.changes.note([announced(), Announcement(NOW, JobKey("acme-2", "job"), 2, 0, "", "key_1")], NOW)
     assert store.changes.announced(query()) == [announced()]
     assert store.changes.announced(ChangesQuery("acm", 10)) == []

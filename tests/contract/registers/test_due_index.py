@@ -1,4 +1,4 @@
-"""The due index: where an entry stands, in which order, and when it is gone; the rows of partitions and shards."""
+"""The due index: the key, the order and the removal of entries; the rows of partitions and shards."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def _due(store: Store, day_at: int = TODAY, through_at: int = NOW, shard: int = 
     return list(page.candidates)
 
 
-def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) -> None:
+def test_due_jobs_and_runs_are_listed_together_earliest_first(store: Store) -> None:
     store.jobs.insert([job("late", due_at=NOW - 1), job("early", due_at=NOW - 9)], NOW - MINUTE_MS)
     store.runs.insert([run(NOW - 60_000, due_at=NOW - 5)], NOW - MINUTE_MS)
     store.jobs.insert([job("not-yet", due_at=NOW + 1), job("elsewhere", due_at=NOW, shard=1)], NOW - MINUTE_MS)
@@ -35,7 +35,7 @@ def test_the_due_are_told_earliest_first_jobs_and_runs_together(store: Store) ->
     assert _due(store, shard=1) == [JobKey("acme", "elsewhere")]
 
 
-def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: Store) -> None:
+def test_a_page_that_stops_at_its_limit_says_so_and_has_the_earliest_entries(store: Store) -> None:
     store.jobs.insert([job(f"job-{step}", due_at=NOW - step) for step in range(7)], NOW - MINUTE_MS)
     few, all_of_them = store.due.query([DueQuery(0, TODAY, NOW, 3), DueQuery(0, TODAY, NOW, 8)])
     assert few.stopped is not None
@@ -44,7 +44,7 @@ def test_a_page_that_stops_at_its_limit_says_so_and_holds_the_earliest(store: St
     assert len(all_of_them.candidates) == 7
 
 
-def test_pages_that_follow_each_other_tell_each_entry_once_also_those_of_one_instant(store: Store) -> None:
+def test_consecutive_pages_list_each_entry_once_even_entries_of_one_instant(store: Store) -> None:
     names = [f"job-{number}" for number in range(5)]
     store.jobs.insert([job(name, due_at=NOW) for name in names], NOW - MINUTE_MS)
     store.runs.insert([run(NOW - step, due_at=NOW) for step in range(3)], NOW - MINUTE_MS)
@@ -56,7 +56,7 @@ def test_pages_that_follow_each_other_tell_each_entry_once_also_those_of_one_ins
     assert len(told) == 8
 
 
-def test_a_page_goes_on_behind_an_entry_that_is_gone(store: Store) -> None:
+def test_a_page_continues_after_an_entry_that_is_gone(store: Store) -> None:
     jobs = [job(f"job-{step}", due_at=NOW - step) for step in range(6)]
     store.jobs.insert(jobs, NOW - MINUTE_MS)
     (first,) = store.due.query([DueQuery(0, TODAY, NOW, 2)])
@@ -66,7 +66,7 @@ def test_a_page_goes_on_behind_an_entry_that_is_gone(store: Store) -> None:
     assert second.candidates == tuple(JobKey("acme", f"job-{step}") for step in (3, 2, 1, 0))
 
 
-def test_it_is_told_at_which_instants_of_a_stretch_something_is_due_also_behind_midnight(store: Store) -> None:
+def test_the_instants_of_due_entries_in_a_span_are_listed_even_across_midnight(store: Store) -> None:
     midnight = TODAY + DAY_MS
     times = [midnight - MINUTE_MS, midnight - 1, midnight, midnight + 5, midnight + MINUTE_MS]
     store.jobs.insert([job(f"job-{at}", due_at=at) for at in times] + [job("other", due_at=midnight, shard=1)], NOW)
@@ -75,7 +75,7 @@ def test_it_is_told_at_which_instants_of_a_stretch_something_is_due_also_behind_
     assert store.due.ahead(0, NOW, NOW + 5, 10) == []
 
 
-def test_who_is_left_out_is_examined_and_not_told(store: Store) -> None:
+def test_a_tenant_that_is_left_out_is_read_past_and_not_listed(store: Store) -> None:
     crowd = [with_spec(job(f"job-{step}", due_at=NOW - step), key=JobKey("crowd", f"job-{step}")) for step in range(5)]
     store.jobs.insert([*crowd, job("one", due_at=NOW - 2)], NOW - MINUTE_MS)
     store.runs.insert([run(due_at=NOW)], NOW - MINUTE_MS)
@@ -88,7 +88,7 @@ def test_who_is_left_out_is_examined_and_not_told(store: Store) -> None:
     assert len(crowds.candidates) == 5
 
 
-def test_of_two_tenants_of_whom_one_is_named_like_the_other_begins_the_right_one_is_left_out(store: Store) -> None:
+def test_leaving_out_a_tenant_does_not_leave_out_another_whose_name_begins_alike(store: Store) -> None:
     others = [with_spec(job(due_at=NOW), key=JobKey(tenant, "job")) for tenant in ("acme", "acme-2", "ac")]
     store.jobs.insert(others, NOW)
     (page,) = store.due.query([DueQuery(0, TODAY, NOW, 9, left_out=frozenset({"acme"}))])
@@ -103,7 +103,7 @@ def test_several_queries_are_answered_in_their_order(store: Store) -> None:
     assert answered == [["c"], ["b"], [], ["a"]]
 
 
-# Of each: when the entry is due, in days from that of its writing; and the day it stands in.
+# Each case: when the entry is due, in days from its write; and the day of its bucket.
 BUCKETS = {
     "due today": (0, 0),
     "due in two days": (2, 2),
@@ -112,7 +112,7 @@ BUCKETS = {
 
 
 @pytest.mark.parametrize("case", BUCKETS)
-def test_an_entry_stands_on_the_day_of_its_due_time_or_of_its_writing_if_that_is_later(store: Store, case: str) -> None:
+def test_an_entry_is_in_the_day_of_its_due_time_or_of_its_write_if_that_is_later(store: Store, case: str) -> None:
     due_day, stands_in = BUCKETS[case]
     due_at = NOW + due_day * DAY_MS
     store.jobs.insert([job(due_at=due_at)], NOW)
@@ -122,8 +122,8 @@ def test_an_entry_stands_on_the_day_of_its_due_time_or_of_its_writing_if_that_is
         assert set(_due(store, TODAY + day * DAY_MS, due_at)) == expected
 
 
-# Of each: days from the first writing to the second, the new due time's days from the first writing, and the day it
-# stands in then.
+# Each case: days from the first write to the second, the new due time in days from the first write, and the day of the
+# entry's bucket then.
 MOVES = {
     "within the day": (0, 0, 0),
     "to a later day": (0, 2, 2),
@@ -135,7 +135,7 @@ MOVES = {
 
 
 @pytest.mark.parametrize("case", MOVES)
-def test_an_entry_that_is_moved_leaves_its_old_day_for_that_of_the_new_due_time_or_of_the_writing(
+def test_a_moved_entry_leaves_its_old_day_for_the_day_of_the_new_due_time_or_of_the_write(
     store: Store, case: str
 ) -> None:
     written, due_day, stands_in = MOVES[case]
@@ -150,7 +150,7 @@ def test_an_entry_that_is_moved_leaves_its_old_day_for_that_of_the_new_due_time_
         assert set(_due(store, TODAY + day * DAY_MS, due_at)) == expected
 
 
-def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: Store) -> None:
+def test_an_entry_whose_due_time_does_not_change_stays_in_its_day(store: Store) -> None:
     store.jobs.insert([job()], NOW)
     before = with_spec(job(), work=None)
     store.jobs.swap([Swap(before, with_spec(replace(before, revision=2), tags={"a": "b"}))], NOW + 2 * DAY_MS)
@@ -158,7 +158,7 @@ def test_an_entry_whose_due_time_does_not_change_stays_where_it_stands(store: St
     assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
 
 
-def test_an_entry_is_gone_when_nothing_is_due_any_more_and_back_when_something_is(store: Store) -> None:
+def test_an_entry_is_gone_while_its_row_has_no_due_time(store: Store) -> None:
     store.jobs.insert([job()], NOW)
     before = with_spec(job(), work=None)
     gone = swapped(store.jobs, before, replace(before, due_at=None))
@@ -179,7 +179,7 @@ def test_a_concluded_job_is_no_longer_due(store: Store) -> None:
     assert _due(store) == []
 
 
-def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
+def test_a_refused_write_moves_no_entry(store: Store) -> None:
     store.jobs.insert([job()], NOW)
     stale = with_spec(replace(job(), revision=9), work=None)
     store.jobs.swap([Swap(stale, pushed_back(stale, NOW + 2 * DAY_MS))], NOW)
@@ -188,7 +188,7 @@ def test_a_refused_write_moves_nothing_in_the_index(store: Store) -> None:
     assert _due(store, TODAY + 2 * DAY_MS, NOW + 2 * DAY_MS) == []
 
 
-def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: Store) -> None:
+def test_the_greater_owner_takes_a_partition_and_a_lesser_one_is_refused(store: Store) -> None:
     first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
     assert store.partitions.take(0, first, NOW)
     assert store.partitions.take(0, first, NOW)
@@ -199,19 +199,19 @@ def test_the_greater_owner_has_a_partition_and_a_lesser_one_is_told_so(store: St
     assert store.partitions.take(1, first, NOW)
 
 
-def test_a_lesser_owner_has_a_partition_while_the_greater_one_is_silent(store: Store) -> None:
+def test_a_lesser_owner_takes_a_partition_while_the_greater_one_is_silent(store: Store) -> None:
     first, second = Owner("2026-11-21T09:30:00Z", "b"), Owner("2026-11-21T09:31:00Z", "a")
     assert store.partitions.take(0, second, NOW)
-    assert store.partitions.take(0, second, NOW + BEAT_MS - 1)  # no note: the last one is fresh
+    assert store.partitions.take(0, second, NOW + BEAT_MS - 1)  # no write: the last one is fresh
     assert not store.partitions.take(0, first, NOW + SILENCE_MS - 1)
     assert store.partitions.take(0, first, NOW + SILENCE_MS)
     assert store.partitions.take(0, second, NOW + SILENCE_MS + 1)
     assert not store.partitions.take(0, first, NOW + SILENCE_MS + 2)
-    assert store.partitions.take(0, second, NOW + SILENCE_MS + 1 + BEAT_MS)  # noted
+    assert store.partitions.take(0, second, NOW + SILENCE_MS + 1 + BEAT_MS)  # written
     assert not store.partitions.take(0, first, NOW + 2 * SILENCE_MS + BEAT_MS)
 
 
-def test_the_oldest_day_moves_forward_only_and_each_shard_has_its_own(store: Store) -> None:
+def test_the_oldest_day_only_moves_forward_and_each_shard_has_its_own(store: Store) -> None:
     store.due.move_oldest_day(0, TODAY)
     store.due.move_oldest_day(0, TODAY - DAY_MS)
     assert store.due.read_oldest_days([0, 1]) == {0: TODAY}
@@ -221,7 +221,7 @@ def test_the_oldest_day_moves_forward_only_and_each_shard_has_its_own(store: Sto
     assert store.due.read_oldest_days([1]) == {1: TODAY}
 
 
-def test_the_greatest_number_of_shards_is_kept(store: Store) -> None:
+def test_the_largest_number_of_shards_is_kept(store: Store) -> None:
     assert store.due.most_shards(4) == 4
     assert store.due.most_shards(64) == 64
     assert store.due.most_shards(4) == 64

@@ -1,4 +1,4 @@
-"""The edges between jobs, and under which status a job is listed that is blocked."""
+"""The edges between jobs, and the status under which a blocked job is listed."""
 
 from tests.contract.rows import NOW, one_off, run, swapped
 from timeball.domain.model.evolve import evolve
@@ -13,7 +13,7 @@ from timeball.ports.store import Store
 PARENT = JobKey("acme", "parent")
 
 
-def test_the_children_of_a_job_are_named_once_each_in_order(store: Store) -> None:
+def test_the_children_of_a_job_are_listed_once_each_in_order(store: Store) -> None:
     names = ["a", "a-b", "b", "c_1"]
     store.edges.note([Edge(PARENT, JobKey("acme", name)) for name in reversed(names)], NOW)
     store.edges.note([Edge(PARENT, JobKey("acme", "b")), Edge(JobKey("acme", "parent-2"), PARENT)], NOW + 1)
@@ -23,7 +23,7 @@ def test_the_children_of_a_job_are_named_once_each_in_order(store: Store) -> Non
     assert store.edges.children([]) == []
 
 
-def test_an_edge_is_forgotten_that_was_not_noted_since_and_may_be_noted_again(store: Store) -> None:
+def test_an_edge_that_was_not_noted_since_is_forgotten_and_may_be_noted_again(store: Store) -> None:
     old, new = Edge(PARENT, JobKey("acme", "old")), Edge(PARENT, JobKey("acme", "new"))
     store.edges.note([old, new], NOW)
     store.edges.note([new], NOW + 5)
@@ -34,7 +34,7 @@ def test_an_edge_is_forgotten_that_was_not_noted_since_and_may_be_noted_again(st
     store.edges.forget([], NOW + 20, NOW + 20)
 
 
-def test_a_job_keeps_what_it_waits_for_and_what_blocks_it(store: Store) -> None:
+def test_a_job_keeps_its_parents_and_what_blocks_it(store: Store) -> None:
     spec = {"depends_on": (Parent("a"), Parent("b", "rows")), "trigger_rule": TriggerRule.ALL_DONE, "inherits": True}
     blocked = Blocked(RunId(PARENT, NOW, Origin.SCHEDULE), ("parent", "a"))
     row = evolve(
@@ -62,7 +62,7 @@ def test_a_run_keeps_that_it_waits_and_what_blocks_it(store: Store) -> None:
     assert store.runs.read([row.id]) == [row]
 
 
-def test_a_blocked_job_keeps_its_place_in_the_listing(store: Store) -> None:
+def test_a_blocked_job_keeps_its_position_in_the_listing(store: Store) -> None:
     row = one_off()
     store.jobs.insert([row], NOW)
     query = ListQuery[JobKey](row.key.tenant, 9)

@@ -1,4 +1,4 @@
-"""Who waits in a limiter's line: found by priority, then fire time, while it stands there; and who is due."""
+"""Runs that wait in a limiter's line: found by priority, then fire time; and limiters that are due."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def _line(store: Store, key: LimiterKey = DB, part: Part = Part.PLACE, limit: in
     return store.runs.in_line(key, part, limit)
 
 
-def test_the_urgent_come_first_and_then_those_of_the_earliest_fire(store: Store) -> None:
+def test_a_line_is_ordered_by_priority_and_then_by_fire_time(store: Store) -> None:
     low, first, second = _waits(NOW - 9, "low"), _waits(NOW + 1), _waits(NOW + 2)
     urgent, twin = _waits(NOW + 99, "high"), _waits(NOW + 2, job_id="k")
     store.runs.insert([low, second, urgent, twin, first], NOW)
@@ -36,7 +36,7 @@ def test_the_urgent_come_first_and_then_those_of_the_earliest_fire(store: Store)
     assert _line(store, limit=2) == [urgent.id, first.id]
 
 
-def test_each_line_has_its_own_and_so_has_each_tenant(store: Store) -> None:
+def test_each_line_and_each_tenant_has_its_own_runs(store: Store) -> None:
     place, turn, other, own = (
         _waits(NOW),
         _waits(NOW + 1, part=Part.TURN),
@@ -52,7 +52,7 @@ def test_each_line_has_its_own_and_so_has_each_tenant(store: Store) -> None:
     assert store.runs.dead_letters(ListQuery("acme", 50)) == []
 
 
-def test_who_is_called_or_waits_for_something_else_stands_there_no_more(store: Store) -> None:
+def test_a_run_that_is_admitted_or_waits_for_something_else_leaves_the_line(store: Store) -> None:
     one, another = _waits(NOW), _waits(NOW + 1)
     store.runs.insert([one, another], NOW)
     again = swapped(store.runs, one, called(one))
@@ -62,7 +62,7 @@ def test_who_is_called_or_waits_for_something_else_stands_there_no_more(store: S
     assert _line(store) == [one.id]
 
 
-def test_a_limiter_that_is_due_is_found_beside_what_else_is(store: Store) -> None:
+def test_a_due_limiter_is_found_beside_other_due_rows(store: Store) -> None:
     limiter = Limiter(LimiterKey("acme", "größe#1 /x"), 0, due_at=NOW - 5)
     store.limiters.insert([limiter, Limiter(LimiterKey("acme"), 0, due_at=NOW), Limiter(DB, 0)], NOW)
     store.jobs.insert([job("early", due_at=NOW - 9)], NOW)

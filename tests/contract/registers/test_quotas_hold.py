@@ -1,4 +1,4 @@
-"""Quotas hold while fifty clients ask at once, each of a function of its own, on every store: none more, and all."""
+"""On every store, fifty concurrent clients, each with a function of its own, use exactly what a quota allows."""
 
 import json
 from collections import Counter
@@ -37,8 +37,8 @@ def api(subject: Subject) -> Api:
 
 
 def _ask(api: Api, quotas: Quotas, path: str, bodies: list[object]) -> list[int]:
-    """Send all bodies, by fifty clients at once; return the statuses of the answers."""
-    functions = [build_api(api.edge) for _ in range(CLIENTS)]  # each answers one request at a time
+    """Send all bodies from fifty clients at once; return the statuses of the answers."""
+    functions = [build_api(api.edge) for _ in range(CLIENTS)]  # each API instance answers one request at a time
 
     def ask(number: int) -> list[int]:
         return [
@@ -80,7 +80,7 @@ def test_fifty_clients_create_as_many_jobs_as_a_tenant_may_have_and_more_when_so
     assert _open(api.store) == 100
 
 
-def test_under_both_quotas_each_holds_and_a_create_costs_two_requests(api: Api, subject: Subject) -> None:
+def test_two_quotas_hold_together_and_a_creation_costs_two_requests(api: Api, subject: Subject) -> None:
     quotas = Quotas(active_jobs=100, submits_per_second=60)
     assert Counter(_ask(api, quotas, "/v1/jobs", [JOB] * 90)) == {201: 60, 429: 30}
     api.clock.advance(SECOND_MS)
@@ -112,7 +112,7 @@ def test_fifty_clients_ask_for_backfills_and_as_many_run_as_the_quota_says(api: 
     ("quotas", "part", "most"),
     [(Quotas(runs_per_second=4), Part.TURN, 9), (Quotas(runs_at_once=10), Part.PLACE, 10)],
 )
-def test_of_fifty_executors_that_ask_at_once_as_many_begin_as_the_quota_says(
+def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
     api: Api, quotas: Quotas, part: Part, most: int
 ) -> None:
     note_quotas(api.context, "acme", quotas)

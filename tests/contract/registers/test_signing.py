@@ -1,4 +1,4 @@
-"""The signing secrets: the same for all processes, rotated without refusing a token; in memory and over DynamoDB."""
+"""All processes have the same signing secrets, and a rotation refuses no token; in memory and over DynamoDB."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -21,7 +21,7 @@ NOW = 1_800_000_000_000
 
 @pytest.fixture(params=["memory", "moto"])
 def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
-    """Return two ways to one table."""
+    """Yield two stores over one table."""
     if request.param == "memory":
         memory = MemoryStore()
         yield memory, memory
@@ -32,14 +32,14 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
             yield dynamo_store(dynamodb, table), dynamo_store(dynamodb, table)
 
 
-def test_the_first_process_stores_the_secret_and_all_others_get_that(stores: tuple[Store, Store]) -> None:
+def test_the_first_process_stores_the_secret_and_all_others_get_the_same(stores: tuple[Store, Store]) -> None:
     one, other = stores
     assert one.signing.secrets("a" * 64) == SigningSecrets("a" * 64)
     assert other.signing.secrets("b" * 64) == SigningSecrets("a" * 64)
     assert one.signing.secrets("c" * 64) == SigningSecrets("a" * 64)
 
 
-def test_a_rotation_keeps_the_secret_before_and_the_next_one_drops_it(stores: tuple[Store, Store]) -> None:
+def test_a_rotation_keeps_the_previous_secret_and_the_next_one_drops_it(stores: tuple[Store, Store]) -> None:
     one, other = stores
     one.signing.secrets("first")
     second = SigningSecrets("second", "first", NOW)
@@ -51,13 +51,13 @@ def test_a_rotation_keeps_the_secret_before_and_the_next_one_drops_it(stores: tu
     assert one.signing.secrets("any") == third
 
 
-def test_a_rotation_where_there_is_no_secret_yet_makes_the_first(stores: tuple[Store, Store]) -> None:
+def test_a_rotation_without_a_secret_makes_the_first(stores: tuple[Store, Store]) -> None:
     one, other = stores
     assert one.signing.rotate("first", NOW) == SigningSecrets("first")
     assert other.signing.secrets("any") == SigningSecrets("first")
 
 
-def test_of_two_rotations_at_once_one_counts() -> None:
+def test_only_one_of_two_simultaneous_rotations_counts() -> None:
     with moto():
         dynamodb = client("dynamodb")
         table = new_table(dynamodb, JOBS)
@@ -101,7 +101,7 @@ def test_a_secret_of_two_rotations_ago_is_refused_within_a_minute_by_a_process_t
 
 
 class Silent:
-    """A store that does not answer any more."""
+    """A store that no longer answers."""
 
     def secrets(self, fresh: str) -> SigningSecrets:
         raise UnavailableError(fresh)
@@ -110,7 +110,7 @@ class Silent:
         raise UnavailableError(f"{fresh} {now}")
 
 
-def test_without_the_store_a_process_uses_what_it_knows_and_never_longer_than_that_may_be_out_of_date() -> None:
+def test_without_the_store_a_process_uses_its_secrets_only_until_they_may_be_out_of_date() -> None:
     clock, memory = VirtualClock(NOW), MemoryStore()
     known = KnownSecrets(memory.signing, clock, lambda: "first")
     assert known.signing() == "first"

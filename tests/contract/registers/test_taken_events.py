@@ -1,4 +1,4 @@
-"""When events were taken in: the first note stands, each tenant's for itself."""
+"""When events were first accepted: the first note stands, separately for each tenant."""
 
 from tests.contract.rows import NOW
 from timeball.ports.store import Store
@@ -14,5 +14,5 @@ def test_each_tenant_has_events_of_its_own(store: Store) -> None:
     assert store.requests.take_events("globex", ["a"], NOW + 5) == [NOW + 5]
 
 
-def test_no_events_are_no_request(store: Store) -> None:
+def test_an_empty_list_of_events_costs_no_request(store: Store) -> None:
     assert store.requests.take_events("acme", [], NOW) == []

@@ -1,4 +1,4 @@
-"""Counts of tenants' hours add up, whoever adds to them, and nothing is added twice."""
+"""Counters of tenants' hours are exact under concurrent additions, and no addition counts twice."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def later(hours: int, subject: str = "normal", tenant: str = "acme") -> HourKey:
     return HourKey(tenant, HOUR.began_at + hours * HOUR_MS, subject)
 
 
-def test_what_several_processes_add_adds_up(store: Store) -> None:
+def test_the_additions_of_several_processes_add_up(store: Store) -> None:
     assert store.usage.add([(HOUR, {"RunsStarted": 2, "Lateness.10": 1})], NOW) == [True]
     assert store.usage.add([(HOUR, {"RunsStarted": 3, "FiresSkipped.overlap": 7})], NOW + 1) == [True]
     ((key, counts),) = store.usage.between("acme", HOUR.began_at, NOW)
@@ -41,16 +41,16 @@ def test_hours_subjects_and_tenants_are_kept_apart(store: Store) -> None:
     assert told("acme", 3, 9) == []
 
 
-def test_what_was_added_without_an_answer_is_not_added_again(subject: Subject) -> None:
+def test_an_addition_whose_answer_was_lost_is_not_repeated(subject: Subject) -> None:
     subject.lose_answer()
     added = subject.store.usage.add([(HOUR, {"n": 1})], NOW)
     ((_, counts),) = subject.store.usage.between("acme", HOUR.began_at, NOW)
     assert counts["n"] == 1
-    assert added == [subject.requests() == 0]  # nothing is ever lost in memory
+    assert added == [subject.requests() == 0]  # memory loses no answer
 
 
 @pytest.mark.parametrize("hours", [1, 5])
-def test_an_hour_is_one_update_and_is_forgotten_in_time(hours: int) -> None:
+def test_an_hour_is_one_update_and_expires(hours: int) -> None:
     with moto():
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)

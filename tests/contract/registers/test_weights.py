@@ -1,4 +1,4 @@
-"""Weights of tenants: what their rows say, asked for once a minute, and advice alone."""
+"""Weights of tenants are read from their rows once a minute, and are only advice."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 
 class FailingReader(Reader):
-    """A reader that may be let fail, and counts its requests."""
+    """A reader that can be made to fail, and counts its requests."""
 
     fails, requests = False, 0
 
@@ -39,7 +39,7 @@ def reader() -> Iterator[FailingReader]:
         yield FailingReader(dynamodb, table, BRISKLY)
 
 
-def test_a_tenant_has_the_weight_of_its_row_and_1_if_that_says_nothing(reader: FailingReader) -> None:
+def test_a_tenant_has_the_weight_of_its_row_and_1_by_default(reader: FailingReader) -> None:
     weights_of = DynamoWeights(reader, VirtualClock(1000))
     assert weights_of(["heavy", "plain", "nobody"]) == {"heavy": 5, "plain": 1, "nobody": 1}
 
@@ -54,7 +54,7 @@ def test_weights_are_kept_for_a_minute(reader: FailingReader) -> None:
     assert reader.requests == 2
 
 
-def test_a_table_that_cannot_be_read_leaves_weights_as_they_were(reader: FailingReader) -> None:
+def test_an_unreadable_table_leaves_weights_as_they_were(reader: FailingReader) -> None:
     weights_of = DynamoWeights(reader, clock := VirtualClock(1000))
     weights_of(["heavy"])
     reader.fails = True

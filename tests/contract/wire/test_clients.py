@@ -1,4 +1,4 @@
-"""The thin client asks and fails as boto3's clients do, with what the environment tells as it is now."""
+"""The thin client sends requests and fails as boto3's clients do, and reads the environment at each request."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ NO_ENVIRONMENT = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL_
 
 @dataclass
 class Posts:
-    """Answers each request so; notes what came."""
+    """A transport that answers every request in the same way, and records the requests."""
 
     status: int = 200
     body: bytes = b"{}"
@@ -48,7 +48,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_method_asks_for_the_operation_of_its_name_and_returns_the_answer() -> None:
+def test_a_method_calls_the_operation_of_its_name_and_returns_the_answer() -> None:
     posts = Posts(body=b'{"Attributes": {"a": {"N": "1"}}}')
     assert client_of(posts).update_item(TableName="jobs", Key={}) == {"Attributes": {"a": {"N": "1"}}}
     ((headers, body),) = posts.came
@@ -57,7 +57,7 @@ def test_a_method_asks_for_the_operation_of_its_name_and_returns_the_answer() ->
     assert body == {"TableName": "jobs", "Key": {}}
 
 
-def test_an_update_without_a_condition_is_sent_once_and_all_else_may_be_sent_again() -> None:
+def test_only_an_update_without_a_condition_must_not_be_sent_twice() -> None:
     posts = Posts()
     client = client_of(posts)
     client.update_item(TableName="jobs", Key={}, UpdateExpression="ADD runs :one")
@@ -66,7 +66,7 @@ def test_an_update_without_a_condition_is_sent_once_and_all_else_may_be_sent_aga
     assert posts.once == [True, False, False]
 
 
-def test_each_service_is_asked_in_its_own_way() -> None:
+def test_each_service_has_its_own_headers() -> None:
     posts = Posts()
     client_of(posts, "secretsmanager").get_secret_value(SecretId="timeball/acme/orders")
     ((headers, _),) = posts.came
@@ -74,12 +74,12 @@ def test_each_service_is_asked_in_its_own_way() -> None:
     assert headers["content-type"] == "application/x-amz-json-1.1"
 
 
-def test_what_is_not_in_use_is_no_method() -> None:
+def test_operations_that_are_not_in_use_are_no_methods() -> None:
     assert not hasattr(client_of(Posts()), "delete_table")
     assert not hasattr(client_of(Posts(), "sqs"), "put_item")
 
 
-def test_a_condition_that_does_not_hold_brings_the_row_that_stands() -> None:
+def test_a_failed_condition_brings_the_standing_row() -> None:
     kind = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
     client = client_of(Posts(400, json.dumps({"__type": kind, "message": "no", "Item": {"a": {"N": "1"}}}).encode()))
     with pytest.raises(client.exceptions.ConditionalCheckFailedException) as refusal:
@@ -89,7 +89,7 @@ def test_a_condition_that_does_not_hold_brings_the_row_that_stands() -> None:
 
 OLD_CODE = {"x-amzn-query-error": "AWS.SimpleQueueService.NonExistentQueue;Sender"}
 REFUSALS: dict[str, tuple[Posts, str]] = {
-    # what comes, and the code that boto3 would tell
+    # The answer, and the code that boto3 would report.
     "by its type": (Posts(400, b'{"__type": "a.b#ValidationException", "message": "m"}'), "ValidationException"),
     "by a bare type": (Posts(400, b'{"__type": "InvalidAddress", "Message": "m"}'), "InvalidAddress"),
     "by the code of old": (
@@ -119,7 +119,7 @@ UNKNOWN: dict[str, Posts] = {
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_what_says_nothing_of_the_request_is_asked_again_and_then_unavailable(case: str) -> None:
+def test_an_answer_that_says_nothing_about_the_request_is_retried_and_then_unavailable(case: str) -> None:
     posts = UNKNOWN[case]
     with pytest.raises((ClientError, BotoCoreError)):
         client_of(posts).query(TableName="jobs")
@@ -129,7 +129,7 @@ def test_what_says_nothing_of_the_request_is_asked_again_and_then_unavailable(ca
     assert len(posts.came) > 1
 
 
-def test_credentials_are_those_that_the_environment_has_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_come_from_the_environment_at_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     assert credentials_of_environment() == Credentials("old", "secret")
@@ -138,7 +138,7 @@ def test_credentials_are_those_that_the_environment_has_now(monkeypatch: pytest.
     assert credentials_of_environment() == Credentials("new", "secret", "token")
 
 
-def test_a_service_is_asked_where_the_environment_says_or_in_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_services_endpoint_comes_from_the_environment_or_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
     assert endpoint_of("sqs", "eu-central-1") == "https://sqs.eu-central-1.amazonaws.com"
     assert endpoint_of("dynamodb", "cn-north-1") == "https://dynamodb.cn-north-1.amazonaws.com.cn"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -162,7 +162,7 @@ VARIABLES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("case", VARIABLES)
-def test_a_service_is_asked_where_boto3_asks_it(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_has_the_endpoint_that_boto3_uses(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", **VARIABLES[case]}.items():
         monkeypatch.setenv(name, value)
     session = get_session()
@@ -178,7 +178,7 @@ def test_a_region_of_another_partition_is_refused_with_a_sentence(region: str) -
         endpoint_of("dynamodb", region)
 
 
-def test_a_client_waits_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_has_the_timeouts_that_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     waits = Waits().asker().patience
     found: Any = wire_client("dynamodb", waits)._connections

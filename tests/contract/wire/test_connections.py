@@ -1,4 +1,4 @@
-"""Connections are kept and never used twice at once; only what a purged connection swallowed is sent a second time."""
+"""Connections are kept and never shared; only a request that a purged connection swallowed is sent a second time."""
 
 import socket
 import ssl
@@ -20,12 +20,12 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n
 CLOSING = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 Serve = Callable[[socket.socket, int], bool]
-"""Deals with a request on a connection; False: hangs up. It is told how many requests there were before."""
+"""Handle a request on a connection; False: hang up. The argument is the number of earlier requests."""
 
 
 @dataclass
 class Server:
-    """Notes on which connection each request came."""
+    """A server that records the connection of each request."""
 
     serve: Serve
     listening: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
@@ -42,7 +42,7 @@ class Server:
         while True:
             try:
                 connection, _ = self.listening.accept()
-            except ssl.SSLError:  # a client that trusts nobody
+            except ssl.SSLError:  # the client rejects the certificate
                 continue
             except OSError:
                 return
@@ -58,7 +58,7 @@ class Server:
                 self.came_on.append(number)
                 if not self.serve(connection, len(self.came_on) - 1):
                     break
-            with suppress(OSError):  # the other side may have hung up before
+            with suppress(OSError):  # the client may have hung up before
                 connection.shutdown(socket.SHUT_RDWR)
         self.hung_up.set()
 
@@ -89,7 +89,7 @@ def send(connection: socket.socket, answer: bytes) -> bool:
 
 
 ANSWERS = {
-    # what is answered, and whether the connection is used again
+    # The answer, and whether the connection is used again.
     "with a length": (ANSWER, True),
     "in chunks": (CHUNKED, True),
     "for the last time": (CLOSING, False),
@@ -127,7 +127,7 @@ BROKEN: dict[str, bytes | None] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_an_answer_that_does_not_come_is_unknown_and_its_request_is_not_repeated(
+def test_a_missing_answer_is_unknown_and_its_request_is_not_repeated(
     serve: Callable[[Serve], Server], case: str
 ) -> None:
     said, silent = BROKEN[case], threading.Event()
@@ -175,7 +175,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(serve: Callable[[
 
 
 def _with_kept(server: Server, asked: Connections, count: int) -> None:
-    """Let so many connections be kept: as many requests are under way at once."""
+    """Let this many connections be kept: send as many requests at once."""
     with ThreadPoolExecutor(count) as threads:
         list(threads.map(lambda _: asked.post(HEADERS, b"warm"), range(count)))
     server.came_on.clear()
@@ -229,14 +229,14 @@ def test_a_kept_connection_that_stays_silent_drops_all_and_its_request_is_unansw
     assert server.bodies == [b"once", b"again"]
 
 
-def test_an_endpoint_that_is_not_there_is_unanswered() -> None:
+def test_a_request_to_an_unreachable_endpoint_is_unanswered() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(UnansweredError):
         Connections(f"http://127.0.0.1:{port}", 1, 1, kept=1).post(HEADERS, b"")
 
 
-def test_those_who_ask_at_once_have_a_connection_each_and_get_their_own_answers(
+def test_simultaneous_requests_have_a_connection_each_and_get_their_own_answers(
     serve: Callable[[Serve], Server],
 ) -> None:
     together = threading.Barrier(4)
@@ -254,12 +254,12 @@ def test_those_who_ask_at_once_have_a_connection_each_and_get_their_own_answers(
 
 
 @pytest.mark.parametrize("url", ["dynamodb.example", "ftp://example", "https://example/path"])
-def test_what_is_no_endpoint_is_refused(url: str) -> None:
+def test_an_invalid_endpoint_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="no endpoint"):
         Connections(url, 1, 1, kept=1)
 
 
-def test_over_tls_nobody_is_told_anything_whose_certificate_is_not_trusted(
+def test_over_tls_no_request_is_sent_to_a_server_without_a_trusted_certificate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = self_signed(tmp_path)
@@ -276,7 +276,7 @@ def test_over_tls_nobody_is_told_anything_whose_certificate_is_not_trusted(
         assert server.came_on[0] == server.came_on[1]
 
 
-def test_no_more_connections_outlast_their_requests_than_are_to_be_kept(serve: Callable[[Serve], Server]) -> None:
+def test_no_more_connections_than_the_limit_outlive_their_requests(serve: Callable[[Serve], Server]) -> None:
     together = threading.Barrier(4)
 
     def answer(connection: socket.socket, _: int) -> bool:

@@ -1,4 +1,4 @@
-"""Requests of the thin client are signed as botocore signs them: hundreds of random ones, by both."""
+"""The thin client signs requests as botocore does: hundreds of random ones, signed by both."""
 
 import datetime as dt
 from typing import Any
