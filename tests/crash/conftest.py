@@ -1,7 +1,7 @@
 """Each crash is played on the store in memory and on DynamoDB's over moto; the queues keep virtual time in both.
 
-A system recovers at once; in memory, where that costs next to nothing, also ten minutes later. On moto, where all costs
-fifty times as much, most of what differs from case to case is left to `make test-all`.
+A system recovers at once; in memory, where that costs next to nothing, also ten minutes later. Moto costs fifty times
+as much, so on moto most cases are left to `make test-all`.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ LATER = "memory, ten minutes later"
 
 @pytest.hookimpl(tryfirst=True)  # before those marked are deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On moto, mark as `more` all but the first case of a test, or all but those that the test names, once each."""
+    """On moto, mark as `more` all but the first case of a test, or all but the cases that the test names, once each."""
     played = set()
     for item in items:
         if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(params=["memory", LATER, "moto"], scope="module")
 def place(request: pytest.FixtureRequest) -> Iterator[tuple[Place, int]]:
-    """Where the rows of a module's tests are kept, one test after the other, and how late a system recovers (ms)."""
+    """Yield the store of a module's tests, which run one after the other, and how late a system recovers (ms)."""
     if request.param == "moto":
         with moto():
             yield Moto(), 0
@@ -48,7 +48,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[tuple[Place, int]]:
 
 @pytest.fixture
 def stage(request: pytest.FixtureRequest, place: tuple[Place, int]) -> Stage:
-    """Where a test plays; what it counts is told at the end of the suite."""
+    """Return the stage of a test; its counts are reported at the end of the suite."""
     measured = request.node.stash.setdefault(MEASURED, Counter())
 
     def measure(name: str, count: int) -> None:
@@ -59,7 +59,7 @@ def stage(request: pytest.FixtureRequest, place: tuple[Place, int]) -> Stage:
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    """A service at work, in memory."""
+    """Yield a running service, in memory."""
     with Service(Play()) as one:
         yield one
 
@@ -68,7 +68,7 @@ def service() -> Iterator[Service]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the figures of a test travel with its report, also from another process."""
+    """Attach the figures of a test to its report, which may come from another process."""
     report = yield
     if call.when == "call":
         vars(report)["measured"] = dict(item.stash.get(MEASURED, {}))

@@ -1,4 +1,4 @@
-"""What must hold of a job once the dust has settled, whatever crashed or came twice before."""
+"""Promises about a job that is at rest again, whatever crashed or came twice before."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from timeball.ports.target import Call
 class Rest:
     """A job at rest: as it was submitted and as it stands, its ledger, its messages, its calls and when they left.
 
-    `attempts` are those that ended, of the runs that were tried more than once.
+    `attempts` are those that ended, for the runs with more than one attempt.
     """
 
     job: Job
@@ -36,7 +36,7 @@ class Rest:
 
 
 def at_rest(play: Play, job: Job) -> Rest:
-    """Read all that there is of a job."""
+    """Read everything about a job."""
     runs = play.runs(job.key)
     return Rest(
         job,
@@ -51,7 +51,7 @@ def at_rest(play: Play, job: Job) -> Rest:
 
 
 def assert_all_is_well(rest: Rest) -> None:
-    """All that holds of any job once nothing is left to do."""
+    """Assert every promise about a job for which nothing is left to do."""
     assert_nothing_is_called_that_is_over(rest)
     assert_nothing_is_stuck(rest)
     assert_nobody_holds_the_guard(rest)
@@ -61,7 +61,7 @@ def assert_all_is_well(rest: Rest) -> None:
 
 
 def assert_each_instant_has_one_row(rest: Rest, through_at: int) -> None:
-    """Promises 2 and 6: each due instant is in the ledger once, as run or as skipped."""
+    """Promises 2 and 6: the ledger has each due instant once, as run or as skipped."""
     first_at = rest.job.next_fire_at
     assert first_at is not None
     instants = list(fires(rest.job.spec.schedule, first_at, through_at))
@@ -73,11 +73,11 @@ def assert_each_instant_has_one_row(rest: Rest, through_at: int) -> None:
 
 
 def assert_nothing_is_called_that_is_over(rest: Rest) -> None:
-    """Promise 6: what a row says was skipped was never called, and nothing was called after its row had ended."""
+    """Promise 6: a run whose row says skipped was never called, and no call left after its row had ended."""
     skipped = [row for row in rest.runs if row.state is RunState.SKIPPED]
     ended_ats = {row.id: row.finished_at for row in rest.runs}
     for called_at, call in rest.calls:
-        of_schedule = call.run.origin is Origin.SCHEDULE  # any other run may stand for an instant that was skipped
+        of_schedule = call.run.origin is Origin.SCHEDULE  # any other run may cover an instant that was skipped
         assert not [row for row in skipped if row.id == call.run or (of_schedule and row.covers(call.run.fire_at))], (
             call.run
         )
@@ -86,7 +86,7 @@ def assert_nothing_is_called_that_is_over(rest: Rest) -> None:
 
 
 def assert_nothing_is_stuck(rest: Rest) -> None:
-    """Promise 6: with the queue drained, no row waits for somebody who does not come."""
+    """Promise 6: once the queue is drained, no row waits for a process that never comes."""
     assert rest.messages == []
     assert [row for row in rest.runs if not row.is_terminal] == []
     assert [row for row in rest.runs if row.due_at is not None] == []
@@ -97,13 +97,13 @@ def assert_nothing_is_stuck(rest: Rest) -> None:
 
 
 def assert_nobody_holds_the_guard(rest: Rest) -> None:
-    """With all runs over, the guard is free: for a cancelled job, which never runs again, it does not matter."""
+    """Once all runs are over, the overlap lock is free; a cancelled job may keep it, because it never runs again."""
     if rest.row.status is not JobStatus.CANCELLED:
         assert (rest.row.holder, rest.row.parked) == (None, None)
 
 
 def assert_attempts_rise(rest: Rest) -> None:
-    """Promises 3 and 4: a run is called again only by a newer attempt; what no call is known of was lost."""
+    """Promises 3 and 4: a run is called again only by a newer attempt; an attempt without a recorded call was lost."""
     for run_id in {call.run for _, call in rest.calls}:
         numbers = [call.attempt for _, call in rest.calls if call.run == run_id]
         assert numbers == sorted(set(numbers)), run_id
@@ -113,7 +113,7 @@ def assert_attempts_rise(rest: Rest) -> None:
 
 
 def assert_nothing_was_early(rest: Rest) -> None:
-    """Promises 3 and 5: no call left before its fire time, before its retry was due, or in the lease of another."""
+    """Promises 3 and 5: no call left before its fire time, before its retry was due, or in another attempt's lease."""
     rows = {row.id: row for row in rest.runs}
     for called_at, call in rest.calls:
         assert called_at >= call.run.fire_at, call.run
@@ -123,10 +123,10 @@ def assert_nothing_was_early(rest: Rest) -> None:
 
 
 def _free_at(rest: Rest, run: Run, attempt: Attempt) -> int:
-    """Return before when no attempt may follow one: its retry's time, or the end of the lease that it had at least.
+    """Return the earliest time of the next attempt: its retry's time, or the end of the lease that it had at least.
 
-    An executor that died between the row of an attempt and that of its run has lost the attempt, whatever came of it.
-    Whoever asks for a retry by hand has it at once.
+    An executor that died between the row of an attempt and the row of its run has lost the attempt, whatever its
+    outcome. A manual retry may start at once.
     """
     backoff_ms = rest.row.spec.retry.backoff_ms(
         attempt.number - (run.budget_from if attempt.number > run.budget_from else 0)
@@ -137,16 +137,16 @@ def _free_at(rest: Rest, run: Run, attempt: Attempt) -> int:
     else:
         free_at = attempt.claimed_at + rest.rules.lease_ms + rest.rules.margin_ms
         if attempt.outcome is not Outcome.LOST and attempt.finished_at is not None:
-            assert rest.row.spec.retry.jitter is Jitter.NONE, "when a retry may come is known without jitter only"
+            assert rest.row.spec.retry.jitter is Jitter.NONE, "only without jitter is the time of a retry known"
             free_at = min(free_at, attempt.finished_at + backoff_ms)
     by_hand = run.budget_at is not None and attempt.number <= run.budget_from
     return min(free_at, run.budget_at or 0) if by_hand else free_at
 
 
 def _ended_at_target(rest: Rest, attempt: Attempt) -> int | None:
-    """Return when an attempt ended that its target had (it answered 202), at the earliest; None: it had not.
+    """Return the earliest end of an attempt that was handed over to its target (202); None: it was not.
 
-    The target said so, or was not heard of until its own lease was out, which no executor's lease has a part in.
+    It ended with the target's report, or with the target's lease, which is independent of the executor's.
     """
     if rest.row.spec.completion is not Completion.CALLBACK or attempt.started_at is None or attempt.status is not None:
         return None
@@ -159,7 +159,7 @@ def _ended_at_target(rest: Rest, attempt: Attempt) -> int | None:
 
 
 def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
-    """From the first call of a guarded run to its end, through all its retries, no other run of its job is called."""
+    """From the first call of a locked run to its end, through all its retries, no other run of its job is called."""
     if rest.row.spec.overlap is OverlapPolicy.ALLOW:
         return
     locked = {row.id: row for row in rest.runs if row.id.origin in LOCKED}
@@ -171,9 +171,9 @@ def assert_guarded_runs_do_not_overlap(rest: Rest) -> None:
 
 
 def _lives(rest: Rest, row: Run, called: Sequence[tuple[int, int]]) -> list[tuple[int, int | None]]:
-    """Return the life of a run, from its first call to its end; one that a person had tried again has two.
+    """Return the life of a run, from its first call to its end; a run that was retried manually has two lives.
 
-    What lies between the two is not looked at: most such runs had failed, and held nothing.
+    The time between the two is not checked: most such runs had failed, and held nothing.
     """
     before = [at for at, attempt in called if attempt <= row.budget_from]
     since = [at for at, attempt in called if attempt > row.budget_from]

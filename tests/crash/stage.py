@@ -1,8 +1,8 @@
-"""Where crashes are played: each that a verb can suffer, before and after every one of its outside calls.
+"""The stage for crashes: every crash that a verb can suffer, before and after each of its outside calls.
 
 A crash is known by what it leaves outside of its process: rows, messages, calls that have left, the time. So a verb is
-played once, and at each point a picture is taken of all that; a system that stands as the picture shows must recover.
-Where one point leaves what the point before it left (after a write, and before the next one), once is enough for both.
+played once, and at each point a picture of these is taken; a system that stands as the picture shows must recover. Two
+neighbouring points may leave the same picture (after a write, and before the next one): then one recovery tests both.
 """
 
 import pickle
@@ -24,15 +24,15 @@ from timeball.testing.memory_store import MemoryStore
 
 
 class Place(Protocol):
-    """What keeps the rows of one store at a time. `name` is what figures call it."""
+    """The rows of one store at a time. `name` is its name in figures."""
 
     name: str
 
     def empty(self) -> Store:
-        """Return a store without rows; those that were made before are gone."""
+        """Return a store without rows; stores returned earlier are emptied."""
 
     def rows(self) -> object:
-        """Return all rows as they stand, to be compared and put back."""
+        """Return a copy of all rows, to be compared and put back."""
 
     def put_back(self, rows: Any) -> Store:
         """Return a store with these rows."""
@@ -52,7 +52,7 @@ class Memory:
         return self._store
 
     def rows(self) -> bytes:
-        """Copy all that the store keeps."""
+        """Copy all rows of the store."""
         return pickle.dumps(self._store)
 
     def put_back(self, rows: bytes) -> Store:
@@ -62,7 +62,10 @@ class Memory:
 
 
 class Moto:
-    """Rows in one table of DynamoDB's, mocked by moto, which is slow: it is made once, and its rows are replaced."""
+    """Rows in one DynamoDB table mocked by moto.
+
+    Moto is slow, so the table is created once and its rows are replaced.
+    """
 
     name = "moto"
 
@@ -87,7 +90,7 @@ class Moto:
 
 @dataclass(frozen=True)
 class Picture:
-    """What stands outside of all processes at an instant (ms): rows, messages, and calls that have left by then."""
+    """The state outside of all processes at an instant (ms): rows, messages, and the calls that have left by then."""
 
     at: int
     rows: object
@@ -106,9 +109,9 @@ class Picture:
 
 
 class Stage:
-    """Plays on one place, one at a time: a new one clears away the one before.
+    """Plays on one place, one at a time: a new play clears the previous one.
 
-    `later_ms` is how long after a crash its tests let the system recover. `measure` is told what is counted.
+    `later_ms` is how long after a crash the tests let the system recover. `measure` receives the counts.
     """
 
     def __init__(self, place: Place, later_ms: int, measure: Callable[[str, int], None]) -> None:
@@ -120,14 +123,15 @@ class Stage:
 
     @property
     def step(self) -> int:
-        """How far apart two points lie that leave different rows: 2, but in memory each point is played.
+        """Return the distance between two points that leave different rows: 2, except that memory plays each point.
 
-        The one after a write leaves what the one before the next leaves. For verbs that are played anew for each point.
+        The point after a write leaves the same rows as the point before the next. For verbs that are played anew for
+        each point.
         """
         return 1 if isinstance(self._place, Memory) else 2
 
     def crashes(self, play: Play, verb: Callable[[Play], object], points: int | None) -> Iterator[Play]:
-        """Yield what stands after each crash of a verb, which has `points` of them, or more; None: it may have none."""
+        """Yield the state after each crash of a verb, which has at least `points` of them; None: it may have none."""
         pictures = self.pictures(play, verb)
         assert points is None or 0 < points <= len(pictures), f"{len(pictures)} points"
         distinct = [
@@ -135,7 +139,7 @@ class Stage:
             for picture, previous in zip(pictures, [None, *pictures], strict=False)
             if previous is None or not picture.shows_what(previous)
         ]
-        if not self.later_ms:  # otherwise these are the same points, met a second time
+        if not self.later_ms:  # otherwise these are the same points a second time
             self._measure(f"{self._place.name} points", len(pictures))
         self._measure(f"{self._place.name} recoveries", len(distinct))
         for picture in distinct:
@@ -150,7 +154,7 @@ class Stage:
         return pictures
 
     def as_in(self, picture: Picture) -> Play:
-        """Return a play that stands as a picture shows, with no process at work."""
+        """Return a play in the state of a picture, with no process at work."""
         play = Play(self._place.put_back(picture.rows), picture.at, picture.rules)
         play.queue = _restored(play.queue, picture.messages)
         play.executions.started = {**picture.executions}
@@ -159,14 +163,14 @@ class Stage:
         return play
 
     def picture(self, play: Play) -> Picture:
-        """Return what stands outside of all processes now."""
+        """Return a picture of the current state outside of all processes."""
         caller, executions = _noted_by(play.caller, play), {**play.executions.started}
         rows, messages = self._place.rows(), _kept(play.queue)
         return Picture(play.clock.now(), rows, messages, caller, executions, play.rules, play.invocations)
 
 
 def stop_when(play: Play, verb: Callable[[Play], object], condition: Callable[[Play], bool]) -> None:
-    """Let a verb crash at the first of its points at which a condition holds."""
+    """Let a verb crash at the first of its points at which a condition is true."""
 
     def stop() -> None:
         if points.crashed or condition(play):
@@ -192,7 +196,7 @@ class _EveryPoint(Points):
 
 
 _OF_ITS_PROCESS = frozenset({"_lock", "_now"})
-"""What a queue in memory has, and does not keep."""
+"""Attributes of a queue in memory that a picture leaves out."""
 
 
 def _kept(fake: MemoryQueue) -> bytes:
@@ -205,6 +209,6 @@ def _restored(fake: MemoryQueue, kept: bytes) -> MemoryQueue:
 
 
 def _noted_by(caller: NotingCaller, play: Play) -> NotingCaller:
-    """Return a target that knows what has been asked of it so far; what others did meanwhile is over."""
+    """Return a target that knows the calls that it has received so far; calls of other processes are over."""
     noted = replace(caller, clock=play.clock, calls=[*caller.calls], statuses=[*caller.statuses], meanwhile=None)
     return replace(noted, executions=play.executions, ends=[*caller.ends])

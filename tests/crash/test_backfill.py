@@ -1,4 +1,4 @@
-"""A backfill is stopped at every point while it is created, moved on or cancelled: each instant once, nothing left."""
+"""A backfill is stopped at every point while it is created, advanced or cancelled: each instant once, nothing left."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def _cancel_the_job(play: Play) -> None:
 
 
 def _paced(overlap: OverlapPolicy) -> Callable[[Play], None]:
-    """Return what begins a backfill whose first run is under way, in an executor of which nothing more is heard."""
+    """Return a function that begins a backfill whose first run is under way, in an executor that has vanished."""
 
     def prepare(play: Play) -> None:
         _create(play, overlap, 7)
@@ -59,7 +59,7 @@ def _paced(overlap: OverlapPolicy) -> Callable[[Play], None]:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, what is stopped, its points, and whether the backfill is cancelled in the end."""
+    """The preparation, the verb that is stopped, its points, and whether the backfill is cancelled in the end."""
 
     prepare: Callable[[Play], None]
     act: Callable[[Play], object]
@@ -86,7 +86,7 @@ def test_a_backfill_stopped_anywhere_has_each_instant_once_and_strands_nothing(s
     case.prepare(play)
     stopped_at = play.clock.now()
     for left in stage.crashes(play, case.act, case.points):
-        if not _is_asked(left, case):  # nothing was written: the client, who had no answer, asks again
+        if not _is_asked(left, case):  # nothing was written: the client got no answer and repeats its request
             case.act(left)
         left.clock.advance(stage.later_ms)
         _run_on(left)
@@ -94,7 +94,7 @@ def test_a_backfill_stopped_anywhere_has_each_instant_once_and_strands_nothing(s
 
 
 @pytest.mark.on_moto
-def test_who_waits_for_a_slot_runs_to_its_end_wherever_the_one_before_it_was_stopped(stage: Stage) -> None:
+def test_a_backfill_that_waits_for_a_slot_completes_wherever_the_process_was_stopped(stage: Stage) -> None:
     play = stage.play(NOW)
     play.rules = Rules(shards=1, running_backfills=1)
     (job,) = play.store_jobs([spec("job", Every(60, NOW + DAY_MS))])

@@ -23,7 +23,7 @@ KEYS = [JobKey("acme", f"job-{n}") for n in range(3)]
 BUSY = KEYS[0]
 
 _SECONDS_TO_END = 5
-"""In these ends what an operation has begun: three runs at the most are sent, and executed one by one."""
+"""Seconds in which everything that an operation has begun ends: at most three runs are executed, one by one."""
 
 
 def _standing(play: Play) -> Operation | None:
@@ -47,12 +47,12 @@ def _cancel(play: Play) -> None:
 
 
 def _step(play: Play) -> None:
-    """Let the scan deal with the next job."""
+    """Let the scan process the next job."""
     play.scan()
 
 
 def _begun(action: OperationAction) -> Callable[[Play], None]:
-    """Return what begins an operation, which then waits for its next second."""
+    """Return a function that begins an operation, which then waits for its next second."""
 
     def prepare(play: Play) -> None:
         at = play.clock.now()
@@ -65,7 +65,7 @@ def _begun(action: OperationAction) -> Callable[[Play], None]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is stopped, after what; its points; and what it does."""
+    """The preparation, the verb that is stopped, its points, and its effect."""
 
     action: OperationAction
     act: Callable[[Play], object]
@@ -85,7 +85,7 @@ CASES = {
 
 @pytest.mark.on_moto("asking for a pause", "cancelling a pause")
 @pytest.mark.parametrize("name", CASES)
-def test_an_operation_stopped_anywhere_ends_complete_and_has_dealt_with_each_job_once(stage: Stage, name: str) -> None:
+def test_an_operation_stopped_anywhere_ends_complete_and_has_processed_each_job_once(stage: Stage, name: str) -> None:
     case, play = CASES[name], stage.play(NOW)
     play.store_jobs(
         [spec(key.job_id, Every(3 if key == BUSY else 60, NOW if key == BUSY else NOW + DAY_MS)) for key in KEYS]
@@ -94,7 +94,7 @@ def test_an_operation_stopped_anywhere_ends_complete_and_has_dealt_with_each_job
     case.prepare(play)
     for left in stage.crashes(play, case.act, case.points):
         if case.act is _cancel or _standing(left) is None:
-            case.act(left)  # the client, who had no answer, asks again
+            case.act(left)  # the client got no answer and repeats its request
         left.clock.advance(stage.later_ms)
         over = _run_on(left)
         if case.act is _cancel:
@@ -120,10 +120,10 @@ def test_a_job_that_its_user_resumes_stays_so_wherever_the_pause_of_all_was_stop
 
 
 @pytest.mark.on_moto
-def test_each_dead_letter_is_tried_again_once_wherever_the_retry_of_all_was_stopped(stage: Stage) -> None:
+def test_each_dead_letter_is_retried_once_wherever_the_retry_of_all_was_stopped(stage: Stage) -> None:
     play = stage.play(NOW)
     play.store_jobs([spec(key.job_id, At(NOW), replace(spec("x", At(NOW)).retry, max_retries=0)) for key in KEYS])
-    play.caller.statuses = [400] * 6  # they fail again, too
+    play.caller.statuses = [400] * 6  # the retries fail, too
     play.scan()
     play.drain()
     play.clock.advance(1)
@@ -136,7 +136,7 @@ def test_each_dead_letter_is_tried_again_once_wherever_the_retry_of_all_was_stop
 
 
 def _run_on(play: Play) -> Operation:
-    """Scan and execute until the operation is over, and everything that it has begun."""
+    """Scan and execute until the operation and everything that it has begun are over."""
     for _ in range(30):
         _go_on(play, 1)
         standing = _standing(play)

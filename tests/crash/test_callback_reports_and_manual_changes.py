@@ -1,4 +1,4 @@
-"""A target's word, the end of its lease, or a person's hand is stopped at every point: what was begun ends well."""
+"""A target's report, the end of its lease, or a manual change is stopped at every point, and still ends well."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -139,9 +139,9 @@ def _execute(play: Play) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, what is stopped, its points; how the run ends, how often it is called at least and at most.
+    """The preparation, the verb that is stopped, its points; the run's end, and its least and largest number of calls.
 
-    `repeats`: whoever asked had no answer and asks again. `apart_seconds`: the second call leaves no earlier.
+    `repeats`: the caller got no answer and repeats its request. `apart_seconds`: the least time between the two calls.
     """
 
     prepare: Callable[[Play], None]
@@ -158,7 +158,7 @@ DONE = (RunState.SUCCEEDED, JobStatus.COMPLETED)
 FAILED = (RunState.FAILED, JobStatus.FAILED)
 GOES_ON = (RunState.SUCCEEDED, JobStatus.PENDING)
 CASES = {
-    # Hidden, claimed, handed over, removed. Stopped before it is handed over, its target is called again.
+    # Hidden, claimed, handed over, removed. If it is stopped before the hand-over, its target is called again.
     "a hand-over": Case(_sent, _executed, 8, *DONE, (1, 2), repeats=False),
     # The run, its attempt, its job, its due key.
     "a success": Case(_handed_over, _complete, 6, *DONE, (1, 1)),
@@ -166,7 +166,7 @@ CASES = {
     "a failure": Case(_handed_over, _fail, 4, *DONE, (2, 2)),
     "a failure of a target that dies": Case(_handed_over, _fail, 4, *DONE, (2, 2), repeats=False),
     "a failure for good": Case(_handed_over, _fail_for_good, 6, *FAILED, (1, 1)),
-    # The second call: after the last heartbeat's lease, its margin, and the retry's wait.
+    # The second call comes after the last heartbeat's lease, its margin, and the retry's wait.
     "a heartbeat, then nothing more": Case(_at_work, _beat, 2, *DONE, (2, 2), apart_seconds=SHORT_SECONDS + 50),
     "the end of a lease": Case(_not_heard_of, Play.scan, 4, *DONE, (2, 2), repeats=False, apart_seconds=50),
     "the end of a lease that is shorter than an executor's": Case(
@@ -194,7 +194,7 @@ CASES = {
     ),
     "a replay": Case(_failed, _replay, 2, *DONE, (2, 2)),
     "a discard": Case(_failed, _discard, 2, *FAILED, (1, 1)),
-    # Hidden, held back, removed.
+    # Hidden, deferred, removed.
     "a run that is held back": Case(_host_rests, _execute, 6, *DONE, (1, 1), repeats=False),
 }
 
@@ -212,7 +212,7 @@ CASES = {
     "a run that is held back",
 )
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_stopped_anywhere_ends_as_if_it_had_not_been(stage: Stage, name: str) -> None:
+def test_a_verb_stopped_anywhere_ends_as_if_it_had_not_been_stopped(stage: Stage, name: str) -> None:
     case, play = CASES[name], stage.play(NOW)
     case.prepare(play)
     for left in stage.crashes(play, case.act, case.points):

@@ -1,6 +1,6 @@
-"""A word, the end of a lease or a person's hand that moves a guard is stopped anywhere: the guard goes on to the next.
+"""A report, the end of a lease or a manual change that moves an overlap lock is stopped anywhere: the lock moves on.
 
-What a crash leaves either ends as if there had been none, or as if nothing had been asked.
+The state after a crash leads to the same end as without the crash, or as without the verb.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 TWO = Schedule(Every(2, NOW), end_at=NOW + 2_000)
 HEARTBEAT_SECONDS = 20
-"""Short enough that a queue does not give up on what waits for the end of that lease."""
+"""Short enough for a queue not to give up on a message that waits for the end of that lease."""
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
 Verb = Callable[[Play], object]
 
@@ -34,7 +34,7 @@ def _run(play: Play, number: int) -> RunId:
 
 
 def _begin(play: Play, policy: OverlapPolicy, completion: Completion, first_answer: int) -> None:
-    """Let both runs be claimed, one after the other; the second one finds the first as its answer has left it."""
+    """Let both runs be claimed, one after the other; the second finds the first as its target's answer has left it."""
     heartbeat_seconds = HEARTBEAT_SECONDS if completion is Completion.CALLBACK else None
     play.store_jobs([replace(locked(policy, TWO), completion=completion, heartbeat_seconds=heartbeat_seconds)])
     play.scan_all()
@@ -49,7 +49,7 @@ def _begin(play: Play, policy: OverlapPolicy, completion: Completion, first_answ
 
 
 def _handed_over(play: Play, policy: OverlapPolicy) -> None:
-    """Let the target of the first run have it, and the second one come."""
+    """Hand the first run over to its target, and let the second one come."""
     _begin(play, policy, Completion.CALLBACK, 202)
 
 
@@ -64,7 +64,7 @@ def _retrying(play: Play, policy: OverlapPolicy) -> None:
 
 
 def _failed_before(play: Play, policy: OverlapPolicy) -> None:
-    """Let the first run have failed for good, and the target of the second one have it."""
+    """Let the first run fail for good, and hand the second one over to its target."""
     _begin(play, policy, Completion.CALLBACK, 400)
     assert [run.state for run in play.runs(KEY)] == [RunState.FAILED, RunState.RUNNING]
 
@@ -107,7 +107,7 @@ OVERLAP: End = (RunState.SKIPPED, Reason.OVERLAP)
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, what came before, what is stopped, its points, and how both runs end if it is done."""
+    """A policy, the preparation, the verb that is stopped, its points, and how both runs end if it is done."""
 
     overlap: OverlapPolicy
     prepare: Callable[[Play, OverlapPolicy], None]
@@ -118,7 +118,7 @@ class Case:
 
 
 CASES = {
-    # The run, its attempt, the parked run's message, the guard; of the last fire also the job; its due key is left.
+    # The run, its attempt, the next holder's message, the lock; for the last fire also the job; its due key stays.
     "queueOne, a success": Case(QUEUE_ONE, _handed_over, _complete, 6, WELL, WELL),
     "queueOne, a failure": Case(QUEUE_ONE, _handed_over, _fail, 4, WELL, WELL),
     "queueOne, a failure for good": Case(QUEUE_ONE, _handed_over, _fail_for_good, 8, USELESS, WELL),
@@ -134,7 +134,7 @@ CASES = {
     "skip, the end of a lease": Case(SKIP, _not_heard_of, Play.scan, 6, WELL, OVERLAP),
     "skip, a cancel between attempts": Case(SKIP, _retrying, _cancel_first, 4, STOPPED, OVERLAP),
     "skip, a retry beside another": Case(SKIP, _failed_before, _retry_first, 8, WELL, WELL),
-    # The holder is asked to stop. One that is done by then is done.
+    # The holder is asked to stop. If its run has ended by then, it keeps its end.
     "cancelOther, a success": Case(CANCEL_OTHER, _handed_over, _complete, 6, WELL, WELL),
     "cancelOther, a failure": Case(CANCEL_OTHER, _handed_over, _fail, 8, REPLACED, WELL),
     "cancelOther, the end of a lease": Case(CANCEL_OTHER, _not_heard_of, Play.scan, 12, REPLACED, WELL),
@@ -145,7 +145,7 @@ CASES = {
 
 
 def _run_on(play: Play) -> tuple[End, End]:
-    """Let both runs end; return how."""
+    """Let both runs end; return their ends."""
     play.run_on(KEY, to_its_end=True)
     rest = at_rest(play, play.job(KEY))
     assert_all_is_well(rest)
@@ -162,7 +162,7 @@ def _run_on(play: Play) -> tuple[End, End]:
 )
 @pytest.mark.parametrize("asks_again", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_what_moves_a_guard_and_is_stopped_anywhere_leaves_it_to_the_next(
+def test_a_verb_that_moves_a_lock_and_is_stopped_anywhere_leaves_the_lock_to_the_next_run(
     stage: Stage, name: str, *, asks_again: bool
 ) -> None:
     case, play = CASES[name], stage.play(NOW)

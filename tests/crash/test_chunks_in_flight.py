@@ -1,4 +1,4 @@
-"""A scan dispatches chunks of jobs side by side: it is stopped between any two writes of any of them."""
+"""A scan dispatches chunks of jobs in parallel: it is stopped between any two writes of any of them."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class _Turns(Points):
-    """Points of several calls that take turns: each call writes once, and the next one goes on."""
+    """Points of several calls in turn: each call writes once, then the next one continues."""
 
     def __init__(self, points: Points) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Turns(Points):
         self.order: list[int] = []
 
     def reach(self) -> None:
-        """Reach the point, and let the next call go on."""
+        """Reach the point, and let the next call continue."""
         self._points.reach()
         present = getcurrent()
         if (number := getattr(present, "number", None)) is not None and present.parent is not None:
@@ -42,7 +42,7 @@ class _Turns(Points):
             present.parent.switch()
 
     def side_by_side(self, calls: Sequence[Callable[[], _T]]) -> list[_T]:
-        """Run the calls in turns."""
+        """Run the calls in turn."""
         lanes, answers = [greenlet(call) for call in calls], dict[int, _T]()
         while len(answers) < len(lanes):
             for number, lane in enumerate(lanes):
@@ -78,7 +78,7 @@ def test_a_scan_stopped_anywhere_in_any_chunk_loses_and_doubles_nothing(stage: S
             assert_all_is_well(rest)
 
 
-def test_the_writes_of_two_chunks_fall_between_each_other() -> None:
+def test_the_writes_of_two_chunks_alternate() -> None:
     play = Play()
     play.store_jobs(spec(name, At(NOW + 1_000)) for name in "ab")
     play.points = Points()

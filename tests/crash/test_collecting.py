@@ -1,4 +1,4 @@
-"""What comes again is stopped anywhere: there is one job under a unique key, and one run of what is collected."""
+"""Repeated requests are stopped anywhere: a unique key has one job, and collected requests have one run."""
 
 from dataclasses import replace
 
@@ -39,10 +39,10 @@ def _payloads(play: Play) -> list[str | None]:
 
 @pytest.mark.parametrize("is_out", [False, True])
 @pytest.mark.parametrize("asked_again", [False, True])
-def test_a_submit_under_a_unique_key_stopped_anywhere_leaves_one_job_or_none_and_one_to_who_asks_next(
+def test_a_submit_under_a_unique_key_stopped_anywhere_leaves_at_most_one_job_and_exactly_one_after_the_next_submit(
     stage: Stage, *, asked_again: bool, is_out: bool
 ) -> None:
-    """Also where the key stood for another job before, whose window is out."""
+    """With `is_out`, the key stood for another job before, whose window is over."""
     flow, play = Flow(Unique("k", DAY_MS)), stage.play(NOW)
     if is_out:
         old = replace(_wanted("old", "0", Flow(Unique("k", 1)), 0), schedule=Schedule(At(NOW - DAY_MS)))
@@ -93,7 +93,7 @@ def test_a_unique_key_has_the_window_of_the_request_that_stored_its_job(
         assert (ask(left, "c", second).key == job.key) is stands
 
 
-def test_a_unique_key_without_a_window_outlasts_that_of_a_request_that_stored_nothing(stage: Stage) -> None:
+def test_a_unique_key_without_a_window_outlasts_the_window_of_a_request_that_stored_nothing(stage: Stage) -> None:
     play, flows = stage.play(NOW), (Flow(Unique("k", 20)), Flow(Unique("k")))
     for left in stage.crashes(play, lambda play: submit_once(play.context(), _wanted("a", "1", flows[0], 0), "a"), 8):
         _, job = submit_once(left.context(), _wanted("b", "2", flows[1], 30 * DAY_MS), "b")
@@ -104,7 +104,7 @@ def test_a_unique_key_without_a_window_outlasts_that_of_a_request_that_stored_no
 
 @pytest.mark.parametrize("asked_again", [False, True])
 @pytest.mark.parametrize("collected_before", [False, True])
-def test_a_trigger_that_is_collected_stopped_anywhere_is_in_one_run_once_if_it_is_asked_for_again(
+def test_a_collected_trigger_stopped_anywhere_counts_at_most_once_and_exactly_once_after_its_repeat(
     stage: Stage, *, collected_before: bool, asked_again: bool
 ) -> None:
     play = stage.play(NOW)
@@ -151,9 +151,7 @@ def _trigger(play: Play, name: str) -> Triggering:
 
 
 @pytest.mark.parametrize("asked_again", [False, True])
-def test_a_submit_that_is_collected_stopped_anywhere_puts_one_run_off_or_leaves_it(
-    stage: Stage, *, asked_again: bool
-) -> None:
+def test_a_collected_submit_stopped_anywhere_puts_one_run_off_or_leaves_it(stage: Stage, *, asked_again: bool) -> None:
     flow, play = Flow(Unique("k"), Debounce(10, 60)), stage.play(NOW)
 
     def ask(play: Play, name: str) -> None:
@@ -173,7 +171,7 @@ def test_a_submit_that_is_collected_stopped_anywhere_puts_one_run_off_or_leaves_
         assert_all_is_well(at_rest(left, left.job(KEY)))
 
 
-def test_a_claim_that_finds_a_newer_run_stopped_anywhere_starts_that_alone(stage: Stage) -> None:
+def test_a_claim_that_finds_a_newer_run_stopped_anywhere_starts_only_the_newer_one(stage: Stage) -> None:
     play = stage.play(NOW)
     timing = Schedule(Every(10, NOW), end_at=NOW + 10_000)
     play.store_jobs([replace(spec("job", timing), flow=Flow(supersede=True))])
@@ -185,6 +183,8 @@ def test_a_claim_that_finds_a_newer_run_stopped_anywhere_starts_that_alone(stage
         left.run_on(KEY, to_its_end=True)
         older, newer = left.runs(KEY)
         assert older.state is RunState.SKIPPED
-        assert older.reason in (Reason.REPLACED, Reason.MISFIRED), "it may be found only when its message comes again"
+        assert older.reason in (Reason.REPLACED, Reason.MISFIRED), (
+            "the newer run may be found only when the message comes again"
+        )
         assert newer.state is RunState.SUCCEEDED
         assert_all_is_well(at_rest(left, left.job(KEY)))

@@ -1,4 +1,4 @@
-"""Two scans at once over the same jobs: however their writes fall between each other, each fire is run once."""
+"""Two concurrent scans of the same jobs: however their writes alternate, each fire is run once."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -65,14 +65,14 @@ def test_a_scan_between_any_two_writes_of_another_leaves_one_run_and_one_call_fo
     _scan_between_any_two_writes(stage.play, [name], 8)
 
 
-def test_a_scan_between_any_two_writes_of_another_over_several_jobs_does_no_harm_either() -> None:
+def test_a_scan_between_any_two_writes_of_another_over_several_jobs_is_harmless() -> None:
     _scan_between_any_two_writes(in_memory, tuple(TIMINGS), 30)
 
 
 def _scan_between_any_two_writes(new_play: NewPlay, names: Sequence[str], points: int) -> None:
     count = _points_of_a_scan(new_play, names)
     assert count >= points
-    for point in range(0, count, 2):  # before each write; the point after it is the one before the next
+    for point in range(0, count, 2):  # before each write; the point after a write equals the one before the next
         play, jobs = _due_jobs(new_play, names)
         play.scan(Points(point, play.scan_all))
         _assert_promises(play, jobs)

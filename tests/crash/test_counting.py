@@ -1,4 +1,4 @@
-"""Two processes skip the same fires at the same time: the fires, and what they cost, are counted once."""
+"""Two processes skip the same fires at the same time: the fires and their cost are counted once."""
 
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
@@ -24,7 +24,7 @@ def _is_cancelled(play: Play) -> None:
 
 
 def _overdue(stage: Stage) -> Play:
-    """Return a play with a job that fires each minute, and was not looked at for twenty; two of its fires ran."""
+    """Return a play with a job that fires each minute and was not scanned for twenty minutes; two of its fires ran."""
     play = stage.play(NOW - 20 * MINUTE_MS)
     (job,) = play.store_jobs([spec("job", Every(60, NOW - 20 * MINUTE_MS))])
     play.clock.advance(20 * MINUTE_MS)
@@ -35,14 +35,14 @@ def _overdue(stage: Stage) -> Play:
 
 
 def _next(stage: Stage) -> Play:
-    """Return a play with a job whose next fire lies ahead: its closing row is all that a cancel writes."""
+    """Return a play with a job whose next fire is in the future: a cancel of it writes only its closing row."""
     play = stage.play(NOW)
     play.store_jobs([spec("job", Every(10, NOW + 3_000))])
     return play
 
 
 def test_fires_that_a_cancel_and_a_scan_skip_are_counted_once(stage: Stage) -> None:
-    """The scan does all of its work at one moment of the cancel's: before and after each of its writes."""
+    """The scan does all of its work at one moment of the cancel: before or after one of its writes."""
     for begin in (_overdue, _next):
         before = stage.picture(begin(stage))
         (moments := Points()).reach()

@@ -1,4 +1,4 @@
-"""Whoever judges a dead letter is stopped anywhere, and judges it again: no run is lost, none that lives is ended."""
+"""A process that reconciles a dead letter is stopped anywhere, and repeats it: no run is lost, no live run ended."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)
 
 
 def _given_up(play: Play, deliveries: list[Delivery]) -> None:
-    """Nobody has received it in time."""
+    """Delete messages that no executor has received in time."""
     play.queue.inbox("normal").delete(deliveries)
 
 
@@ -77,7 +77,7 @@ def _first_has_ended(play: Play) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """How the message of the first run of a job came to be given up on, its points, how both end; the job."""
+    """How the queue came to give up on a job's first message, the points, how both runs end, and the job's status."""
 
     comes_to_it: Callable[[Play, list[Delivery]], None]
     points: int
@@ -106,7 +106,7 @@ def _judge(play: Play) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_dead_letter_whose_judge_was_stopped_anywhere_is_judged_again_and_its_run_ends(
+def test_a_dead_letter_whose_reconciliation_was_stopped_anywhere_is_reconciled_again_and_its_run_ends(
     stage: Stage, name: str
 ) -> None:
     case, play = CASES[name], stage.play(NOW)

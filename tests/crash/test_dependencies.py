@@ -1,4 +1,4 @@
-"""Jobs that wait for jobs, and what moves them, stopped anywhere: each runs once, after all of its parents."""
+"""Jobs that wait for jobs, and the verbs that move them, are stopped anywhere: each runs once, after its parents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def statuses(play: Play, names: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, what is stopped, what is called in the end, and how the three jobs stand then; its points."""
+    """The preparation, the verb that is stopped, the calls in the end, the status of the jobs then; the points."""
 
     before: Callable[[Play], None]
     verb: Callable[[Play], object]
@@ -111,10 +111,10 @@ def _pardon(play: Play) -> None:
 
 
 CASES = {
-    # The edge, the parent, the job, its first look.
+    # The edge, the parent, the job, its first evaluation.
     "a submit": Case(_nothing, lambda play: submit_all(play, CHILD, GRANDCHILD), ["a", "b", "c"], "completed", 12),
     "the end of a parent": Case(_all_three, Play.execute_next, ["a", "b", "c"], "completed", 4),
-    # The child is told, the parent knows, the child is let go, inserted, sent, advanced.
+    # The child is notified, the parent marked, the child let go, inserted, sent, advanced.
     "a scan that tells of a success": Case(_the_first_ran, Play.scan_all, ["a", "b", "c"], "completed", 12),
     "a scan that tells of a death": Case(_the_first_died, Play.scan_all, ["a"], "blocked", 8),
     "a run that is marked as succeeded": Case(
@@ -132,12 +132,12 @@ CASES = {
 
 @pytest.mark.on_moto("a submit", "a scan that tells that all goes on")
 @pytest.mark.parametrize("case", CASES)
-def test_whatever_is_stopped_is_finished_by_scans_and_each_job_runs_once_in_its_turn(stage: Stage, case: str) -> None:
+def test_scans_finish_every_stopped_verb_and_each_job_runs_once_after_its_parents(stage: Stage, case: str) -> None:
     chosen = CASES[case]
     play = stage.play(NOW)
     chosen.before(play)
     for left in stage.crashes(play, chosen.verb, chosen.points):
-        if case == "a submit":  # the client, who had no answer, asks again
+        if case == "a submit":  # the client got no answer and repeats its request
             submit_all(left, CHILD, GRANDCHILD)
         if case == "a run that is marked as succeeded":
             _pardon(left)
@@ -157,7 +157,7 @@ def test_whatever_is_stopped_is_finished_by_scans_and_each_job_runs_once_in_its_
 
 @pytest.mark.parametrize("place", ["memory", LATER], indirect=True)
 @pytest.mark.parametrize("is_paused", [False, True])
-def test_a_child_keeps_how_an_expired_parent_ended_wherever_the_scan_stopped_that_told_of_it(
+def test_a_child_keeps_how_an_expired_parent_ended_wherever_the_notifying_scan_was_stopped(
     stage: Stage, *, is_paused: bool
 ) -> None:
     play = stage.play(NOW)
@@ -177,7 +177,7 @@ def test_a_child_keeps_how_an_expired_parent_ended_wherever_the_scan_stopped_tha
         assert (called(left), statuses(left, "xc")) == (["a", "x", "c"], ["completed"] * 2)
 
 
-def test_a_child_that_gets_another_parent_runs_wherever_the_scan_was_that_skipped_it_ahead_of_its_time(
+def test_a_child_that_gets_another_parent_runs_wherever_the_scan_was_that_skipped_it_early(
     stage: Stage,
 ) -> None:
     for at in count(step=stage.step):
@@ -207,7 +207,7 @@ def test_a_child_that_gets_another_parent_runs_wherever_the_scan_was_that_skippe
 
 
 def _rewire(play: Play, child: str, parent: str, points: Points | None = None) -> bool:
-    """Do as a PATCH of `dependsOn` does; return whether it succeeded."""
+    """Change `dependsOn` as a PATCH does; return whether it succeeded."""
     context = play.context(points)
     (job,) = context.store.jobs.read([key(child)], with_work=True)
     assert job is not None
@@ -216,7 +216,7 @@ def _rewire(play: Play, child: str, parent: str, points: Points | None = None) -
 
 
 @pytest.mark.parametrize("others", [[("y", "x")], [("y", "z"), ("z", "x")]], ids=["of two", "of three"])
-def test_of_changes_that_would_close_a_cycle_together_not_all_succeed_wherever_they_meet(
+def test_changes_that_would_close_a_cycle_together_never_all_succeed_wherever_they_meet(
     stage: Stage, others: list[tuple[str, str]]
 ) -> None:
     for at in count(step=stage.step):
@@ -240,7 +240,7 @@ def test_of_changes_that_would_close_a_cycle_together_not_all_succeed_wherever_t
     assert at > 10
 
 
-def test_a_change_of_parents_that_is_stopped_keeps_others_from_a_cycle_for_a_minute_at_the_most(stage: Stage) -> None:
+def test_a_stopped_change_of_parents_blocks_others_for_at_most_a_minute(stage: Stage) -> None:
     play = stage.play(NOW)
     later = [evolve(node(name), schedule=spec(name, At(NOW + 600_000)).schedule) for name in "xy"]
     submit_all(play, *later)
@@ -275,7 +275,7 @@ def _wait_and_execute(play: Play) -> None:
     play.execute_next()
 
 
-# Of each: what came before, what is stopped, and its points.
+# Each case: the preparation, the verb that is stopped, and its points.
 CYCLES: dict[str, tuple[Callable[[Play], None], Callable[[Play], object], int]] = {
     "the scan that plans a cycle": (_planned, Play.scan_all, 12),
     "the end of a parent": (_sent, _wait_and_execute, 6),
@@ -285,7 +285,7 @@ CYCLES: dict[str, tuple[Callable[[Play], None], Callable[[Play], object], int]] 
 
 @pytest.mark.on_moto("the scan that tells, and lets go")
 @pytest.mark.parametrize("case", CYCLES)
-def test_a_cycle_that_is_stopped_anywhere_runs_once_for_each_of_its_jobs_in_their_turn(stage: Stage, case: str) -> None:
+def test_a_cycle_stopped_anywhere_runs_each_of_its_jobs_once_in_order(stage: Stage, case: str) -> None:
     before, verb, points = CYCLES[case]
     play = stage.play(NOW)
     before(play)

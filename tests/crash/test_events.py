@@ -1,7 +1,6 @@
-"""Events and rules: a job with a pattern is never deaf, and an event makes one run, whoever stops or meddles where.
+"""Events and rules: a stopped or concurrent process leaves no job without its rule, and an event makes one run.
 
-Each verb is played anew for each of its points, with a process that stops there, or with another one that does its work
-there.
+Each verb is played anew for each of its points: the process stops there, or another process does its work there.
 """
 
 from collections.abc import Callable
@@ -45,12 +44,12 @@ class World:
     bus: MemoryBus = field(default_factory=lambda: MemoryBus(matches))
 
     def at(self, points: Points | None = None) -> tuple[Context, EventBus]:
-        """Return the world as a process sees it that reaches some points."""
+        """Return the world of a process that reaches these points."""
         bus: EventBus = self.bus
         return self.play.context(points), bus if points is None else with_faults(bus, points)
 
     def create(self, name: str = "job", points: Points | None = None) -> None:
-        """Do what the API does to create a job on events."""
+        """Create a job on events as the API does."""
         context, bus = self.at(points)
         wanted = replace(spec(name, OnEvents()), event=PATTERN)
         now = self.play.clock.now()
@@ -58,7 +57,7 @@ class World:
         submit(context, [wanted], now)
 
     def give_up(self, name: str = "refused", points: Points | None = None) -> None:
-        """Do what the API does for a job whose pattern was matched and which is refused after that."""
+        """Do what the API does for a job whose pattern was registered and which is refused after that."""
         context, bus = self.at(points)
         wanted = replace(spec(name, OnEvents()), event=PATTERN)
         now = self.play.clock.now()
@@ -66,7 +65,7 @@ class World:
         unsubscribe(context, bus, [wanted], now)
 
     def crowd(self, source: str) -> None:
-        """Ask for another pattern of the tenant, of a job that is never written."""
+        """Ask for another pattern of the tenant, for a job that is never written."""
         context, bus = self.at()
         wanted = replace(spec("crowding", OnEvents()), event=f'{{"source":["{source}"]}}')
         assert subscribe(context, bus, [wanted], self.play.clock.now()) == {}
@@ -78,7 +77,7 @@ class World:
         return {rule.key.digest for rule in self.bus.rules()} <= named
 
     def cancel(self, name: str = "job", points: Points | None = None) -> None:
-        """Do what the API does to cancel it."""
+        """Cancel the job as the API does."""
         context, bus = self.at(points)
         cancel(context, [(on_events(name), None)])
         key = subscription_of(replace(spec(name, OnEvents()), event=PATTERN))
@@ -91,7 +90,7 @@ class World:
         publish(context, bus, "acme", [EVENT])
 
     def receive(self, points: Points | None = None) -> None:
-        """Deal with what was matched; a message goes only when that is done."""
+        """Process the matched events; a message is deleted only when that is done."""
         context, bus = self.at(points)
         messages = list(self.bus.queue)
         assert all(receive(context, bus, messages))
@@ -105,7 +104,7 @@ class World:
 
 
 def stopped(make: Callable[[], World], verb: Callable[[World, Points], None]) -> list[World]:
-    """Return what stands after each stop of a verb."""
+    """Return the world after each stop of a verb."""
     left = []
     for at in range(_MOST_POINTS):
         world, points = make(), Points(at)
@@ -120,7 +119,7 @@ def stopped(make: Callable[[], World], verb: Callable[[World, Points], None]) ->
 
 
 def after_the_first_minute(*names: str) -> World:
-    """Return a world with jobs that nobody has noted just now."""
+    """Return a world with jobs whose notes are more than a minute old."""
     world = World()
     for name in names:
         world.create(name)
@@ -128,7 +127,7 @@ def after_the_first_minute(*names: str) -> World:
     return world
 
 
-def test_a_create_stopped_anywhere_leaves_a_job_that_hears_or_none_and_may_be_repeated() -> None:
+def test_a_create_stopped_anywhere_leaves_a_job_with_its_rule_or_none_and_may_be_repeated() -> None:
     for world in stopped(World, lambda world, points: world.create(points=points)):
         (job,) = world.play.store.jobs.read([on_events("job")])
         assert job is None or world.hears()
@@ -138,7 +137,7 @@ def test_a_create_stopped_anywhere_leaves_a_job_that_hears_or_none_and_may_be_re
             assert world.hears()
 
 
-def test_a_create_that_is_given_up_leaves_no_rule_and_one_stopped_anywhere_a_rule_that_counts() -> None:
+def test_a_refused_create_leaves_no_rule_and_one_stopped_anywhere_a_rule_that_counts() -> None:
     world = World()
     world.give_up()
     assert world.bus.rules() == []
@@ -149,7 +148,7 @@ def test_a_create_that_is_given_up_leaves_no_rule_and_one_stopped_anywhere_a_rul
 
 
 @pytest.mark.parametrize("name", ["next", "refused"])
-def test_a_create_between_any_two_writes_of_one_that_is_given_up_makes_a_job_that_hears(name: str) -> None:
+def test_a_create_between_any_two_writes_of_a_refused_one_makes_a_job_with_its_rule(name: str) -> None:
     for at in range(_MOST_POINTS):
         world = World()
         points = Points(at, lambda world=world: world.create(name))  # type: ignore[misc]
@@ -162,7 +161,7 @@ def test_a_create_between_any_two_writes_of_one_that_is_given_up_makes_a_job_tha
 
 
 @pytest.mark.parametrize("name", ["next", "refused"])
-def test_one_that_is_given_up_between_any_two_writes_of_a_create_takes_no_rule_from_it(name: str) -> None:
+def test_a_refused_create_between_any_two_writes_of_a_create_takes_no_rule_from_it(name: str) -> None:
     for at in range(_MOST_POINTS):
         world = World()
         points = Points(at, world.give_up)
@@ -174,7 +173,7 @@ def test_one_that_is_given_up_between_any_two_writes_of_a_create_takes_no_rule_f
     raise AssertionError("a verb has more points than were thought")
 
 
-def test_room_is_made_between_any_two_writes_of_a_create_and_its_rule_still_counts() -> None:
+def test_room_that_is_made_between_any_two_writes_of_a_create_keeps_its_rule_counted() -> None:
     for at in range(_MOST_POINTS):
         world = World()
         world.play.store.freezes.insert([Freezes("acme", quotas=Quotas(event_patterns=2))], world.play.clock.now())
@@ -191,14 +190,14 @@ def test_room_is_made_between_any_two_writes_of_a_create_and_its_rule_still_coun
     raise AssertionError("a verb has more points than were thought")
 
 
-def test_a_removal_stopped_anywhere_leaves_jobs_that_hear_and_the_next_one_does_too() -> None:
+def test_a_removal_stopped_anywhere_leaves_its_pattern_to_the_next_job() -> None:
     for world in stopped(lambda: after_the_first_minute("job"), lambda world, points: world.cancel(points=points)):
         world.create("next")
         assert world.hears("next")
 
 
 @pytest.mark.parametrize("is_young", [True, False])
-def test_a_create_between_any_two_writes_of_a_removal_makes_a_job_that_hears(*, is_young: bool) -> None:
+def test_a_create_between_any_two_writes_of_a_removal_makes_a_job_with_its_rule(*, is_young: bool) -> None:
     for at in range(_MOST_POINTS):
         world = World() if is_young else after_the_first_minute("job")
         if is_young:
@@ -211,7 +210,7 @@ def test_a_create_between_any_two_writes_of_a_removal_makes_a_job_that_hears(*, 
     raise AssertionError("a verb has more points than were thought")
 
 
-def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_that_hears() -> None:
+def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_with_its_rule() -> None:
     for at in range(_MOST_POINTS):
         world = after_the_first_minute("job")
         points = Points(at, lambda world=world: world.cancel())  # type: ignore[misc]
@@ -222,14 +221,14 @@ def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_that_hears() 
     raise AssertionError("a verb has more points than were thought")
 
 
-def test_an_event_whose_sender_was_stopped_anywhere_and_sent_it_again_later_makes_one_run() -> None:
+def test_an_event_whose_sender_was_stopped_anywhere_and_sent_it_again_makes_one_run() -> None:
     for world in stopped(lambda: after_the_first_minute("job"), lambda world, points: world.publish(points=points)):
         world.receive()
         world.play.clock.advance(MINUTE_MS)
         assert world.hears()
 
 
-def test_what_was_matched_makes_one_run_that_is_called_whoever_stopped_anywhere() -> None:
+def test_a_matched_event_makes_one_run_with_one_call_wherever_a_process_was_stopped() -> None:
     def published() -> World:
         world = after_the_first_minute("job", "other")
         world.publish()

@@ -22,7 +22,7 @@ from timeball.testing.faults import Crash, Points
 
 @dataclass(frozen=True)
 class Case:
-    """The answers to the first calls (then 200), how run and job end, how many points it has; how long a call takes."""
+    """The answers to the first calls (then 200), how run and job end, the number of points, the duration of a call."""
 
     statuses: tuple[int, ...]
     ends: tuple[RunState, JobStatus]
@@ -34,7 +34,7 @@ CASES = {
     "it succeeds": Case((), (RunState.SUCCEEDED, JobStatus.COMPLETED), 8),
     "it is retried": Case((500,), (RunState.SUCCEEDED, JobStatus.COMPLETED), 8),
     "it is not worth a retry": Case((404, 404), (RunState.FAILED, JobStatus.FAILED), 10),
-    # Twice the run is renewed, and its message hidden anew.
+    # The run is renewed twice, and its message hidden anew.
     "it takes long": Case((), (RunState.SUCCEEDED, JobStatus.COMPLETED), 20, takes_ms=25_000),
 }
 
@@ -68,7 +68,7 @@ def test_a_run_whose_executor_was_stopped_anywhere_ends_and_was_called_with_risi
         assert_all_is_well(rest)
 
 
-def test_a_message_for_whose_run_there_was_no_time_is_never_lost_on_its_way_back(stage: Stage) -> None:
+def test_a_message_without_time_for_its_run_is_never_lost_on_its_way_back(stage: Stage) -> None:
     play, job, deliveries = _sent(stage)
     send_back = partial(Play.execute, deliveries=deliveries, deadline_at=NOW + 100 * SECOND_MS)
     # Hidden, the new message sent, the old one removed; in between there are two.
@@ -81,7 +81,7 @@ def test_a_message_for_whose_run_there_was_no_time_is_never_lost_on_its_way_back
         assert_all_is_well(rest)
 
 
-def test_a_batch_whose_executor_was_stopped_anywhere_ends_whole_and_each_of_its_jobs_by_itself(stage: Stage) -> None:
+def test_each_job_of_a_batch_ends_by_itself_if_the_executor_was_stopped_anywhere(stage: Stage) -> None:
     play = stage.play(NOW)
     jobs = play.store_jobs(spec(name, At(NOW + 400)) for name in ("a", "b"))
     play.scan_all()
@@ -101,7 +101,7 @@ def test_a_batch_whose_executor_was_stopped_anywhere_ends_whole_and_each_of_its_
 def test_an_executor_stopped_over_and_over_leaves_a_failed_run_and_never_a_live_one(stage: Stage) -> None:
     play, job, deliveries = _sent(stage)
     for attempt in range(1, PLAIN_RETRY.max_retries + 2):
-        # Hidden, claimed, and then gone; from the third attempt on, the lost one before last is kept first.
+        # Hidden, claimed, and then gone; from the third attempt on, the lost attempt before the last is kept first.
         with pytest.raises(Crash):
             play.execute(deliveries, Points(4 if attempt < 3 else 6))
         play.clock.advance(900 * SECOND_MS)
@@ -132,7 +132,7 @@ def test_a_zombie_cannot_finish_a_run_after_its_lease_was_taken_over(stage: Stag
         assert told == [(1, Outcome.LOST, None), (2, Outcome.FAILED, 404)]
 
 
-def test_a_zombie_finishing_between_any_two_writes_of_its_heir_changes_nothing(stage: Stage) -> None:
+def test_a_zombie_finishing_between_any_two_writes_of_its_successor_changes_nothing(stage: Stage) -> None:
     point, count = 0, 1
     while point < count:
         play, job, (delivery,) = _sent(stage)

@@ -1,4 +1,4 @@
-"""Runs that have a run of their own for each item, stopped anywhere: each item runs once, and then the join."""
+"""Runs with a run for each item are stopped anywhere: each item runs once, and then the job that joins them."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def _submitted(play: Play) -> None:
 
 
 def _named(play: Play) -> None:
-    """Let a run name items that is in the hands of an executor, which vanishes."""
+    """Let a run under way name items, and its executor vanish."""
     (run,) = play.store.runs.read([RunId(key("a"), play.job(key("a")).final_fire_at or 0, Origin.SCHEDULE)])
     assert run is not None
     asked = Naming(run.id, run.attempt, ITEMS, "one", "one")
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Callable[[Play], None], Callable[[Play], object], int]] =
 
 @pytest.mark.on_moto("the scan that releases")
 @pytest.mark.parametrize("case", CASES)
-def test_whatever_is_stopped_each_item_runs_once_and_the_join_behind_them(stage: Stage, case: str) -> None:
+def test_each_item_runs_once_and_the_join_after_them_wherever_a_verb_was_stopped(stage: Stage, case: str) -> None:
     before, verb, points = CASES[case]
     play = stage.play(NOW)
     before(play)
@@ -98,7 +98,7 @@ def test_whatever_is_stopped_each_item_runs_once_and_the_join_behind_them(stage:
         assert [(run.state, run.due_at) for run in rows] == [(RunState.SUCCEEDED, None)] * 3
 
 
-def test_a_naming_that_is_stopped_anywhere_is_done_by_its_repeat_once(stage: Stage) -> None:
+def test_a_naming_of_items_stopped_anywhere_is_completed_by_its_repeat_and_counts_once(stage: Stage) -> None:
     play = stage.play(NOW)
     _submitted(play)
     (run,) = play.runs(key("a"))

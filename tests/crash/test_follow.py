@@ -1,6 +1,6 @@
-"""A run that follows what it starts is stopped at every point, from the call to the end: it starts nothing twice.
+"""A run that follows an execution is stopped at every point, from the call to the end: it starts nothing twice.
 
-Whatever it has started is over when the run is, and the run ends as that did.
+Every execution that it has started is over when the run is, and the run ends as the execution did.
 """
 
 from collections.abc import Callable
@@ -93,7 +93,7 @@ def _run(play: Play) -> Run:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, what is stopped and its points; how the run ends, and how many executions it has started."""
+    """The preparation, the verb that is stopped, its points; the run's end, and the number of executions it started."""
 
     prepare: Callable[[Play], None]
     act: Callable[[Play], object]
@@ -121,12 +121,12 @@ CASES = {
 
 @pytest.mark.on_moto("a call and its hand-over", "a look, and it has failed", "a stop")
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_stopped_anywhere_ends_as_its_execution_and_starts_it_once(stage: Stage, name: str) -> None:
+def test_a_followed_run_stopped_anywhere_starts_one_execution_and_ends_as_it(stage: Stage, name: str) -> None:
     case, play = CASES[name], stage.play(NOW)
     case.prepare(play)
     for left in stage.crashes(play, case.act, case.points):
         if case.act in (_cancel, _tell):
-            case.act(left)  # whoever asked had no answer, and the message of an event comes again
+            case.act(left)  # the caller repeats its request, and the event's message comes again
         left.clock.advance(stage.later_ms)
         left.run_on(JOB.key)
         _assert_promises(left, case)

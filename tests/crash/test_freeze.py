@@ -1,4 +1,4 @@
-"""A freeze: who holds back, who lifts it, and who plans at its end are stopped at every point, and no fire is lost."""
+"""A freeze: the claim, the lifting request and the plan at its end are stopped at every point, and no fire is lost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ def _freeze(play: Play, ends_at: int | None = ENDS_AT) -> None:
 
 
 def _sent_ahead(play: Play) -> None:
-    """The first fire is in its queue when the freeze comes; its message arrives a while later."""
+    """The first fire is in its queue when the freeze begins; its message arrives a while later."""
     play.scan_all()
     _freeze(play)
     play.clock.advance(4 * SECOND_MS)
@@ -63,7 +63,7 @@ def _go_on(play: Play) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, what is stopped, at how many points at the least."""
+    """The preparation, the verb that is stopped, and its least number of points."""
 
     before: Callable[[Play], object]
     verb: Callable[[Play], object]
@@ -73,7 +73,7 @@ class Case:
 CASES = {
     # The messages hidden, the run into the due index, its message deleted.
     "a claim that holds a run back": Case(_sent_ahead, Play.execute_next, 6),
-    # The job, looked at again.
+    # The job, due again.
     "a scan that holds a job back": Case(_freeze, Play.scan_all, 2),
     # The run sent and out of the index; the rows of the job's fires, their messages, the job.
     "what goes on at its end": Case(_held_back, _go_on, 10),
@@ -84,7 +84,7 @@ CASES = {
 @pytest.mark.on_moto("what goes on at its end")
 @pytest.mark.parametrize("catch_up", list(CatchUpPolicy))
 @pytest.mark.parametrize("case", CASES)
-def test_whoever_is_stopped_each_fire_has_one_row_and_nothing_starts_before_the_end(
+def test_a_verb_stopped_anywhere_leaves_one_row_for_each_fire_and_no_start_before_the_freezes_end(
     stage: Stage, case: str, catch_up: CatchUpPolicy
 ) -> None:
     chosen = CASES[case]
@@ -103,7 +103,7 @@ def test_whoever_is_stopped_each_fire_has_one_row_and_nothing_starts_before_the_
         assert all(called_at >= ends_at for called_at, _ in left.caller.calls)
         skipped = [row for row in rest.runs if row.state is RunState.SKIPPED]
         assert {row.reason for row in skipped if row.id.fire_at < ends_at - MINUTE_MS} <= {Reason.FROZEN}
-        if chosen.verb is not _go_on:  # which is an executor too, and may die after a call
+        if chosen.verb is not _go_on:  # `_go_on` is an executor too, and may die after a call
             assert_each_run_was_called_once(rest)
         assert_all_is_well(rest)
         assert rest.row.status is JobStatus.COMPLETED

@@ -1,4 +1,4 @@
-"""A whole life, from the submission to the last effect, is cut off anywhere, whichever process is at work by then.
+"""A whole life, from the submission to the last effect, is cut off anywhere, whichever process is at work then.
 
 In memory it is cut off a second time, anywhere in the recovery.
 """
@@ -20,7 +20,7 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.scheduling.submit import Submission, submit
 
 SIX_RETRIES = RetryPolicy(max_retries=6, base_seconds=5, jitter=Jitter.NONE)
-"""So many that two crashes use them up in no life."""
+"""So many that two crashes never use them up."""
 ONE_RETRY = RetryPolicy(max_retries=1, base_seconds=5, jitter=Jitter.NONE)
 TWICE = Schedule(Every(2, NOW + 1_000), end_at=NOW + 3_000)
 THRICE = Schedule(Every(2, NOW + 1_000), end_at=NOW + 5_000)
@@ -28,7 +28,7 @@ THRICE = Schedule(Every(2, NOW + 1_000), end_at=NOW + 5_000)
 
 @dataclass(frozen=True)
 class Life:
-    """What is submitted, its last fire, the answers to its first calls, how long each takes; its end; its points."""
+    """The submission, its last fire, the answers to its first calls, the duration of each; its end; its points."""
 
     spec: JobSpec
     last_at: int
@@ -55,7 +55,7 @@ MORE_LIVES = {
         replace(spec("job", TWICE), overlap=OverlapPolicy.SKIP), NOW + 3_000, (), 3_000, JobStatus.COMPLETED, 40
     ),
 }
-"""Lives that are cut off in memory only."""
+"""Lives that are cut off only in memory."""
 
 LONGEST = {
     "a fire that is parked behind another's retry": Life(
@@ -67,13 +67,13 @@ LONGEST = {
         50,
     ),
 }
-"""Cut off twice, that takes as long as all the others together."""
+"""The life that, cut off twice, takes as long as all the others together."""
 
 ALL = LIVES | MORE_LIVES | LONGEST
 
 
 def _live(life: Life) -> Callable[[Play], None]:
-    """Return what submits the job, unless it is there, and lets the system work until nothing is left to do."""
+    """Return a function that submits the job, unless it exists, and lets the system work until all is done."""
 
     def live(play: Play) -> None:
         (submitted,) = submit(play.context(), [life.spec], NOW)

@@ -1,4 +1,4 @@
-"""Where jobs name keys, an executor and a scan are stopped anywhere: the keys hold, nobody waits for ever."""
+"""Jobs with limiters: an executor and a scan are stopped anywhere; the limits hold, and no run waits for ever."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ def _turn(name: str) -> JobSpec:
 
 
 def _all_end(left: Play, stage: Stage, *, apart_ms: int) -> None:
-    """All runs succeed, and begin so far apart; nobody waits any more."""
+    """Assert that all runs succeed, begin at least this far apart, and none waits any more."""
     left.clock.advance(stage.later_ms)
     for _ in NAMES:
         for name in NAMES:
@@ -58,7 +58,7 @@ def _all_end(left: Play, stage: Stage, *, apart_ms: int) -> None:
 
 @pytest.mark.on_moto
 @pytest.mark.parametrize(("keyed", "apart_ms"), [(_place, TAKES_MS), (_turn, 5 * SECOND_MS)])
-def test_runs_of_an_executor_that_was_stopped_anywhere_all_end_and_keep_to_their_key(
+def test_runs_whose_executor_was_stopped_anywhere_all_end_within_the_limit(
     stage: Stage, keyed: Callable[[str], JobSpec], apart_ms: int
 ) -> None:
     play = stage.play(NOW)
@@ -72,7 +72,7 @@ def test_runs_of_an_executor_that_was_stopped_anywhere_all_end_and_keep_to_their
 
 
 def _behind_its_lock(stage: Stage) -> Play:
-    """Let a run that has a slot be called for its token while a newer run of its job has the lock."""
+    """Let a run with a slot be admitted for its rate token while a newer run of its job has the lock."""
     play, rate = stage.play(NOW), RateKey("rate", 0.01)
     job = replace(
         spec("a", Schedule(Every(60, NOW), max_runs=2)), flow=Flow(concurrency=ConcurrencyKey("key", 1), rate=rate)
@@ -108,7 +108,7 @@ def test_a_run_that_waits_for_its_lock_leaves_its_slot_to_others_wherever_its_ex
 
 
 def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], places: int) -> Play:
-    """Let all runs of jobs under a key wait that are kept back: by a person, or by its rate."""
+    """Let all runs of jobs under a key wait: for a limit that a person has set, or for its rate."""
     play = stage.play(NOW)
     fix_key(play.context(), KEY, Bounds(places), None, NOW)
     play.store_jobs([keyed(name) for name in NAMES])
@@ -118,7 +118,7 @@ def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], places: int) -> Play
     return play
 
 
-def test_who_is_called_by_a_scan_that_was_stopped_anywhere_begins_all_the_same(stage: Stage) -> None:
+def test_a_run_begins_wherever_the_scan_that_admits_it_was_stopped(stage: Stage) -> None:
     play = _waiting(stage, _turn, places=1)
     play.clock.advance(5 * SECOND_MS)
     for left in stage.crashes(play, Play.scan_all, 4):
@@ -126,7 +126,7 @@ def test_who_is_called_by_a_scan_that_was_stopped_anywhere_begins_all_the_same(s
 
 
 @pytest.mark.on_moto
-def test_who_may_begin_by_a_limit_that_was_set_while_all_was_stopped_begins(stage: Stage) -> None:
+def test_a_run_begins_although_the_request_that_raised_its_limit_was_stopped_anywhere(stage: Stage) -> None:
     play = _waiting(stage, _place, places=0)
 
     def raise_limit(on: Play) -> None:
@@ -137,7 +137,7 @@ def test_who_may_begin_by_a_limit_that_was_set_while_all_was_stopped_begins(stag
         _all_end(left, stage, apart_ms=TAKES_MS)
 
 
-def test_who_waits_for_a_key_ends_though_the_change_of_its_job_to_another_was_stopped_anywhere(stage: Stage) -> None:
+def test_a_waiting_run_ends_although_the_change_of_its_job_to_another_key_was_stopped_anywhere(stage: Stage) -> None:
     play = _waiting(stage, _turn, places=1)
     another = Flow(rate=RateKey("another", 100))
 
@@ -151,14 +151,14 @@ def test_who_waits_for_a_key_ends_though_the_change_of_its_job_to_another_was_st
 
 
 class _At(Points):
-    """Does something once, at the point with a number."""
+    """Runs a function once, at the point with a number."""
 
     def __init__(self, number: int, act: Callable[[], object]) -> None:
         super().__init__(None)
         self._number, self._does = number, act
 
     def reach(self) -> None:
-        """Count a point, and act if it is the one."""
+        """Count a point, and act if it is the right one."""
         self.reached += 1
         if self.reached == self._number:
             self._does()
@@ -193,7 +193,7 @@ def test_an_executor_that_stands_still_anywhere_in_its_claim_makes_no_run_too_ma
     assert reached > 5
 
 
-def test_an_executor_that_stands_still_behind_an_end_takes_no_slot_from_that_run_when_it_is_at_work_again() -> None:
+def test_an_executor_that_stands_still_after_an_end_frees_no_slot_of_a_run_that_has_begun_again() -> None:
     number, reached = 0, 1
     while number < reached:
         number += 1
@@ -216,7 +216,7 @@ def test_an_executor_that_stands_still_behind_an_end_takes_no_slot_from_that_run
     assert reached > 5
 
 
-def test_a_run_that_gets_into_its_line_late_is_called_all_the_same() -> None:
+def test_a_run_that_joins_its_line_late_is_admitted() -> None:
     number, reached = 0, 1
     while number < reached:
         number += 1
@@ -237,7 +237,7 @@ def test_a_run_that_gets_into_its_line_late_is_called_all_the_same() -> None:
     assert reached > 3
 
 
-def test_a_run_that_gets_into_its_line_late_is_called_though_the_index_lags_behind_its_row() -> None:
+def test_a_run_that_joins_its_line_late_is_admitted_though_the_index_lags_behind_its_row() -> None:
     number, reached = 0, 1
     while number < reached:
         number += 1
@@ -253,7 +253,7 @@ def test_a_run_that_gets_into_its_line_late_is_called_though_the_index_lags_behi
             play.clock.advance(SECOND_MS)
         (limiter,) = play.store.limiters.read([KEY])
         assert limiter is not None
-        roomy = evolve(limiter, fixed=Fixed(Bounds(1)))  # and nothing else: after a person's change a scan looks anyway
+        roomy = evolve(limiter, fixed=Fixed(Bounds(1)))  # and nothing else: `fix_key` makes the limiter due
         play.store.limiters.swap([Swap(limiter, roomy)], play.clock.now())
         play.run_on(JobKey("acme", "a"))
         assert play.runs(JobKey("acme", "a"))[0].state is RunState.SUCCEEDED, f"it stood still at point {number}"
@@ -262,7 +262,7 @@ def test_a_run_that_gets_into_its_line_late_is_called_though_the_index_lags_behi
 
 
 def _let_lines_lag(play: Play) -> None:
-    """Let the index of lines show each run as late as a limiter allows for."""
+    """Let the index of lines show each run as late as a limiter tolerates."""
     swap, in_line = play.store.runs.swap, play.store.runs.in_line
     shown_at = [0]
 
@@ -277,8 +277,8 @@ def _let_lines_lag(play: Play) -> None:
     play.store.runs.swap, play.store.runs.in_line = noting, lagging  # type: ignore[method-assign]
 
 
-def test_a_run_that_a_process_named_and_died_is_called_though_others_end_all_the_time() -> None:
-    """Each end looks at its own run alone: that is no look at those that the key names."""
+def test_a_run_that_a_dying_process_had_named_is_admitted_though_other_runs_end_all_the_time() -> None:
+    """The end of each other run reads only its own row, and not the rows of the runs that the limiter names."""
     play, _, _ = _two()
     fix_key(play.context(), KEY, Bounds(0), None, NOW)
     play.execute(play.queue.receive("normal"))

@@ -1,4 +1,4 @@
-"""Whoever takes a run over from a dead executor is stopped anywhere itself: a third one ends it, by the same rules."""
+"""A take-over from a dead executor is stopped anywhere, too: a third executor ends the run, by the same rules."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def _lose_once_more(play: Play) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """When and how often a job is tried, what comes before the take-over, how run and job end; its points."""
+    """The job's schedule and retries, what precedes the take-over, how run and job end; the points."""
 
     timing: Timing
     retry: RetryPolicy

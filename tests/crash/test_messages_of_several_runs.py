@@ -42,7 +42,7 @@ def _assert_each_ends(left: Play, jobs: list[Job], expected: RunState = RunState
     assert left.messages() == []
 
 
-def test_each_run_of_a_message_ends_whose_executor_was_stopped_anywhere(stage: Stage) -> None:
+def test_each_run_of_a_message_ends_though_its_executor_was_stopped_anywhere(stage: Stage) -> None:
     play, jobs, deliveries = _sent(stage, (200, 500, 200))
     # Hidden, claimed, called, an attempt kept, finished, two jobs concluded, the message removed; one is retried.
     for left in stage.crashes(play, partial(Play.execute, deliveries=deliveries), 30):
@@ -80,7 +80,7 @@ def test_a_message_comes_again_until_all_of_its_runs_are_over(stage: Stage, done
     assert sorted(calls) == sorted(job.key for job in jobs)
 
 
-def test_nothing_is_left_of_an_executor_that_stops_before_its_first_write(stage: Stage) -> None:
+def test_all_runs_end_although_an_executor_stopped_before_its_first_write(stage: Stage) -> None:
     play, jobs, deliveries = _sent(stage)
     with pytest.raises(SystemExit):
         play.execute(deliveries, Points(0, crash))

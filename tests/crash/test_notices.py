@@ -1,4 +1,4 @@
-"""Whoever ends a run, or plans one, may be stopped anywhere: what is news is told all the same, by one notice."""
+"""A process that ends or plans a run is stopped anywhere, and the notice is still sent, once."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ TRIES_AGAIN = RetryPolicy(max_retries=2, base_seconds=1)
 def begin(
     stage: Stage, retry: RetryPolicy, statuses: list[int], notify: Notify, pause_after: int | None = None
 ) -> Play:
-    """Store a job that fires twice, twenty minutes apart, first now."""
+    """Store a job that fires twice, twenty minutes apart, the first time now."""
     play = stage.play(NOW)
     schedule = Schedule(Every(20 * 60, NOW), max_runs=2)
     play.store_jobs([replace(spec("job", schedule, retry), notify=notify, pause_after_failures=pause_after)])
@@ -50,7 +50,7 @@ def work_on(play: Play, seconds: int) -> None:
 
 
 def recovered(stage: Stage, crashes: Iterator[Play]) -> Iterator[Play]:
-    """Let each system that a crash leaves work until the message of an executor that died has come again."""
+    """Let the system work after each crash until the message of an executor that died has come again."""
     for left in crashes:
         left.clock.advance(stage.later_ms)
         work_on(left, 2)
@@ -60,12 +60,12 @@ def recovered(stage: Stage, crashes: Iterator[Play]) -> Iterator[Play]:
 
 
 def told(play: Play) -> Counter[str]:
-    """Return the types of what was told, by notice: the call of one may come again, as any call may."""
+    """Return the types of notices that were sent, counted by notice, because a call may be repeated as any call may."""
     calls = {call.run: call.work.payload or "" for _, call in play.caller.calls if call.run.job != KEY}
     return Counter(payload.split('"')[3] for payload in calls.values())
 
 
-def test_an_end_that_begins_a_streak_is_told_once(stage: Stage) -> None:
+def test_an_end_that_begins_a_streak_is_notified_once(stage: Stage) -> None:
     play = begin(stage, GIVES_UP, [500], STREAKS)
     play.scan_all()
     for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
@@ -73,7 +73,7 @@ def test_an_end_that_begins_a_streak_is_told_once(stage: Stage) -> None:
         assert left.job(KEY).failing == end_of(left.runs(KEY)[0])
 
 
-def test_an_end_that_ends_a_streak_is_told_once(stage: Stage) -> None:
+def test_an_end_that_ends_a_streak_is_notified_once(stage: Stage) -> None:
     play = begin(stage, TRIES_AGAIN, [400], STREAKS)
     work_on(play, 3)
     assert told(play) == {"failure": 1}
@@ -84,7 +84,7 @@ def test_an_end_that_ends_a_streak_is_told_once(stage: Stage) -> None:
         assert left.job(KEY).failing is None
 
 
-# The target's answer to the run that is retried (None: it is cancelled before), and what is told in the end.
+# The target's answer to the retry (None: it is cancelled before), and the notices in the end.
 FATES: dict[str, tuple[int | None, dict[str, int]]] = {
     "it succeeds": (200, {"failure": 1, "recovery": 1}),
     "it fails again": (500, {"failure": 1}),
@@ -93,8 +93,10 @@ FATES: dict[str, tuple[int | None, dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("fate", FATES)
-def test_a_streak_is_told_once_whose_run_is_retried_while_a_process_notes_it_and_dies(stage: Stage, fate: str) -> None:
-    """The process has read that the run failed, and notes that on the job at any moment of the retry."""
+def test_a_streak_is_notified_once_although_its_run_is_retried_while_a_process_notes_it_and_dies(
+    stage: Stage, fate: str
+) -> None:
+    """The process has read that the run failed, and writes that to the job at any moment of the retry."""
     status, expected = FATES[fate]
     play = begin(stage, GIVES_UP, [500], STREAKS)
     play.scan_all()
@@ -119,7 +121,7 @@ def note(play: Play, failed: Run) -> None:
     assert play.store.jobs.swap([Swap(job, replace(job, failing=end_of(failed)))], play.clock.now())[0].done
 
 
-def test_a_failure_that_pauses_a_job_does_so_whoever_finishes_it(stage: Stage) -> None:
+def test_a_failure_that_pauses_a_job_does_so_wherever_the_executor_was_stopped(stage: Stage) -> None:
     play = begin(stage, GIVES_UP, [500], STREAKS, pause_after=1)
     play.scan_all()
     for left in recovered(stage, stage.crashes(play, Play.execute_next, 6)):
@@ -131,7 +133,7 @@ def test_a_failure_that_pauses_a_job_does_so_whoever_finishes_it(stage: Stage) -
         assert told(left) == {"failure": 1}
 
 
-def test_a_run_that_is_planned_is_told_of_if_it_is_late(stage: Stage) -> None:
+def test_a_late_run_is_notified_wherever_the_scan_that_planned_it_was_stopped(stage: Stage) -> None:
     play = begin(stage, TRIES_AGAIN, [500, 500, 500], Notify(on_late=TOLD, deadline_seconds=1))
     for left in recovered(stage, stage.crashes(play, Play.scan_all, 8)):
         assert told(left)["late"] >= 1

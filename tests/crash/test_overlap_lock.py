@@ -1,4 +1,4 @@
-"""Executors of a job with an overlap guard are stopped at every point: the guard is freed, the parked run starts."""
+"""Executors of a job with an overlap lock are stopped at every point: the lock is freed, the next holder starts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Act = Callable[[Play, list[Delivery]], object]
 
 
 def _claimed_by_another(play: Play, delivery: Delivery) -> None:
-    """Claim a run for an executor of which nothing more is heard; remove its message if the claim says so."""
+    """Claim a run for an executor that then vanishes; remove its message if the claim says so."""
     (one,) = claim(play.context(), [delivery.run], "another")
     if one.is_done:
         play.queue.inbox("normal").delete([delivery])
@@ -65,7 +65,7 @@ def _the_first_is_claimed(play: Play, deliveries: list[Delivery]) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A policy, what the executor that is stopped does, how many points that has, which fires (s) may run; what was."""
+    """A policy, the verb of the executor that is stopped, its points, the fires (s) that may run; the preparation."""
 
     overlap: OverlapPolicy
     act: Act
@@ -75,11 +75,11 @@ class Case:
 
 
 CASES = {
-    # Hidden, guard taken, two skipped, claimed, ended, guard released, messages removed.
+    # Hidden, lock taken, two skipped, claimed, ended, lock released, messages removed.
     "skip, in one batch": Case(SKIP, _all_in_one_batch, 26, (0, 2, 4)),
     "queueOne, in one batch": Case(QUEUE_ONE, _all_in_one_batch, 28, (0, 2, 4)),
     "cancelOther, in one batch": Case(CANCEL_OTHER, _all_in_one_batch, 34, (0, 2, 4)),
-    # One is parked when the holder ends: sent, then handed the guard.
+    # A run is next when the holder ends: it is sent, then gets the lock.
     "queueOne, the holder's end": Case(QUEUE_ONE, _first_while_the_others_come, 14, (0, 2, 4)),
     "cancelOther, the holder's end": Case(CANCEL_OTHER, _first_while_the_others_come, 16, (0, 2, 4)),
     "skip, a take-over": Case(SKIP, _the_first, 12, (0,), _all_are_claimed),
@@ -92,7 +92,7 @@ CASES = {
 
 @pytest.mark.on_moto("cancelOther, a take-over")
 @pytest.mark.parametrize("name", CASES)
-def test_guarded_runs_whose_executor_is_stopped_anywhere_leave_no_guard_held_and_nobody_parked(
+def test_runs_under_a_lock_whose_executor_is_stopped_anywhere_leave_no_lock_held_and_no_run_waiting(
     stage: Stage, name: str
 ) -> None:
     case, play = CASES[name], stage.play(NOW)
@@ -117,8 +117,8 @@ def _assert_promises(play: Play, case: Case) -> None:
     assert ran
     assert {*ran} <= {*case.may_run}
     if case.overlap is CANCEL_OTHER:
-        assert ran[-1] == 4  # the newest, whatever happens; an older one only before its message is there
+        assert ran[-1] == 4  # the newest in any case; an older one only before the newest's message is there
         reasons = {row.reason for row in rows[:-1] if row.state is not RunState.SUCCEEDED}
-        assert reasons <= {Reason.REPLACED, Reason.MISFIRED}  # a message that was not hidden comes after 15 minutes
+        assert reasons <= {Reason.REPLACED, Reason.MISFIRED}  # a message that was not hidden comes in 15 minutes
     assert_all_is_well(rest)
     assert rest.row.status is JobStatus.COMPLETED

@@ -41,7 +41,7 @@ def _skip(play: Play) -> None:
 
 
 def _is_skipped(play: Play) -> bool:
-    """Say whether a fire is skipped, or will be by whoever finishes the change."""
+    """Say whether a fire is skipped, or will be by the process that finishes the change."""
     intent = play.job(KEY).intent
     by_hand = any(run.reason is Reason.SKIPPED_BY_HAND for run in play.runs(KEY))
     return by_hand or (intent is not None and intent.verb is Asked.SKIP)
@@ -59,7 +59,7 @@ def _is_paused(play: Play) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, the change that is stopped, whether it is in force; the schedule after it; its points."""
+    """The preparation, the change that is stopped, whether it is in force; the schedule after it; its points."""
 
     before: tuple[Verb, ...]
     change: Verb
@@ -73,7 +73,8 @@ CASES = {
     "a pause": Case((), _pause, _is_paused, OLD, 8),
     # The job, two runs queued again, sent, out of the index; the intent.
     "a resume": Case((_pause,), _resume, lambda play: not _is_paused(play), OLD, 16),
-    # What is due of the old schedule; the job; rows for late inserts; superseded runs; the intent; what is due now.
+    # The fires due under the old schedule; the job; rows against late inserts; superseded runs; the intent; what is
+    # due.
     "a reschedule": Case((), _reschedule, lambda play: play.job(KEY).spec.schedule == NEW, NEW, 22),
     "a reschedule of a paused job": Case(
         (_pause,), _reschedule, lambda play: play.job(KEY).spec.schedule == NEW, NEW, 6
@@ -95,7 +96,7 @@ def _prepared(stage: Stage, case: Case, catch_up: CatchUpPolicy = CatchUpPolicy.
 def test_a_change_stopped_anywhere_is_finished_by_scans_and_each_fire_has_one_row(stage: Stage, case: str) -> None:
     chosen = CASES[case]
     for left in stage.crashes(_prepared(stage, chosen), chosen.change, chosen.points):
-        if not chosen.holds(left):  # nothing was changed: the client, who had no answer, asks again
+        if not chosen.holds(left):  # nothing was changed: the client got no answer and repeats its request
             chosen.change(left)
         assert chosen.holds(left)
         left.clock.advance(stage.later_ms)
@@ -126,13 +127,13 @@ def _assert_promises(play: Play, case: Case, *, ran_all: bool) -> None:
 @pytest.mark.on_moto("sent ahead")
 @pytest.mark.parametrize("ahead", ["not planned", "sent ahead"])
 def test_a_skip_stopped_anywhere_skips_one_fire_and_all_others_run(stage: Stage, ahead: str) -> None:
-    """It is asked for again under its name: that skips no second one."""
+    """It is repeated under its name, and skips no second fire."""
     play = stage.play(NOW)
     first_at = NOW + (2_000 if ahead == "sent ahead" else 60_000)
     schedule = Schedule(Every(3, first_at), end_at=first_at + 6_000)
     play.store_jobs([spec("job", schedule)])
     play.scan_all()
-    # The note, the job, the row, the intent; in between what is read.
+    # The note, the job, the row, the intent, with reads in between.
     for left in stage.crashes(play, _skip, 8):
         left.clock.advance(stage.later_ms)
         skipped_before = _is_skipped(left)
@@ -150,8 +151,8 @@ def test_a_skip_stopped_anywhere_skips_one_fire_and_all_others_run(stage: Stage,
 
 
 @pytest.mark.on_moto
-def test_a_pause_that_ends_in_nothing_but_skipped_fires_completes_its_job(stage: Stage) -> None:
-    """All was missed by the time of the resume, the final fire too; the resume is stopped anywhere."""
+def test_a_pause_after_which_every_fire_is_skipped_completes_its_job(stage: Stage) -> None:
+    """By the time of the resume all fires were missed, the final one too; the resume is stopped anywhere."""
     case = CASES["a resume"]
     play = _prepared(stage, case, CatchUpPolicy.SKIP)
     play.clock.advance(10 * MINUTE_MS)
@@ -191,7 +192,7 @@ def _rescheduled_under_way(stage: Stage, point: int | None) -> int:
 
 
 @pytest.mark.parametrize("asked_again", [True, False])
-def test_a_trigger_stopped_anywhere_leaves_one_run_or_none_and_one_if_it_is_asked_for_again(
+def test_a_trigger_stopped_anywhere_leaves_one_run_or_none_and_exactly_one_after_its_repeat(
     stage: Stage, *, asked_again: bool
 ) -> None:
     play = stage.play(NOW)

@@ -1,4 +1,4 @@
-"""The promises by which crashes are judged can be broken: a ledger that is put together wrongly is complained of."""
+"""The promises by which crashes are judged can be broken: a wrong ledger fails them."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ JOB = spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=120)
 
 
 def _tried_twice(heartbeat_seconds: int | None, says_after_seconds: int | None = None) -> Rest:
-    """Return a run whose first attempt its target took and did not end well, and whose second one succeeded."""
+    """Return a run whose first attempt was handed over to its target and failed, and whose second one succeeded."""
     play = Play()
     (job,) = play.store_jobs([replace(JOB, completion=Completion.CALLBACK, heartbeat_seconds=heartbeat_seconds)])
     play.scan_all()
@@ -45,12 +45,12 @@ def _called_again_after(rest: Rest, seconds: float) -> Rest:
         (20, None, 20 + 5 + 5),
         (None, None, 120 + 5 + 5),
         (180, None, 120 + 5 + 5),
-        # Its word, and the retry's wait.
+        # The time of its report, and the retry's wait.
         (40, 3, 3 + 5),
         (60, 50, 50 + 5),
     ],
 )
-def test_an_attempt_that_its_target_had_is_followed_by_none_before_its_time(
+def test_an_attempt_that_was_handed_over_is_followed_by_none_before_its_time(
     heartbeat_seconds: int | None, says_after_seconds: int | None, may_come_after_seconds: int
 ) -> None:
     rest = _tried_twice(heartbeat_seconds, says_after_seconds)
@@ -69,7 +69,7 @@ def test_an_attempt_that_its_target_had_is_followed_by_none_before_its_time(
         (RunState.SUCCEEDED, NOW + 59_999, False),
     ],
 )
-def test_nothing_is_called_that_was_skipped_or_is_over(state: RunState, ended_at: int, *, is_well: bool) -> None:
+def test_a_call_of_a_skipped_or_ended_run_breaks_a_promise(state: RunState, ended_at: int, *, is_well: bool) -> None:
     rest = _called_again_after(_tried_twice(40), 60)
     row = replace(rest.runs[0], state=state, reason=Reason.RUN_CANCELLED, finished_at=ended_at)
     try:

@@ -1,4 +1,4 @@
-"""Where quotas bind, a create and a run are stopped anywhere: the quota holds, and nothing is used up for good."""
+"""Under quotas, a create and a run are stopped anywhere: the quota holds, and nothing is used up for good."""
 
 from functools import partial
 from itertools import pairwise
@@ -22,7 +22,7 @@ MOST = 2
 
 
 def _create(play: Play, name: str) -> bool:
-    """Create a job of a tenant that may have two, unless that is one too many."""
+    """Create a job of a tenant that may have two; return False if that is one too many."""
     now = play.clock.now()
     if take_in(play.context(), Taking("acme", 1, now, per_second=9, active=MOST)) is not None:
         return False
@@ -35,7 +35,7 @@ def _open(play: Play) -> int:
 
 
 @pytest.mark.parametrize("standing", range(MOST))
-def test_a_create_stopped_anywhere_leaves_all_its_room_to_those_that_come_later(stage: Stage, standing: int) -> None:
+def test_a_create_stopped_anywhere_leaves_all_its_room_to_later_ones(stage: Stage, standing: int) -> None:
     play = stage.play(NOW)
     assert all(_create(play, f"standing-{n}") for n in range(standing))
     for left in stage.crashes(play, partial(_create, name="job"), 4):
@@ -47,9 +47,7 @@ def test_a_create_stopped_anywhere_leaves_all_its_room_to_those_that_come_later(
 
 
 @pytest.mark.parametrize("quotas", [Quotas(runs_at_once=1), Quotas(runs_per_second=1)])
-def test_runs_of_an_executor_that_was_stopped_anywhere_all_end_and_keep_to_their_quota(
-    stage: Stage, quotas: Quotas
-) -> None:
+def test_runs_whose_executor_was_stopped_anywhere_all_end_within_the_quota(stage: Stage, quotas: Quotas) -> None:
     play = stage.play(NOW)
     note_quotas(play.context(), "acme", quotas)
     jobs = play.store_jobs([spec(name, At(NOW)) for name in ("a", "b")])

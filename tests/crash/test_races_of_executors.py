@@ -1,7 +1,6 @@
-"""The interleavings that a review of the design found dangerous: of executors, their messages, and what befalls them.
+"""Interleavings that a review of the design found dangerous: of executors and their messages.
 
-Those of plans, users and their clients are in test_races_of_scans_and_changes.py, which also says where the others are
-told.
+test_races_of_scans_and_changes.py has those of plans, users and their clients, and says where the others are.
 """
 
 from collections.abc import Callable
@@ -49,7 +48,7 @@ def _called_at(play: Play) -> list[tuple[int, float]]:
     return [(call.attempt, (called_at - NOW) / SECOND_MS) for called_at, call in play.caller.calls]
 
 
-# A retry: how long its backoff is (s), so that its message comes back later than its due entry, or earlier.
+# A retry: its backoff (s), which makes its message come back after its due entry, or before.
 BACKOFFS = {"the retry is due before its old message comes back": 5, "the old message comes back first": 600}
 
 
@@ -80,7 +79,7 @@ def _scan_then_execute(play: Play) -> None:
 
 
 @pytest.mark.parametrize("order", [_execute_then_scan, _scan_then_execute])
-def test_a_retry_cut_off_between_its_send_and_its_requeue_is_made_once_whoever_comes_first(
+def test_a_retry_cut_off_between_its_send_and_its_requeue_is_made_once_in_either_order(
     order: Callable[[Play], None],
 ) -> None:
     play = Play()
@@ -97,7 +96,7 @@ def test_a_retry_cut_off_between_its_send_and_its_requeue_is_made_once_whoever_c
 
 
 def _lost(play: Play) -> list[Delivery]:
-    """Let an executor vanish with a run, and its lease with its margin pass."""
+    """Let an executor vanish with a run, and let its lease and margin pass."""
     _one_off(play)
     deliveries = play.queue.receive("normal")
     claim(play.context(), [delivery.run for delivery in deliveries], "vanished")
@@ -127,7 +126,7 @@ def test_a_delete_at_any_point_of_a_take_over_is_followed_by_no_attempt_and_stop
     assert outcomes == {"before the claim", "during the attempt", "after its end"}
 
 
-def test_a_take_over_at_any_point_of_a_delete_starts_nothing_behind_it_and_is_stopped_if_it_came_before() -> None:
+def test_a_take_over_at_any_point_of_a_delete_starts_nothing_after_it_and_is_stopped_if_it_came_before() -> None:
     point, reached, outcomes = 0, 1, set()
     while point < reached:
         play = Play()
@@ -149,24 +148,24 @@ def test_a_take_over_at_any_point_of_a_delete_starts_nothing_behind_it_and_is_st
 
 
 def _assert_cancel_held(play: Play, changed: Changed, then: Run) -> str:
-    """Promise 7, of a run that is taken over; `then` is the run when the DELETE was answered. Say when that was."""
+    """Assert promise 7 for a run that is taken over, and return when it stopped; `then` is the run at the answer."""
     run, status = _run(play), play.job(KEY).status
     assert_all_is_well(at_rest(play, play.job(KEY)))
     if changed.outcome is Change.ENDED:
         assert (then.state, run, status) == (RunState.SUCCEEDED, then, JobStatus.COMPLETED)
         return "after its end"
     assert (changed.outcome, status) == (Change.DONE, JobStatus.CANCELLED)
-    assert run.attempt == then.attempt, "nothing is claimed after the answer"
+    assert run.attempt == then.attempt, "the run is not claimed after the answer"
     if then.state is RunState.RUNNING:
         assert changed.claimed == (run.id,)
-    if run.state is RunState.SUCCEEDED:  # its answer had come, and was still to be written
+    if run.state is RunState.SUCCEEDED:  # the target had answered, and the end was still to be written
         return "after its end"
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.JOB_CANCELLED)
     return "during the attempt" if run.attempt == 2 else "before the claim"
 
 
 @pytest.mark.parametrize("executor_dies", [False, True])
-def test_a_dead_letter_of_a_live_run_costs_it_nothing_and_brings_it_back_if_its_executor_dies(
+def test_a_dead_letter_of_a_live_run_changes_nothing_and_brings_it_back_if_its_executor_dies(
     service: Service, *, executor_dies: bool
 ) -> None:
     play = service.play
@@ -186,8 +185,10 @@ def test_a_dead_letter_of_a_live_run_costs_it_nothing_and_brings_it_back_if_its_
     assert play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_run_that_is_claimed_behind_the_judges_back_is_found_although_its_message_is_gone(service: Service) -> None:
-    """The claimer slept between its receiving and its claim, until the queue gave up on its message; then it dies."""
+def test_a_run_that_is_claimed_after_its_message_was_given_up_is_found_although_the_message_is_gone(
+    service: Service,
+) -> None:
+    """The executor sleeps between its receive and its claim until the queue gives up on the message; then it dies."""
     play = service.play
     _one_off(play)
     (delivery,) = play.queue.receive("normal")
@@ -201,7 +202,7 @@ def test_a_run_that_is_claimed_behind_the_judges_back_is_found_although_its_mess
     assert calls == [(2, LEASE_AND_MARGIN_SECONDS)]
 
 
-# When it was killed, by the points of its writes; from when the run may start again (s), and as which attempt.
+# The moment of the kill, by its writes; when the run may start again (s), and as which attempt.
 FIRST_SECOND = {
     "before it hides its messages: the queue's own time": (0, 900, 1),
     "before it claims": (1, LEASE_AND_MARGIN_SECONDS, 1),
@@ -223,7 +224,7 @@ def test_an_executor_killed_in_its_first_second_gives_its_run_to_another_as_soon
     assert_all_is_well(at_rest(play, job))
 
 
-def test_nine_fast_runs_beside_one_of_800_s_are_gone_at_once_and_the_slow_one_keeps_its_lease_and_is_called_once(
+def test_nine_fast_runs_end_at_once_beside_one_of_800_s_which_keeps_its_lease_and_is_called_once(
     service: Service,
 ) -> None:
     play, names = service.play, [f"fast-{number}" for number in range(9)] + ["slow"]
@@ -251,7 +252,7 @@ def test_nine_fast_runs_beside_one_of_800_s_are_gone_at_once_and_the_slow_one_ke
 
 
 def test_an_outage_of_the_executors_alone_ends_in_no_flood(service: Service) -> None:
-    """Scans go on: 120 messages await them. What is a minute late is skipped, all but the latest."""
+    """Scans go on, and 120 messages await the executors. Fires over a minute late are skipped, except the latest."""
     play = service.play
     play.store_jobs([spec("job", Every(5, NOW))])
     service.until(at(60))
@@ -272,7 +273,7 @@ def _complete(play: Play) -> str:
     return outcome(report(play.context(), [Report(_run(play).id, 1, body="done")])[0])
 
 
-def test_a_crash_after_complete_leaves_the_rest_to_the_scan_and_the_target_may_say_it_again() -> None:
+def test_a_crash_after_complete_leaves_the_rest_to_the_scan_and_the_target_may_repeat_its_report() -> None:
     play = Play()
     job = replace(spec("job", At(NOW), timeout_seconds=600), completion=Completion.CALLBACK, heartbeat_seconds=60)
     play.store_jobs([job])

@@ -1,13 +1,13 @@
-"""The interleavings that a review of the design found dangerous: of plans, users and their clients.
+"""Interleavings that a review of the design found dangerous: of plans, users and their clients.
 
-Those of executors and messages are in test_races_of_executors.py. Three are told elsewhere:
+test_races_of_executors.py has those of executors and messages. Three are tested elsewhere:
 
 * a PATCH of tags inside the look-ahead: test_a_change_of_tags_within_the_look_ahead_supersedes_nothing
   (tests/engine/changes/test_reschedule.py);
 * a pause inside the look-ahead:
   test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets_it_run_on_time
   (tests/engine/changes/test_pause_and_resume.py);
-* two claims of one overlap guard: test_two_claims_of_one_guard_in_one_batch_leave_one_running and
+* two claims of one overlap lock: test_two_claims_of_one_guard_in_one_batch_leave_one_running and
   test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothing_stuck
   (tests/engine/execution/test_overlap.py).
 """
@@ -56,10 +56,10 @@ def _sent(play: Play) -> bool:
 
 
 @pytest.mark.parametrize("cut_off_when", [_inserted, _sent])
-def test_a_plan_repeated_after_an_outage_skips_what_it_missed_and_its_run_of_before_ends_with_the_rest(
+def test_a_plan_repeated_after_an_outage_skips_missed_fires_and_so_does_the_claim_of_its_earlier_run(
     cut_off_when: Callable[[Play], bool],
 ) -> None:
-    """The plan skips by now what it started then: the claim decides about the run that stands."""
+    """The plan now skips a fire that it had started then; the claim decides about the run that stands."""
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(60, NOW))])
     stop_when(play, Play.scan, cut_off_when)
@@ -75,13 +75,13 @@ def test_a_plan_repeated_after_an_outage_skips_what_it_missed_and_its_run_of_bef
 
 
 def _fifteen_days_without_anyone(play: Play) -> None:
-    """By then no queue keeps a message. The shard's oldest day is what scans of before had left it at."""
+    """By then no queue keeps a message. The shard's oldest day is the one that the earlier scans had left."""
     play.store.due.move_oldest_day(0, day_of(play.clock.now()))
     play.queue._messages.clear()
     play.clock.advance(15 * DAY_MS)
 
 
-# Of each timing: how the run ends whose plan was cut off behind its message.
+# For each schedule: the end of a run whose plan was cut off after its message.
 EXPIRED: dict[str, tuple[Timing, tuple[RunState, Reason | None]]] = {
     "a one-off is never missed": (At(NOW), (RunState.SUCCEEDED, None)),
     "the plan skips it, and the claim too": (Every(3600, NOW), (RunState.SKIPPED, Reason.MISFIRED)),
@@ -103,8 +103,8 @@ def test_a_queued_run_whose_message_expired_is_sent_again_when_its_plan_is_repea
     assert [row for row in play.runs(KEY) if not row.is_terminal] == []
 
 
-def test_a_queued_run_whose_message_expired_behind_its_plan_can_still_be_cancelled_by_hand(service: Service) -> None:
-    """It stands in no index and in no plan: this takes executors that were out for as long as queues keep messages."""
+def test_a_queued_run_whose_message_expired_after_its_plan_can_still_be_cancelled_manually(service: Service) -> None:
+    """Such a run is in no index and no plan; it takes executors that were down for as long as queues keep messages."""
     play = service.play
     play.store_jobs([spec("job", Every(3600, NOW))])
     play.scan_all()
@@ -131,10 +131,10 @@ def test_a_one_off_a_year_in_the_past_runs_once_although_its_submission_died_bef
     assert len(service.target.calls) == 1
 
 
-def test_a_row_that_cannot_be_planned_at_the_head_of_its_bucket_lets_those_behind_it_start_on_time(
+def test_an_unplannable_row_at_the_head_of_its_bucket_does_not_delay_the_rows_after_it(
     service: Service,
 ) -> None:
-    """A page full of such rows, even: they are pushed back, and the next scan sees what stands behind them."""
+    """Even a full page of such rows is pushed back, and the next scan sees the rows after them."""
     broken, sound = [f"broken-{number}" for number in range(PAGE + 10)], ["a", "b", "c"]
     play = service.play
     play.store_jobs(spec(name, At(at(4))) for name in broken)
@@ -150,7 +150,7 @@ def test_a_row_that_cannot_be_planned_at_the_head_of_its_bucket_lets_those_behin
     assert min(play.job(JobKey("acme", name)).plan_failures for name in broken) >= 4
 
 
-# Of each: what makes the one fire at 4.7 s the final one of a job that had a fire each minute.
+# Each case: the change that makes the fire at 4.7 s the final one of a job that fired each minute.
 LAST_OF: dict[str, Timing | Schedule] = {
     "a one-off": At(at(4.7)),
     "a window": Schedule(Every(60, at(4.7)), end_at=at(4.7)),
@@ -163,7 +163,7 @@ LAST_OF: dict[str, Timing | Schedule] = {
 def test_a_run_that_was_claimed_before_a_reschedule_made_it_the_final_one_ends_its_job(
     service: Service, case: str, call_seconds: int
 ) -> None:
-    """Its executor follows up with the job as it had read it, of which it was any fire."""
+    """Its executor carries out the effects with the job as it had read it, in which the fire was not the final one."""
     play = service.play
     service.target.takes = lambda _: call_seconds * SECOND_MS
     play.store_jobs([spec("job", Every(60, at(4.7)))])
@@ -176,7 +176,7 @@ def test_a_run_that_was_claimed_before_a_reschedule_made_it_the_final_one_ends_i
 
 
 @pytest.mark.parametrize("dies", [False, True], ids=["the change settles itself", "it dies, and a scan settles"])
-def test_a_plan_that_was_read_while_a_cancel_took_long_to_be_written_inserts_nothing_behind_it(*, dies: bool) -> None:
+def test_a_plan_read_while_a_cancel_took_long_to_be_written_inserts_nothing_after_it(*, dies: bool) -> None:
     play = Play()
     play.store_jobs([spec("job", Every(1, NOW))])
     plans: list[tuple[Job, int]] = []
@@ -203,7 +203,8 @@ def test_a_plan_that_was_read_while_a_cancel_took_long_to_be_written_inserts_not
     assert play.runs(KEY) == told
 
 
-# Jobs whose lives meet each conditional write of submit, dispatch, claim, finish, retry and guard; answers; duration.
+# Jobs whose lives include every conditional write of submit, dispatch, claim, finish, retry and lock; answers;
+# duration.
 LIVES: dict[str, tuple[JobSpec, list[int], int]] = {
     "a one-off that is tried twice": (spec("job", At(NOW + 700)), [500], 0),
     "three fires, of which one is parked": (
@@ -215,7 +216,7 @@ LIVES: dict[str, tuple[JobSpec, list[int], int]] = {
 
 
 def _live(name: str, losing_at: int | None = None) -> tuple[MemoryStore, list[tuple[int, Call]], int]:
-    """Return what is stored and called in a life, and how many points it has; at one of them an answer is lost."""
+    """Return the rows and calls of a life, and its number of points; at `losing_at` an answer is lost."""
     wanted, statuses, takes_ms = LIVES[name]
     store = MemoryStore()
     play = Play(store)
@@ -227,8 +228,8 @@ def _live(name: str, losing_at: int | None = None) -> tuple[MemoryStore, list[tu
 
 
 @pytest.mark.parametrize("name", LIVES)
-def test_a_successful_write_whose_answer_was_lost_is_known_as_ones_own(name: str) -> None:
-    """Of each write of a life by itself: what lies below repeats it, and meets the row of the first."""
+def test_a_successful_write_whose_answer_was_lost_is_recognized_by_its_writer(name: str) -> None:
+    """This holds for each write of a life: the store's client repeats the write, and finds the row of the first try."""
     store, calls, reached = _live(name)
     assert {run.state for run in store.runs.values()} == {RunState.SUCCEEDED}
     for point in range(0, reached, 2):  # before each write
@@ -237,8 +238,8 @@ def test_a_successful_write_whose_answer_was_lost_is_known_as_ones_own(name: str
         assert same_calls == calls
 
 
-def test_a_slow_repeat_of_a_change_spares_the_run_that_was_planned_by_that_change_since() -> None:
-    """The repeat has read its job while that waited for parents, and supersedes what an older plan has sent."""
+def test_a_slow_repeat_of_a_change_spares_the_run_that_was_planned_under_that_change_since() -> None:
+    """The repeat has read its job while the job waited for parents, and supersedes the runs of an older plan."""
     play = Play()
     parent, child = spec("parent", At(NOW)), spec("job", Every(60, NOW + MINUTE_MS))
     play.store_jobs([parent, child])

@@ -1,4 +1,4 @@
-"""A cycle is run again: stopped before or after any write, it is finished by scans, and each run runs once more."""
+"""A rerun of a cycle is stopped before or after any write, scans finish it, and each run runs once more."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_stopped_at_any_write_it_runs_each_once_more(first: JobSpec, mode: Rerun
             except Crash:
                 stop_at += 1
             if graph.play.store.operations.read([OperationKey("acme", "again")]) == [None]:
-                continue  # it was not stored: nothing of it was done
+                continue  # the operation was not stored, so nothing was done
             graph.until(60)
             assert standing(graph).status is OperationStatus.SUCCEEDED, stop_at
             assert {name: graph.run(name).attempt for name in "abcd"} == {

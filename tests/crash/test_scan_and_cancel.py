@@ -1,4 +1,4 @@
-"""A scan, or a DELETE, is stopped at every point between its writes; whoever comes next, at once or late, ends well."""
+"""A scan or a DELETE is stopped at every point between its writes; the next process, at once or late, finishes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from timeball.testing.faults import Crash, Points
 
 @dataclass(frozen=True)
 class Case:
-    """A job that was submitted some time before NOW and not looked at since; `points` is how many a scan of it has."""
+    """A job that was submitted some time before NOW and not scanned since; `points` is the number of a scan of it."""
 
     timing: Timing
     waited_ms: int
@@ -38,9 +38,9 @@ CASES = {
     "a one-off within the look-ahead": Case(At(NOW + 1_500), MINUTE_MS, 8),
     # A one-off is never missed, however late.
     "a one-off that is late": Case(At(NOW - 5 * MINUTE_MS), MINUTE_MS, 8),
-    # Two fires within the look-ahead; ten minutes later, most of a minute of them.
+    # Two fires within the look-ahead; ten minutes later, the fires of most of a minute.
     "every five seconds": Case(Every(5, NOW), 0, 12),
-    # 19 minutes are skipped as one range, which is fixed first; then the rest is run.
+    # 19 minutes are skipped as one range, which is written first; then the other fires run.
     "a job behind an outage": Case(Every(60, NOW - 20 * MINUTE_MS), 20 * MINUTE_MS, 16),
 }
 
@@ -72,7 +72,7 @@ def test_a_scan_stopped_anywhere_and_repeated_leaves_one_row_for_each_due_instan
 
 @dataclass(frozen=True)
 class Cancelled:
-    """A job that is cancelled while some of its runs wait; `points` is how many the DELETE has at least."""
+    """A job that is cancelled while some of its runs wait; `points` is the least number of points of the DELETE."""
 
     timing: Timing
     prepare: Callable[[Play], None]
@@ -110,7 +110,7 @@ def test_a_cancel_stopped_anywhere_is_finished_by_the_scan_and_nothing_runs_afte
     asked_at = play.clock.now()
     for left in stage.crashes(play, _cancel, chosen.points):
         left.clock.advance(stage.later_ms)
-        if left.job(job.key).status is not JobStatus.CANCELLED:  # the client, who had no answer, asks again
+        if left.job(job.key).status is not JobStatus.CANCELLED:  # the client got no answer and repeats its request
             _cancel(left)
         if executors_first:
             left.drain()
@@ -134,7 +134,7 @@ def test_a_cancel_stopped_anywhere_asks_the_run_that_was_claimed_to_stop(stage: 
     points = Points()
     _cancelled_while_it_runs(stage, lambda play: _cancel(play, points))
     assert points.reached >= 8
-    for point in range(6, points.reached, stage.step):  # from its swap on: before it, nothing was cancelled
+    for point in range(6, points.reached, stage.step):  # from the swap of the job on: before it, nothing was cancelled
 
         def stop_and_scan(play: Play, point: int = point) -> None:
             with pytest.raises(Crash):

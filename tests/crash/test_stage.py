@@ -1,4 +1,4 @@
-"""What the enumeration of crashes rests on: each write has points, pictures are true, and equal ones are one crash."""
+"""The basis of these tests: each write has points, pictures are complete, and equal pictures are one crash."""
 
 from collections.abc import Callable
 from typing import Protocol, get_origin, get_type_hints
@@ -37,7 +37,7 @@ PORTS = [*dict.fromkeys(get_origin(kind) or kind for kind in get_type_hints(Stor
 
 
 @pytest.mark.parametrize("port", PORTS)
-def test_each_call_of_a_port_that_is_no_read_has_its_points(port: type) -> None:
+def test_each_call_of_a_port_that_writes_has_its_points(port: type) -> None:
     calls = {name for one in port.__mro__ if one is not Protocol for name in vars(one) if not name.startswith("_")}
     assert calls
     assert calls - READS <= LIST_WRITES | SINGLE_WRITES
@@ -53,7 +53,7 @@ def _reschedule(play: Play) -> None:
 
 
 @pytest.mark.parametrize("verb", [Play.scan, _cancel, _reschedule])
-def test_the_point_behind_a_write_leaves_what_the_one_before_the_next_write_leaves(
+def test_the_point_after_a_write_leaves_the_same_state_as_the_point_before_the_next_write(
     stage: Stage, verb: Callable[[Play], object]
 ) -> None:
     play = stage.play(NOW)
@@ -69,7 +69,7 @@ def _seen(play: Play) -> tuple[object, ...]:
     return play.clock.now(), play.job(KEY), play.runs(KEY), messages, [*play.caller.calls]
 
 
-def test_what_a_picture_shows_stands_again_whatever_became_of_it_before(stage: Stage) -> None:
+def test_a_picture_restores_its_state_whatever_happened_since(stage: Stage) -> None:
     play = stage.play(NOW)
     play.caller.statuses = [500]
     play.store_jobs([spec("job", At(NOW))])

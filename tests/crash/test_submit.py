@@ -1,4 +1,4 @@
-"""A submission is stopped anywhere: the job is there, and then runs, or it is not; asked for again, there is one."""
+"""A submission is stopped anywhere: the job is stored, and runs, or it is not; after a repeat there is exactly one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ SOON = Schedule(Every(2, NOW + 1_000), end_at=NOW + 3_000)
 
 @dataclass(frozen=True)
 class Case:
-    """What is submitted in one request, and how many points that has at least."""
+    """The jobs of one request, and its least number of points."""
 
     specs: Sequence[JobSpec]
     points: int
@@ -48,7 +48,7 @@ CASES = {
 
 @pytest.mark.parametrize("asked_again", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_a_submission_stopped_anywhere_leaves_its_jobs_there_to_run_or_not_there_at_all(
+def test_a_submission_stopped_anywhere_stores_its_jobs_which_then_run_or_stores_nothing(
     stage: Stage, name: str, *, asked_again: bool
 ) -> None:
     case = CASES[name]
@@ -80,7 +80,7 @@ def test_a_submission_stopped_anywhere_leaves_its_jobs_there_to_run_or_not_there
 
 
 def _stop_between_rows(monkeypatch: pytest.MonkeyPatch, play: Play) -> None:
-    """Give the writes that make up one write of a port their points too: a large payload has a row of its own."""
+    """Give points to the single writes of a port's write, too: a large payload has a row of its own."""
     write = Writer.write
 
     def stoppable(writer: Writer, writes: Sequence[Write]) -> list[Written]:
@@ -92,7 +92,7 @@ def _stop_between_rows(monkeypatch: pytest.MonkeyPatch, play: Play) -> None:
 
 
 @pytest.mark.parametrize("asked_again", [True, False])
-def test_a_submission_stopped_between_the_row_of_a_large_payload_and_that_of_its_job_leaves_no_job(
+def test_a_submission_stopped_between_the_rows_of_a_large_payload_and_its_job_leaves_no_job(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, *, asked_again: bool
 ) -> None:
     wanted, play = replace(spec("job", At(NOW)), work=LARGE), stage.play(NOW)

@@ -61,7 +61,7 @@ def test_a_retry_finds_the_version_that_its_run_began_with(stage: Stage, *, aske
         assert run.state is RunState.SUCCEEDED
 
 
-def test_a_delete_that_is_stopped_leaves_finished_jobs_what_they_need_to_run_again(stage: Stage) -> None:
+def test_a_stopped_delete_leaves_finished_jobs_everything_that_a_rerun_needs(stage: Stage) -> None:
     play = begun(stage)
     play.run_on(KEY)
     for left in stage.crashes(play, lambda play: delete_task(play.context(), TASK), 2):

@@ -1,4 +1,4 @@
-"""A change is stopped at every point, and somebody else goes on: the record has what was done, no more and no less."""
+"""A change is stopped at every point, and another request follows: the history has exactly the changes made."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ def _trigger(play: Play, by: Actor) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """What came before, the change that is stopped, and what somebody else does then."""
+    """The preparation, the change that is stopped, and the request that follows."""
 
     before: Verb | None
     change: Verb
@@ -75,7 +75,7 @@ CASES = {
 
 @pytest.mark.on_moto("a pause, then a pause")
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_told_is_what_was_done_wherever_a_change_was_stopped(stage: Stage, case: str) -> None:
+def test_the_history_has_exactly_the_changes_that_were_made_wherever_one_was_stopped(stage: Stage, case: str) -> None:
     chosen = CASES[case]
     play = stage.play(NOW)
     play.store_jobs([spec("job", Every(3, NOW))])
@@ -93,7 +93,7 @@ def test_what_is_told_is_what_was_done_wherever_a_change_was_stopped(stage: Stag
 
 
 def _assert_all_is_told(play: Play) -> None:
-    """Each version has its entry, by who made it, and each begins as the one before it was left."""
+    """Assert that each version has its entry with its actor, and begins as the one before it ended."""
     job = _read(play)
     logged = list(list_audit(play.context(), AuditFilter("acme"), 100).items)
     changes, _ = list_revisions(play.context(), job, 100)
@@ -102,7 +102,7 @@ def _assert_all_is_told(play: Play) -> None:
     assert changes[0].after is not None
     assert (changes[0].by, changes[0].after.spec) == (job.change.by, job.spec)
     assert [one.before for one in changes] == [*(one.after for one in changes[1:]), None]
-    assert [one.by for one in changes if one.by == NOBODY] == [NOBODY]  # who stored the job of this test
+    assert [one.by for one in changes if one.by == NOBODY] == [NOBODY]  # the actor that stored the job of this test
     triggered = [run for run in play.runs(KEY) if run.id.origin is Origin.MANUAL]
     told = [(one.resource.id, one.at, one.by) for one in logged if one.action is Action.TRIGGER]
     assert told == [(str(run.id), run.created_at, run.triggered_by) for run in triggered]

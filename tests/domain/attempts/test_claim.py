@@ -74,8 +74,8 @@ def fire(minutes: float, origin: Origin = Origin.SCHEDULE) -> dict[str, Any]:
 CASES = {
     "queued and due": Case(CLAIM, {}, {}),
     "no such run": Case(DROP, None, {}),
-    "over: its end has a guarantor": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
-    "withdrawn: a resume sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
+    "over: somebody carries out what that entails": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
+    "withdrawn: whoever resumes the job sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
     "it stands for its items": Case(DROP, {"fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}),
     "it stands for its items, which run": Case(
         DROP, {**STARTED, "state": RunState.RUNNING, "fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}
@@ -116,7 +116,7 @@ CASES = {
     "missed, but its start was moved by jitter": Case(
         CLAIM, {**fire(-3), "not_before": NOW - 60_000}, asks(jitter_seconds=300)
     ),
-    "missed, but it waited for an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
+    "missed, but it was parked behind an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
     "missed, but it was handed the guard": Case(CLAIM, fire(-3), {"holder": fire(-3)["id"]}),
     "a one-off is never missed": Case(CLAIM, fire(-600), asks(schedule=ONE_OFF)),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
@@ -131,7 +131,7 @@ CASES = {
         Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED), fire(0, Origin.EVENT), {"status": JobStatus.PAUSED}
     ),
     "a run on an event is never missed": Case(CLAIM, fire(-3, Origin.EVENT), {}),
-    "a run on an event that has started goes on in a paused job": Case(
+    "one that has started goes on in a paused job": Case(
         CLAIM, {**STARTED, **fire(0, Origin.EVENT)}, {"status": JobStatus.PAUSED}
     ),
     "early, and in the due index: that brings it back": Case(

@@ -30,7 +30,7 @@ RETRY_ON: dict[str, tuple[tuple[str, ...], Cause, bool]] = {
     "the target's own word": (RETRIED_BY_DEFAULT, Cause.REPORTED, True),
     "a cause that is listed": (("timeout",), Cause.TIMEOUT, True),
     "a cause that is not": (("5xx",), Cause.TIMEOUT, False),
-    "a lost attempt is no failure of the target's": ((), Cause.LOST, True),
+    "whoever vanished is no failure of the target's": ((), Cause.LOST, True),
 }
 
 
@@ -141,7 +141,7 @@ OUTCOMES: dict[str, tuple[Differences, Differences, Differences, Succeeded | Fai
     ),
     "at most once, and the call left": ({}, ONCE, {}, AGAIN, RunState.FAILED, Reason.AT_MOST_ONCE),
     "at most once, and no call left": ({}, ONCE, {"started_at": None}, AGAIN, RunState.RETRYING, None),
-    "at most once, and it is unknown whether the call left": (
+    "at most once, and nobody knows": (
         {},
         ONCE,
         {"outcome": Outcome.LOST, "started_at": None},

@@ -10,7 +10,7 @@ TURNS = {
     "one tenant keeps its order": ("a1 a2 a3", "a1 a2 a3"),
     "the only one of another is second": ("a1 a2 a3 a4 b1", "a1 b1 a2 a3 a4"),
     "each round is in the order that was given": ("b1 a1 a2 b2 b3 a3", "b1 a1 a2 b2 b3 a3"),
-    "a tenant with nothing left is passed over": ("a1 a2 b1 c1 c2 c3", "a1 b1 c1 a2 c2 c3"),
+    "who has nothing left is passed over": ("a1 a2 b1 c1 c2 c3", "a1 b1 c1 a2 c2 c3"),
     "one of each stays as it was given": ("c1 a1 b1", "c1 a1 b1"),
 }
 
