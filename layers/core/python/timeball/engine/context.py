@@ -41,7 +41,7 @@ class Rules:
         4,
         1,
         MOST_SHARDS,
-        "Shards of the due index that new jobs stand in; those of earlier deployments are scanned too",
+        "Shards of the due index for new jobs; those of earlier deployments are scanned too",
     )
     lookahead_seconds: int = whole(5, 1, 20, "How long before its time a run is sent to its queue")
     lead_seconds: int = whole(3, 0, 9, "How long before its time a message comes to an executor, which may start cold")
@@ -49,8 +49,8 @@ class Rules:
         3000,
         0,
         9000,
-        "The same in ms, of at most fifty runs that are sent together: an executor is paid for while it waits, "
-        "and a cold one must start within this time",
+        "`lead_seconds`, in ms, for at most fifty runs that are sent together: an executor is paid for while it "
+        "waits, and a cold one must start within this time",
     )
     runs_per_message: int = whole(
         5,
@@ -63,7 +63,9 @@ class Rules:
     lease_seconds: int = whole(30, 20, 300, "How long a claim holds unless it is renewed")
     heartbeat_seconds: int = whole(10, 2, 100, "How often an executor renews its claims")
     host_failures: int = whole(5, 2, 1000, "After how many failures in a row a host is not called for a while")
-    host_rest_seconds: int = whole(30, 1, 600, "How long that is at first; each time in a row it is twice as long")
+    host_rest_seconds: int = whole(
+        30, 1, 600, "How long such a host is not called at first; this doubles each time in a row"
+    )
     host_retries_per_second: int = whole(
         10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
     )
@@ -71,7 +73,7 @@ class Rules:
         0,
         0,
         MOST_ACTIVE_JOBS,
-        "Jobs that a tenant may have that have not ended, unless it has a quota of its own; 0: any",
+        "How many jobs that have not ended a tenant may have, unless it has a quota of its own; 0: any number",
     )
     submits_per_second: int = whole(
         0,
@@ -107,9 +109,9 @@ class Rules:
         60, 1, 10_000, "Jobs, triggers and backfills that the calls of one job may ask for in a minute"
     )
     max_parents: int = whole(100, 1, 1000, "How many jobs a job may depend on")
-    max_children: int = whole(1000, 1, 10_000, "How many jobs that are not over may depend on one job")
+    max_children: int = whole(1000, 1, 10_000, "How many jobs that have not ended may depend on one job")
     max_ancestors: int = whole(1000, 1, 10_000, "How many jobs a job may depend on, counting those of its parents")
-    max_subscribers: int = whole(100, 1, 1000, "How many jobs may run on one and the same pattern of events")
+    max_subscribers: int = whole(100, 1, 1000, "How many jobs may run on the same pattern of events")
     running_backfills: int = whole(
         10,
         1,

@@ -1,7 +1,8 @@
-"""What the bus has matched becomes runs: one for each job with the pattern, and for each event, however often it comes.
+"""Turn the bus's matches into runs: one for each job with the pattern, and for each event, however often it comes.
 
-① The run is inserted, due ② it is sent ③ it leaves the due index ④ what is left of the event's jobs comes to the queue
-again. The message of the event goes last: a process that dies before that does it again, and finds the same runs.
+① Insert the run, due. ② Send it. ③ Remove it from the due index. ④ Send the rest of the event's jobs to the queue
+again. The event's message is removed last: if a process dies before that, the event comes again, and finds the same
+runs.
 
 Runs are made in pages, the tenants in turns. A tenant that is ahead of its pace, or at its quota, gets the rest later.
 """
@@ -49,10 +50,10 @@ _PORTION_CHARACTERS: Final = 16 * 1024 * 1024
 
 
 def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list[bool]:
-    """Make and send the runs of what was matched; each is dealt with then. A rule that no job needs is removed.
+    """Make and send the runs of matches, which are done then. Remove rules that no job needs.
 
-    False: the rest of an event could not be put off, so its message has to come again. Raises UnavailableError: then
-    all may be repeated.
+    False: the rest of an event could not be put off, so its message must come again. Raises UnavailableError: then the
+    caller may repeat all.
     """
     now = context.clock.now()
     quotas = read_quotas(context, list({one.rule.key.tenant for one in matched}))
@@ -118,7 +119,7 @@ def _put_off(
 
 
 def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
-    """Yield each event for each job, once; together no more than a function has memory for."""
+    """Yield each event for each job once, in portions that fit in a function's memory."""
     portion: list[_Meant] = []
     characters = 0
     for one in {one.event.run_of(one.job.key): one for one in meant}.values():
@@ -132,7 +133,7 @@ def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
 
 
 def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
-    """Insert the row of each event for each job, and send those that are runs."""
+    """Insert the row of each event for each job, and send the rows that are runs."""
     works = [(one.job.key, evolve(one.job.spec.work or Work(), payload=one.payload)) for one in meant]
     digests = context.store.works.save(works, now)
     seen = resolved(context, [one.job for one in meant])
@@ -146,7 +147,7 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
 
 
 def _send(context: Context, runs: Sequence[Run]) -> None:
-    """Send runs; the scan does it if that fails, for they are due."""
+    """Send runs. If that fails, the scan does it, because they are due."""
     try:
         resend(context, runs)
     except UnavailableError as unavailable:
@@ -154,8 +155,8 @@ def _send(context: Context, runs: Sequence[Run]) -> None:
 
 
 def _retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
-    """Remove rules that nobody needs; it may as well be done another time."""
+    """Remove rules that no job needs. If that fails, it is done another time."""
     try:
         retire(context, bus, rules)
     except UnavailableError as unavailable:
-        log.warning("a rule that nobody needs is left: %s", unavailable)
+        log.warning("a rule that no job needs is left: %s", unavailable)

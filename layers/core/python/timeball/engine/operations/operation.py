@@ -111,7 +111,7 @@ def _step(context: Context, begun: Operation, stop_at: int) -> Operation:
 def _treat(context: Context, operation: Operation, stop_at: int) -> tuple[Sequence[Failure], int, bool]:
     """Handle jobs one by one; return the failures, how many were handled, and whether one must be tried again.
 
-    A job that had to be tried again too often is a failure.
+    A job that failed too often to be tried again is a failure.
     """
     failures: list[Failure] = []
     for count, name in enumerate(operation.next_jobs):

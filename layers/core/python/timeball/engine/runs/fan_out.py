@@ -1,8 +1,8 @@
-"""Work through runs that have a run of their own for each item: release these in batches, and wait until all are over.
+"""Fan out: release the runs of items in batches, and wait until all have ended.
 
-Such a run, the *head*, is never called: it is under way while its items are. ① its list is fixed, in one write ② items
-are inserted and sent, page by page, and then the head says so ③ the ends of items make the head due, which looks at
-them. Each step goes by the rows alone, so anyone may repeat it: an item's number names its run.
+A run with items, the *head*, is never called: it is under way while its items are. ① Fix its list, in one write. ②
+Insert and send items, page by page, and record on the head how far that is. ③ The ends of items make the head due, and
+then it is checked. Each step works from the rows alone, so any process may repeat it: an item's number names its run.
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def heal(context: Context, heads: Sequence[Run]) -> list[Run]:
 
 
 def wake_heads(context: Context, items: Sequence[Run]) -> None:
-    """Let the heads of items that are over be looked at. Raises UnavailableError."""
+    """Make the heads of ended items due. Raises UnavailableError."""
     heads = list(dict.fromkeys(head for item in items if (head := head_of(item.id)) is not None))
     if not heads:
         return
@@ -98,12 +98,12 @@ def wake_heads(context: Context, items: Sequence[Run]) -> None:
 
 
 def named_by(context: Context, run: Run) -> Named:
-    """Return what the newest attempt of a run has named while at work. Raises UnavailableError."""
+    """Return the items that the newest attempt of a run has named while it works. Raises UnavailableError."""
     return Named() if run.named is None else read_named(context, run.id, run.named)
 
 
 def read_named(context: Context, run: RunId, digest: str) -> Named:
-    """Read a list that stands beside the job of a run. Raises UnavailableError, also if it is gone."""
+    """Read a list that is stored beside the job of a run. Raises UnavailableError, also if it is gone."""
     (work,) = context.store.works.read([(run.job, digest)])
     if work is None:
         raise UnavailableError(f"the items of run {run} are not kept any more")
@@ -151,7 +151,7 @@ def _has_expired(head: Run, fan: FanOut, job: Job | None) -> bool:
 
 
 def _begun(context: Context, head: Run, fan: FanOut, job: Job | None, now: int) -> Run:
-    """Return a head as it begins with its items. Those of a parent whose rows have expired are lost, and not none."""
+    """Return a head that begins with its items. If its parent's rows have expired, the items are lost, not absent."""
     if fan.items is not None:
         return begun(head, fan, read_named(context, head.id, fan.items), fan.items, now)
     (run,) = context.store.runs.read([fan.of])
@@ -164,7 +164,7 @@ def _begun(context: Context, head: Run, fan: FanOut, job: Job | None, now: int) 
 
 
 def _named(context: Context, run: Run) -> Named | None:
-    """Return all items that a run has named, which is over; None: what it answered of them is of no use."""
+    """Return all items that an ended run has named; None if the part of its answer that names items is invalid."""
     answered = answered_items(answer_of(context, run)) if is_answered(run) else []
     return None if answered is None else named_by(context, run).with_more(answered)
 
@@ -172,7 +172,7 @@ def _named(context: Context, run: Run) -> Named | None:
 def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Run:
     """Insert and send the next items; those that stand already are sent again, or tried again if that is asked.
 
-    If one still runs that its cycle is to run again, it ends before; that makes the head due. Where a quota bounds how
+    An item that must run again, but still runs, ends first; its end makes the head due. Where a quota bounds how
     many runs are made, the others are made in later minutes.
     """
     tenant = head.id.job.tenant
@@ -200,7 +200,7 @@ def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Ru
 
 
 def _stop(context: Context, head: Run, fan: FanOut, now: int) -> list[Run | None]:
-    """Stop the items that were released; return all as they stand."""
+    """Stop the released items; return all items as they stand."""
     reason = _stopping(head).reason or Reason.JOB_CANCELLED
     rows = _items(context, head, 1, fan.count)
     jobs = dict(

@@ -47,7 +47,7 @@ class Trigger:
     """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`.
 
     The same `request` makes one run; `fingerprint` is a digest of what it asks for, which identifies a repeat. Without
-    a request the fingerprint must differ from that of any other trigger: it tells two of the same millisecond apart.
+    a request the fingerprint must differ from that of any other trigger: it distinguishes two of the same millisecond.
     """
 
     job: JobKey

@@ -218,7 +218,7 @@ def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> No
         swapped = context.store.jobs.swap(swaps, now)
     except UnavailableError as unavailable:
         # The runs are sent. A repeat would send all of them again, because of one throttled write.
-        log.warning("%d jobs, of which some have not moved on: %s", len(moving), unavailable)
+        log.warning("%d jobs, of which some have not advanced: %s", len(moving), unavailable)
         for one, _ in moving:
             one.is_left = True
         return
