@@ -1,7 +1,7 @@
-"""Freezes: from an instant on, to another or until they are lifted, the fires of matching jobs do not start.
+"""Freezes: the fires of matching jobs do not start from one instant to another, or until the freeze is lifted.
 
-All freezes of a tenant stand in one row. One that is over is kept there for a while: the fires that it kept away may
-not be planned yet, and it is the reason of those that the catch-up policy skips.
+All freezes of a tenant are in one row. A freeze that is over stays there for a while: the fires that it deferred may
+not be planned yet, and the freeze is the reason of those that the catch-up policy skips.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 
 KNOWN_MS = 2 * SECOND_MS
-"""For how long a process goes by what it has read of freezes and calendars."""
+"""How long a process may rely on what it has read of freezes and calendars."""
 
 BEGINS_AFTER_MS = KNOWN_MS + SECOND_MS
-"""How long after it is stored a freeze begins at the earliest: by then every process knows of it, also one that claims
-shortly before a run's instant."""
+"""How long after it is stored a freeze begins at the earliest. By then every process knows it, even a process that
+claims a run shortly before the run's instant."""
 
 MAX_FREEZES = 50
-"""How many freezes of a tenant may be to come or in force."""
+"""How many freezes of a tenant may be in force or still to begin."""
 
 MAX_SIZE = 120_000
 """How large these may be together, in bytes of what their users have written: a row of DynamoDB holds 400 KB."""
@@ -33,20 +33,24 @@ _MAX_KEPT_SIZE = 60_000
 
 @dataclass(frozen=True)
 class Match:
-    """Which jobs are meant: all of the tenant's, or those of which all holds that is said: id, task, tags."""
+    """Which jobs are meant: all jobs of the tenant, or those that meet every condition that is given."""
 
     everything: bool = False
+    """All jobs, if no other field is set."""
     job_ids: tuple[str, ...] = ()
+    """Jobs with one of these ids; empty: any id."""
     tags: Mapping[str, str] = field(default_factory=dict)
+    """Jobs with all of these tags; empty: any tags."""
     task_id: str | None = None
+    """Jobs that name this task; None: with any task or none."""
 
     @property
     def says_which(self) -> bool:
-        """Whether it says anything of the jobs that are meant."""
+        """Whether it names any condition."""
         return bool(self.job_ids or self.tags or self.task_id)
 
     def matches(self, job: Job) -> bool:
-        """Say whether a job is meant."""
+        """Say whether it means a job."""
         if not self.says_which:
             return self.everything
         return (
@@ -58,48 +62,52 @@ class Match:
 
 @dataclass(frozen=True)
 class Freeze:
-    """No fire of the jobs that match starts from `from_at` up to `to_at` (None: until it is lifted).
-
-    One that `stops_all` is of a tenant that is disabled: no attempt begins but to take over a lost one, and its users
-    do not see it.
-    """
+    """A time in which no fire of matching jobs starts. Instants are in ms."""
 
     name: str
+    """Its name within the tenant."""
     from_at: int
+    """When it begins."""
     to_at: int | None
+    """When it ends, not included; None: when it is lifted."""
     match: Match
+    """The jobs that it freezes."""
     created_at: int
+    """When it was created."""
     reason: str | None = None
+    """Why, as text for people; None: not given."""
     stops_all: bool = False
+    """It stops a disabled tenant: attempts begin only to take over lost ones. Users do not see it."""
 
     def is_over(self, now: int) -> bool:
-        """Say whether it keeps nothing away any more."""
+        """Say whether it no longer defers anything at an instant (ms)."""
         return self.to_at is not None and self.to_at <= now
 
     @property
     def size(self) -> int:
-        """How many bytes of it its user has written."""
+        """The bytes that its user has written."""
         match = self.match
         texts = (*match.job_ids, *match.tags, *match.tags.values(), match.task_id or "", self.reason or "")
         return sum(len(text.encode()) for text in texts)
 
     @property
     def span(self) -> tuple[int, int]:
-        """From when to when it is in force (ms)."""
+        """When it begins and ends (ms)."""
         return self.from_at, LATEST if self.to_at is None else self.to_at
 
 
 @dataclass(frozen=True)
 class Freezes:
-    """What keeps a tenant's runs back: its freezes, to come, in force and lately over; and its quotas.
-
-    The quotas are those of its own row, for whoever plans and claims and reads this row anyway.
-    """
+    """The limits on a tenant's runs: its freezes (to come, in force and lately over) and its quotas."""
 
     tenant: str
+    """The tenant's name."""
     items: tuple[Freeze, ...] = ()
+    """The freezes."""
     quotas: Quotas = NO_QUOTAS
+    """A copy of the quotas on the tenant's row: planners and executors read this row anyway."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     def open_at(self, now: int) -> list[Freeze]:
         """Return the users' freezes that are not over, the newest first."""
@@ -107,7 +115,7 @@ class Freezes:
         return sorted(seen, key=lambda one: (-one.created_at, one.name))
 
     def stop_at(self, now: int) -> Freeze | None:
-        """Return what stops all of a tenant that is disabled, to come or in force."""
+        """Return the freeze that stops a disabled tenant, in force or still to begin; None: there is none."""
         return next((one for one in self.items if one.stops_all and not one.is_over(now)), None)
 
 
@@ -118,7 +126,10 @@ def has_room_for(freezes: Freezes, freeze: Freeze, now: int) -> bool:
 
 
 def with_freeze(freezes: Freezes, freeze: Freeze, now: int) -> Freezes:
-    """Return a tenant's freezes with one more, and without those that were over long ago, or are too many to keep."""
+    """Return a tenant's freezes with one more.
+
+    Freezes that are over are dropped a week after their end, and sooner if there are too many or they are too large.
+    """
     over = [one for one in freezes.items if one.is_over(now) and one.span[1] > now - _KEPT_MS]
     latest_first = sorted(over, key=lambda one: -one.span[1])[:_MAX_KEPT]
     sizes = accumulate(one.size for one in latest_first)
@@ -127,7 +138,7 @@ def with_freeze(freezes: Freezes, freeze: Freeze, now: int) -> Freezes:
 
 
 def without_freeze(freezes: Freezes, name: str, now: int) -> Freezes:
-    """Return a tenant's freezes with one of them over; one that had not begun is as if it had never been."""
+    """Return a tenant's freezes with one of them ended; a freeze that has not begun is removed without a trace."""
     items = tuple(
         evolve(one, to_at=now) if one.name == name and not one.is_over(now) else one
         for one in freezes.items

@@ -1,7 +1,7 @@
-"""A job: what is to be done, when, and under which policies. One row, versioned.
+"""A job: what to run, when, and under which policies. A job is one row with a version.
 
-Invariant: `next_fire_at` is the earliest instant that no run or skipped row stands for yet; it alone says how far the
-ledger is written. `due_at` is only where the job waits in the due index.
+Invariant: `next_fire_at` is the earliest instant that has no run or skipped row yet. It alone says how far the ledger
+is written. `due_at` is only the job's position in the due index.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ from timeball.domain.time.zones import tzdata_version
 
 
 class JobStatus(StrEnum):
-    """Where a job stands. A recurring job stays pending; of some that are pending `running` or `blocked` is shown."""
+    """The status of a job. A recurring job stays pending; the API shows some pending jobs as `running` or `blocked`."""
 
     PENDING = "pending"
     PAUSED = "paused"
@@ -59,21 +59,21 @@ class Priority(StrEnum):
 
 
 class Completion(StrEnum):
-    """What ends an attempt: the answer to its call, or, after a 202, the word of the target."""
+    """The event that ends an attempt: the answer to its call, or the target's report after a 202."""
 
     ANSWER = "answer"
     CALLBACK = "callback"
 
 
 class Guarantee(StrEnum):
-    """How often a target may see a run: once or more, or never again after a call that may have left."""
+    """How often a target may receive a run: once or more, or never again after a call that may have left."""
 
     AT_LEAST_ONCE = "at_least_once"
     AT_MOST_ONCE = "at_most_once"
 
 
 class Verb(StrEnum):
-    """What a user asked of a job whose runs are not reconciled with it yet."""
+    """The change that a user asked for, of a job whose runs are not reconciled with it yet."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -84,170 +84,145 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True)
 class Intent:
-    """A user's change that runs are to be reconciled with: the verb, when it was asked, and the old plan.
-
-    `next_fire_at` and `schedule` are those of before; `schedule` None: it has not changed. Of a skip `next_fire_at` is
-    the fire that is skipped. Where this was cut off, runs are reconciled down to `searched_to`, the latest first, and
-    backfills up to the one of the name `stopped_through`.
-    """
+    """A user's change of a job that its runs must still be reconciled with."""
 
     verb: Verb
+    """What the user asked for."""
     asked_at: int
+    """When the user asked (ms)."""
     next_fire_at: int | None
+    """The job's next fire before the change (ms), or the fire that a skip skips; None: the job had none."""
     schedule: Schedule | None = None
+    """The schedule before the change; None: the change left it as it was."""
     searched_to: RunId | None = None
+    """The last run that was reconciled (latest first) before the work was cut off; None: it was not cut off."""
     stopped_through: str = ""
+    """Backfills up to this name are stopped, in the order of names; empty: none yet."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change that made a version of a job: when it was asked for, what, and by whom; and how it left the job.
+    """The change that made a version of a job, and how it left the job.
 
-    Plans go on from `next_fire_at`, with `runs_planned` runs counted. They move the row, and a final run ends it.
+    Plans continue from here: they move the job's row, and its final run ends it.
     """
 
     at: int = 0
+    """When the change was asked for (ms)."""
     action: Action = Action.CREATE
+    """What was asked for."""
     by: Actor = NOBODY
+    """The actor that asked for it."""
     status: JobStatus = JobStatus.PENDING
+    """The job's status after the change."""
     next_fire_at: int | None = None
+    """The job's next fire after the change (ms); None: it had none."""
     runs_planned: int = 0
+    """How many runs were planned by then."""
 
 
 @dataclass(frozen=True)
 class RuleSet:
-    """By which rules a fire was reckoned: the version of the stepper's, and the release of the time zone data."""
+    """The rules that a fire was computed by."""
 
     version: int = RULE_VERSION
+    """The version of the stepper's rules."""
     tzdata: str = field(default_factory=tzdata_version)
+    """The release of the time zone data, such as `2026a`."""
 
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a user asks for: which job, what it does, when, and under which policies.
+    """A user's request: which job, what it does, when, and under which policies. Durations are whole seconds."""
 
-    `work` is None where it was not read: it may stand in a row of its own. `fingerprint` is a digest of the request:
-    the same id may come again with the same one. `heartbeat_seconds` is how often a target that answers later must be
-    heard of. With a `task` the target is the task's, and so is what the job does not say itself. With parents it may
-    have no schedule of its own: it `inherits` theirs. With `pass_parents` its calls are handed what came of them.
-    `notify` says who is told of how its runs fare; `notice` what it tells of another job, if it is made for that.
-    `event` is the pattern of the events that let it run (event.py).
-    It has a run for each item that its parent `for_each` names. `flow` is what it says of what comes again.
-    """
-
-    key: JobKey
-    schedule: Schedule
-    work: Work | None
-    fingerprint: str | None = None
-    name: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
-    priority: Priority = Priority.NORMAL
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    timeout_seconds: int = 300
-    completion: Completion = Completion.ANSWER
-    heartbeat_seconds: int | None = None
-    delivery: Guarantee = Guarantee.AT_LEAST_ONCE
-    catch_up: CatchUp = field(default_factory=CatchUp)
-    overlap: OverlapPolicy = OverlapPolicy.ALLOW
-    jitter_seconds: int = 0
-    task: TaskUse | None = None
-    calendar: CalendarUse | None = None
-    depends_on: tuple[Parent, ...] = ()
-    trigger_rule: TriggerRule = TriggerRule.ALL_SUCCEEDED
-    dependency_timeout_seconds: int = DEPENDENCY_TIMEOUT_SECONDS
-    inherits: bool = False
-    pass_parents: bool = False
-    notify: Notify | None = None
-    pause_after_failures: int | None = None
-    notice: Notice | None = None
-    event: str | None = None
-    for_each: str | None = None
-    flow: Flow = field(default_factory=Flow)
+    key: JobKey  # the tenant and the job's id
+    schedule: Schedule  # when it fires
+    work: Work | None  # target and payload; None: not read, for it may be stored in a row of its own
+    fingerprint: str | None = None  # digest of the request; a repeat of the id must have the same; None: no request
+    name: str | None = None  # a label for people; None: unnamed
+    tags: Mapping[str, str] = field(default_factory=dict)  # filters, freezes and API keys select by these
+    priority: Priority = Priority.NORMAL  # the queue of its runs
+    retry: RetryPolicy = field(default_factory=RetryPolicy)  # how often and how long to retry
+    timeout_seconds: int = 300  # how long an attempt may take
+    completion: Completion = Completion.ANSWER  # what ends an attempt
+    heartbeat_seconds: int | None = None  # longest silence after a 202; None: no heartbeat is expected
+    delivery: Guarantee = Guarantee.AT_LEAST_ONCE  # whether a run may be called twice
+    catch_up: CatchUp = field(default_factory=CatchUp)  # what becomes of missed fires
+    overlap: OverlapPolicy = OverlapPolicy.ALLOW  # what becomes of overlapping fires
+    jitter_seconds: int = 0  # a fire starts up to this much later
+    task: TaskUse | None = None  # the task that supplies the target and what the job leaves open; None: no task
+    calendar: CalendarUse | None = None  # dates on which it does not fire; None: no calendar
+    depends_on: tuple[Parent, ...] = ()  # the jobs that it waits for
+    trigger_rule: TriggerRule = TriggerRule.ALL_SUCCEEDED  # which ends of its parents let it run
+    dependency_timeout_seconds: int = DEPENDENCY_TIMEOUT_SECONDS  # how long it waits for its parents
+    inherits: bool = False  # its fire time is that of its parents, for it has no schedule of its own
+    pass_parents: bool = False  # its calls receive the results of its parents
+    notify: Notify | None = None  # which targets learn how its runs fare; None: none
+    pause_after_failures: int | None = None  # failures in a row that pause it; None: it is not paused
+    notice: Notice | None = None  # what it says of another job, if it is a notice; None: it is no notice
+    event: str | None = None  # the pattern of events that let it run (event.py); None: events do not
+    for_each: str | None = None  # the parent that names its items: one run for each; None: no items
+    flow: Flow = field(default_factory=Flow)  # unique key, debounce, concurrency and rate limits
 
 
 @dataclass(frozen=True)
 class Job:
-    """One row: what its user asked for, and where it stands.
+    """One row: what the user asked for, and where the job stands. Instants are in ms."""
 
-    `final_fire_at` is the fire whose run ends the job, as soon as it is known; `runs_planned` counts against the
-    schedule's `max_runs`; before `paced_until` no missed fire is caught up. The fires from `skipped_from` up to
-    `next_fire_at` have skipped rows already, although they are to come; so have those behind it up to `skipped_to`, but
-    for those that the calendar skips. `holder` and `parked` (next in line) are
-    the overlap lock (overlap.py), which an earlier run has `handed_at` some time to its holder.
-    `rules` are those by which `next_fire_at` was reckoned. `live_from` is the earliest
-    fire of which a run may be live, until `live_until`, although the job's policies would have ended it (reach.py).
-    `version` counts users' changes, of which `change` is the newest; `schedule_version` those that a planned fire must
-    not survive unseen, `revision` every write. `created_by` is the id of a key, `depth` the generation
-    (generations.py).
-
-    A one-off with parents `waits` until they let it run, or be skipped as `skips` says; meanwhile it may be `blocked`,
-    and was `unblocked` so often. A change made it wait at `waits_since`, if its creation did not. It keeps which of its
-    parents have `ended`, and how. One that is a gate of a recurring job is kept for good. With children
-    (`has_children`) a job is `untold`, and due, while they are to be looked at: it has ended, or is blocked, or is so
-    no longer. `ancestors` is at least how many jobs it depends on, also through others; `proposed` what it may depend
-    on next. One that is run again was so asked at `rerun_at`; rows of its ledger with a stamp before `rerun_stamp` are
-    of before, and end it no more.
-
-    It was paused last from `last_paused_at` until `resumed_at`: the catch-up policy decides about fires of that time.
-    `failing` is the end of a run that made it fail as often in a row as somebody wants to be told of; it is forgotten
-    when the job recovers. `paused_by_failures`: its runs have paused it, and no user. The manual run of the instant
-    `collecting` is the one that collects triggers, if the job has them collected, and that has not begun.
-    """
-
-    spec: JobSpec
-    shard: int
-    created_at: int
-    updated_at: int
-    status: JobStatus = JobStatus.PENDING
-    paused_at: int | None = None
-    last_paused_at: int | None = None
-    resumed_at: int | None = None
-    next_fire_at: int | None = None
-    due_at: int | None = None
-    final_fire_at: int | None = None
-    runs_planned: int = 0
-    paced_until: int = 0
-    plan_failures: int = 0
-    holder: RunId | None = None
-    parked: RunId | None = None
-    handed_at: int | None = None
-    intent: Intent | None = None
-    live_from: int | None = None
-    live_until: int | None = None
-    skipped_from: int | None = None
-    skipped_to: int | None = None
-    rules: RuleSet = field(default_factory=RuleSet)
-    change: Change = field(default_factory=Change)
-    created_by: str | None = None
-    depth: int = 0
-    waits: bool = False
-    waits_since: int | None = None
-    skips: Reason | None = None
-    blocked: Blocked | None = None
-    unblocked: int = 0
-    ended: tuple[Ended, ...] = ()
-    has_children: bool = False
-    is_gate: bool = False
-    untold: bool = False
-    ancestors: int = 0
-    proposed: Proposed | None = None
-    failing: End | None = None
-    paused_by_failures: bool = False
-    rerun_at: int | None = None
-    rerun_stamp: int = 0
-    collecting: int | None = None
-    version: int = 1
-    schedule_version: int = 1
-    revision: int = 1
+    spec: JobSpec  # what the user asked for
+    shard: int  # its shard in the due index
+    created_at: int  # when it was created
+    updated_at: int  # when it was last changed
+    status: JobStatus = JobStatus.PENDING  # as stored; `listed_status` is the one that it is listed under
+    paused_at: int | None = None  # start of its pause, kept until its resume is reconciled; None: no pause
+    last_paused_at: int | None = None  # start of its last pause; None: it was never resumed
+    resumed_at: int | None = None  # end of that pause; catch-up decides about its fires; None: no such pause
+    next_fire_at: int | None = None  # the earliest fire without a row; None: no fire is left
+    due_at: int | None = None  # its position in the due index; None: not in the index
+    final_fire_at: int | None = None  # the fire whose run ends the job; None: not known yet
+    runs_planned: int = 0  # counts against the schedule's `max_runs`
+    paced_until: int = 0  # no missed fire is caught up before this instant; 0: no bound
+    plan_failures: int = 0  # failed plans in a row
+    holder: RunId | None = None  # the run that holds the overlap lock (overlap.py); None: the lock is free
+    parked: RunId | None = None  # the run that gets the overlap lock next; None: no run waits for it
+    handed_at: int | None = None  # when an earlier run handed the lock to the holder; None: no run did
+    intent: Intent | None = None  # the change that its runs must be reconciled with; None: none
+    live_from: int | None = None  # earliest fire with a possibly live run, beyond its policies (reach.py); None: none
+    live_until: int | None = None  # until when `live_from` holds; None: there is none
+    skipped_from: int | None = None  # fires from here to `next_fire_at` have skipped rows already; None: none
+    skipped_to: int | None = None  # later fires up to here have skipped rows too, except the calendar's; None: none
+    rules: RuleSet = field(default_factory=RuleSet)  # the rules by which `next_fire_at` was computed
+    change: Change = field(default_factory=Change)  # the newest change of a user
+    created_by: str | None = None  # id of the API key that created it; None: no API key did
+    depth: int = 0  # its generation (generations.py)
+    waits: bool = False  # a one-off that its parents have not let run yet
+    waits_since: int | None = None  # when a change made it wait; None: its creation did, or it never waited
+    skips: Reason | None = None  # why its parents skip its fire; None: they do not
+    blocked: Blocked | None = None  # the dead run that blocks it; None: it is not blocked
+    unblocked: int = 0  # how often it stopped being blocked
+    ended: tuple[Ended, ...] = ()  # which of its parents have ended, and how, while it waits
+    has_children: bool = False  # other jobs depend on it
+    is_gate: bool = False  # a one-off that a recurring job depends on; its row is kept for good
+    untold: bool = False  # its children must be notified: it ended, or became or stopped being blocked. It is due
+    ancestors: int = 0  # the least number of jobs that it depends on, directly or through others
+    proposed: Proposed | None = None  # parents that a change is about to add; None: none
+    failing: End | None = None  # the run that made it fail as often as its user set as news; None: it recovered
+    paused_by_failures: bool = False  # its failed runs paused it, not a user
+    rerun_at: int | None = None  # when a rerun of it was asked for; None: it is not run again
+    rerun_stamp: int = 0  # ledger rows decided at an older version precede the rerun: they do not end it
+    collecting: int | None = None  # instant of the manual run that collects triggers and has not begun; None: none
+    version: int = 1  # counts the changes of users
+    schedule_version: int = 1  # counts the changes that no planned fire may survive unseen
+    revision: int = 1  # counts the writes of the row
 
     @property
     def key(self) -> JobKey:
-        """Which job this is."""
+        """The tenant and the id of this job."""
         return self.spec.key
 
     @property
     def task_id(self) -> str | None:
-        """The task that it names."""
+        """The task that it names; None: it names none."""
         return None if self.spec.task is None else self.spec.task.task_id
 
     @property
@@ -263,22 +238,22 @@ class Job:
 
 
 def with_spec(job: Job, **changes: Any) -> Job:  # noqa: ANN401 - as `evolve`
-    """Return the job with other values of its spec, and nothing else changed; itself, if it has them."""
+    """Return the job with other values of its spec and nothing else changed; the same object if it has them already."""
     if all(getattr(job.spec, name) is value for name, value in changes.items()):
         return job
     return evolve(job, spec=evolve(job.spec, **changes))
 
 
 def changed_by(job: Job, action: Action, by: Actor, now: int) -> Job:
-    """Return a job that a change has made, with who asked for that, when, and where its plans begin."""
+    """Return a job after a change, with a record of who asked for it, when, and where its plans begin."""
     return evolve(job, change=Change(now, action, by, job.status, job.next_fire_at, job.runs_planned))
 
 
 def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     """Return the job with its ledger written up to the end of a row at its next fire.
 
-    `is_older`: that row is of an older schedule: a run may have been claimed, or be over, under that. Only a run counts
-    against `max_runs`.
+    `is_older`: the row comes from an older schedule, under which its run may have been claimed, or may have ended. Only
+    a run counts against `max_runs`.
     """
     through_at = row.last_fire_at or row.id.fire_at
     is_caught_up = row.is_unstarted and row.not_before > row.regular_at + job.spec.jitter_seconds * SECOND_MS
@@ -298,14 +273,14 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     )
     if following_at is not None:
         return after
-    # Due once more if the final run may end without concluding its job: the executor of one that was claimed before
-    # this write, or under an older schedule, does not know that it is the final one. That of a one-off's run does.
+    # The job becomes due once more if its final run may end without concluding it: an executor that claimed the run
+    # before this write, or under an older schedule, does not know that it is final. The executor of a one-off does.
     knows_itself = job.spec.schedule.is_one_off and not is_older
     return evolve(after, final_fire_at=through_at, due_at=None if knows_itself else _look_at(through_at, now))
 
 
 def looked_at(job: Job, now: int) -> Job:
-    """Return a job at its ledger's end whose final run is not over, to be looked at again: ever more seldom."""
+    """Return a job at its ledger's end, due for another check of its final run. The checks become less frequent."""
     due_at = None if job.final_fire_at is None else _look_at(job.final_fire_at, now)
     return evolve(job, due_at=due_at)
 
@@ -315,5 +290,5 @@ def _look_at(final_fire_at: int, now: int) -> int:
 
 
 def locked(job: Job, holder: RunId | None, parked: RunId | None, handed_at: int | None = None) -> Job:
-    """Return the job with its overlap lock held by one run, to which another handed it, and one next in line."""
+    """Return the job with its overlap lock held by one run, perhaps handed over by an ended run, and a next holder."""
     return evolve(job, holder=holder, parked=parked, handed_at=handed_at)

@@ -1,4 +1,4 @@
-"""How a job ends, and how a user's change of it does: what keeps its row in the due index afterwards."""
+"""How a job ends, and how a user's change of a job is completed: what keeps the row in the due index afterwards."""
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced
@@ -8,17 +8,20 @@ from timeball.domain.time.schedule import next_fire
 
 
 def concluded(job: Job, status: JobStatus, now: int) -> Job:
-    """Return the job with its final status. It leaves the due index, unless an intent stands, or it is to be told."""
+    """Return the job with its final status.
+
+    It leaves the due index, unless it has an intent or its children must be notified.
+    """
     untold = job.has_children
     due_at = job.due_at if job.intent is not None else now if untold else None
     return evolve(job, status=status, updated_at=now, next_fire_at=None, due_at=due_at, untold=untold, blocked=None)
 
 
 def settled(job: Job) -> Job:
-    """Return the job without its intent; it stands in the due index only if it is to be planned.
+    """Return the job without its intent. It stays in the due index only if it must be planned.
 
-    One without a fire to come stays due once more: its final run may have ended while it was paused. So does one that
-    waits for its parents, or whose children are to be told.
+    A job without a next fire stays due once more: its final run may have ended while the job was paused. A job also
+    stays due while it waits for its parents, or while its children must be notified.
     """
     bare = evolve(job, intent=None)
     if job.status is not JobStatus.PENDING:
@@ -28,10 +31,10 @@ def settled(job: Job) -> Job:
 
 
 def past_skipped(job: Job, row: Run, now: int) -> Job:
-    """Return a job without its intent to skip a fire, behind the row that stands there: it may have started before.
+    """Return a job without its intent to skip a fire, and past the row at that fire. The run there may have started.
 
-    What its calendar keeps away before that fire is left to the plans: they go by the dates as they are then.
-    It stays due at its ledger's end: whoever carries out what the row entails may die.
+    Plans decide about the fires before it that the calendar skips, because the calendar may change until then. At the
+    end of its ledger the job stays due: the process that carries out the effects of the row may die.
     """
     bare = settled(job)
     if job.next_fire_at is not None and row.id.fire_at > job.next_fire_at:

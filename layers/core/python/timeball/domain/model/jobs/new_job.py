@@ -1,4 +1,4 @@
-"""How a submitted job begins: its first fire, its place in the due index, its shard."""
+"""How a submitted job begins: its first fire, its entry in the due index, its shard."""
 
 from timeball.domain.model.ids import Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
@@ -10,7 +10,7 @@ from timeball.domain.time.schedule import OnEvents, first_fire
 def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NOBODY, depth: int = 0) -> Job:
     """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on.
 
-    A one-off with parents is due at once, to be looked at: they may be done already.
+    A one-off with parents is due at once, so that its parents are evaluated: they may have ended already.
     """
     first_at = first_fire(spec.schedule, now)
     if first_at is None and not isinstance(spec.schedule.timing, OnEvents):

@@ -1,7 +1,7 @@
-"""Who changed a job: each change of a user is a revision, which holds all that its plans go by.
+"""The revisions of a job: each change of a user makes one, and it holds everything that the job's plans depend on.
 
-Invariant: the job's row is its newest revision. A change keeps the one that it replaces before it replaces it, so no
-crash leaves a hole: of versions 1 to n of a job, n is on the row and each other one is kept.
+Invariant: the job's row is its newest revision. A change stores the revision that it replaces before it replaces it. So
+a crash leaves no hole: of versions 1 to n of a job, version n is on the row and all others are stored.
 """
 
 from dataclasses import dataclass, field
@@ -14,86 +14,102 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, Kind, Resource
 
 SHOWN_PAYLOAD_BYTES: Final = 1_000
-"""A larger payload is left out where revisions are listed."""
+"""A list of revisions leaves out larger payloads."""
 
 
 @dataclass(frozen=True, order=True)
 class RevisionId:
-    """A version of a job that was created at an instant (ms)."""
+    """The name of a version of a job."""
 
     job: JobKey
+    """The tenant and the job's id."""
     created_at: int
+    """When the job was created (ms): a later job with the same id has other revisions."""
     version: int
+    """The number of the version."""
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A job as a change left it: what its user asked for, and by which rules its fires were reckoned.
-
-    `created_at` tells it from that of a job of long ago that had the same id. `lacks_payload`: a large one is left out.
-    """
+    """A job as a change left it: what its user asked for, and the rules by which its fires were computed."""
 
     spec: JobSpec
+    """What the user asked for."""
     change: Change
+    """The change that made this revision."""
     rules: RuleSet
+    """The rules by which the next fire was computed."""
     version: int
+    """The number of the version."""
     schedule_version: int
+    """The version of its schedule."""
     created_at: int
+    """When the job was created (ms): an earlier job with the same id has another instant."""
     lacks_payload: bool = False
+    """The payload is large and was left out."""
 
     @property
     def id(self) -> RevisionId:
-        """Which revision this is."""
+        """The name of this revision."""
         return RevisionId(self.spec.key, self.created_at, self.version)
 
 
 @dataclass(frozen=True, order=True)
 class Announcement:
-    """That somebody is about to do something: written before that is done, so it may come to nothing.
+    """The intention to do something, stored before it is done; so it may come to nothing.
 
-    A change of a job has the `version` that is to be made, a trigger the `fire_at` of its run, and `key_id` is empty if
-    no user does it: these count only if what stands says the same, the revision or the run. Of anything else `asked`
-    says what and about what, and `by` who; there is no revision of it to tell more. Its `job` is that of the run or the
-    backfill, else one without an id.
+    An announced change of a job, or trigger, counts only if the revision, or the run, that is stored agrees with it.
+    For everything else no revision exists; `asked` and `by` say what was asked for, and who asked.
     """
 
     at: int
+    """When it was asked for (ms)."""
     job: JobKey
+    """The job that is changed, or whose run or backfill it is about; otherwise a key with an empty id."""
     version: int
+    """The version that the change will make; 0: not a change of a job."""
     fire_at: int
+    """The instant of the run that a trigger will make (ms); 0: not a trigger."""
     asked: str
+    """`action/kind/id` of any other request; empty for a change of a job and for a trigger."""
     key_id: str
+    """The id of the API key that asks; empty: no user asks."""
     by: Actor = field(default=NOBODY, compare=False)
+    """The actor that asks."""
 
     @property
     def run(self) -> RunId | None:
-        """The run that a trigger is to make."""
+        """The run that a trigger will make; None: it is no trigger."""
         return RunId(self.job, self.fire_at, Origin.MANUAL) if self.version == 0 and not self.asked else None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the audit log tells: a change, and the revisions before and after it, where these are still kept.
-
-    `revision` is the version that a change of a job made; nothing else makes one.
-    """
+    """An entry of the audit log: a change, with the revisions before and after it as far as they are still stored."""
 
     resource: Resource
+    """What was changed."""
     at: int
+    """When the change was asked for (ms)."""
     action: Action
+    """What was asked for."""
     by: Actor
+    """The actor that asked for it."""
     revision: int | None = None
+    """The version that a change of a job made; None: anything else makes no version."""
     before: Revision | None = None
+    """The revision that was replaced; None: none, or no longer stored."""
     after: Revision | None = None
+    """The revision that the change made; None: none, or no longer stored."""
 
 
 def revision_of(job: Job) -> Revision:
-    """Return a job's newest revision; with the job's work, if that was read."""
+    """Return a job's newest revision, with the job's work if that was read."""
     return Revision(job.spec, job.change, job.rules, job.version, job.schedule_version, job.created_at)
 
 
 def outline(revision: Revision) -> Revision:
-    """Return a revision without its payload, if that is large."""
+    """Return a revision without its payload if that is large."""
     work = revision.spec.work
     if work is None or work.payload is None or len(work.payload.encode()) <= SHOWN_PAYLOAD_BYTES:
         return revision
@@ -101,19 +117,19 @@ def outline(revision: Revision) -> Revision:
 
 
 def change_announced(job: Job) -> Announcement:
-    """Return the announcement of a job that is about to be written as its change has made it."""
+    """Return the announcement of a change, from the job as the change is about to write it."""
     return Announcement(job.change.at, job.key, job.version, 0, "", job.change.by.key_id or "")
 
 
 def was_triggered(announced: Announcement, run: Run) -> bool:
-    """Say whether a run is the one that was announced."""
+    """Say whether a run is the announced one."""
     return run.created_at == announced.at and (run.triggered_by.key_id or "") == announced.key_id
 
 
 def was_made(announced: Announcement, revision: Revision) -> bool:
-    """Say whether a revision is what was announced: several may have wanted to make it, and one did.
+    """Say whether a revision is the announced one: of several changes that announce the same version, one makes it.
 
-    Who created a job need not be announced.
+    The creator of a job may be unannounced, so the API key of version 1 is not compared.
     """
     return (
         revision.version == announced.version
@@ -128,25 +144,25 @@ def trigger_announced(run: Run) -> Announcement:
 
 
 def request_announced(tenant: str, resource: Resource, action: Action, by: Actor, at: int) -> Announcement:
-    """Return the announcement of what is asked of anything but a job."""
+    """Return the announcement of a request about anything but a job."""
     asked = f"{action}/{resource.kind}/{resource.id}"
     return Announcement(at, JobKey(tenant, resource.job_id), 0, 0, asked, by.key_id or "", by)
 
 
 def entry_of(revision: Revision, before: Revision | None) -> Entry:
-    """Return what is told of a revision, and the one that it replaced."""
+    """Return the audit entry of a revision, with the revision that it replaced."""
     change, job = revision.change, revision.spec.key
     resource = Resource(Kind.JOB, job.job_id, job.job_id)
     return Entry(resource, change.at, change.action, change.by, revision.version, before, revision)
 
 
 def entry_of_trigger(run: Run) -> Entry:
-    """Return what is told of a run that was triggered."""
+    """Return the audit entry of a run that was triggered."""
     resource = Resource(Kind.RUN, str(run.id), run.id.job.job_id)
     return Entry(resource, run.created_at, Action.TRIGGER, run.triggered_by)
 
 
 def entry_of_request(announced: Announcement) -> Entry:
-    """Return what is told of a request about anything but a job."""
+    """Return the audit entry of a request about anything but a job."""
     action, kind, name = announced.asked.split("/", 2)
     return Entry(Resource(Kind(kind), name, announced.job.job_id), announced.at, Action(action), announced.by)

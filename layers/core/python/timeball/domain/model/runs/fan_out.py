@@ -1,25 +1,26 @@
-"""Items: what a run names, at work or in its answer; for each of them a child of its job has a run of its own."""
+"""Items: a run names them while it runs or in its answer, and a child of its job has a run for each of them."""
 
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import RunId
 
 MAX_ITEMS = 1_000
-"""So many items may a run name."""
+"""How many items a run may name."""
 
 
 @dataclass(frozen=True)
 class FanOut:
-    """How far a run has come that has a run of its own for each item which another one, `of`, has named.
-
-    `items` names the list of them, once it is fixed, and `count` says how many there are. Those up to `released` have
-    been sent; those up to `over` are known to be over. If its cycle is run again, that was asked for `since` some time:
-    runs of items from before are run again, too.
-    """
+    """The progress of a head: a run that has a run for each item."""
 
     of: RunId
+    """The run that named the items."""
     items: str | None = None
+    """The digest of the list of items; None: the list is not fixed yet."""
     count: int = 0
+    """How many items there are."""
     released: int = 0
+    """The number of the last item whose run was sent; 0: none yet."""
     over: int = 0
+    """All items up to this number have ended; 0: none yet."""
     since: int | None = None
+    """When a rerun of its cycle was asked for (ms): older runs of items run again; None: no rerun."""

@@ -1,7 +1,7 @@
-"""The gates that held a run before its first attempt: for how long, and when the run could start at last.
+"""How long each gate held a run before its first attempt, and when the run could start at last.
 
-A gate is what a run must pass once its start has come: its parents, limits of its keys, quotas of its tenant, the
-overlap lock, the circuit of its host, and the pauses and freezes of its job. Lateness counts from `until`.
+A run passes its gates once its start has come: its parents, its concurrency and rate limits, its tenant's quotas, the
+overlap lock, the circuit of its resource, and the pauses and freezes of its job. Lateness counts from `until`.
 """
 
 from dataclasses import dataclass
@@ -14,30 +14,34 @@ Gate = Literal["parents", "limits", "quota", "overlap", "circuit", "frozen"]
 
 @dataclass(frozen=True)
 class Held:
-    """How long (ms) each gate held a run; `until` is the latest of its start, jitter included, and the last gate's end.
-
-    0 in `until` says that neither jitter nor a gate moved the start. A run that `is_extra` was caught up, or was asked
-    for again before it began: its lateness means nothing.
-    """
+    """How long each gate held a run. Durations are in ms."""
 
     until: int = 0
+    """The later of its start, jitter included, and the end of its last gate (ms); 0: neither moved the start."""
     parents: int = 0
+    """How long it waited for its parents."""
     limits: int = 0
+    """How long its concurrency or rate limit held it."""
     quota: int = 0
+    """How long a quota of its tenant held it."""
     overlap: int = 0
+    """How long it waited for the overlap lock."""
     circuit: int = 0
+    """How long an open circuit held it."""
     frozen: int = 0
+    """How long a pause or a freeze held it."""
     is_extra: bool = False
+    """It was caught up, or asked for again before it began: its lateness means nothing."""
 
     def by(self, gate: Gate, until: int) -> "Held":
-        """Return it with a gate that held the run until an instant: longer than all before, or not at all."""
+        """Return the account with a gate that held the run until an instant (ms), as far as no earlier gate did."""
         if until <= self.until:
             return self
         return evolve(self, until=until, **{gate: getattr(self, gate) + until - self.until})
 
     @property
     def at_work_ms(self) -> int:
-        """How long gates held it that a job meets at work, and not a pause or a freeze."""
+        """How long gates held it that occur while a job is active, so neither a pause nor a freeze."""
         return self.parents + self.limits + self.quota + self.overlap + self.circuit
 
 

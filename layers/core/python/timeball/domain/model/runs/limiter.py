@@ -1,4 +1,4 @@
-"""The row of a limiter: its bounds, the attempts that have its places, its turns, and who waits in its lines."""
+"""The row of a limiter: its bounds, the attempts that hold its slots, its rate tokens, its lines of waiting runs."""
 
 from dataclasses import dataclass, fields
 from typing import Self
@@ -9,14 +9,17 @@ from timeball.domain.model.runs.run import Part
 
 @dataclass(frozen=True)
 class Bounds:
-    """At most so many `places` at once, and `per_second` turns, of which `burst` may be at once; None: no bound."""
+    """What a limiter allows."""
 
     places: int | None = None
+    """How many runs may hold a slot at once; None: no bound."""
     per_second: float | None = None
+    """How many rate tokens there are in a second; None: no bound."""
     burst: int | None = None
+    """How many rate tokens may be taken at once; None: one."""
 
     def over(self, others: "Bounds") -> Self:
-        """Return these, with the others where they say nothing."""
+        """Return these bounds, with the other bounds where these set none."""
         return type(self)(
             **{
                 one.name: getattr(others, one.name) if (own := getattr(self, one.name)) is None else own
@@ -27,60 +30,71 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that has a place, for its next attempt while it is not claimed. `revision` is its row's, as it was read.
-
-    A claim is refused if the row has another revision by then. One that is not written by `until` (ms) is overdue.
-    """
+    """A run that holds a slot: one under way, or one whose next attempt is about to be claimed."""
 
     run: RunId
+    """The run."""
     attempt: int
+    """The number of the attempt that the slot was given for."""
     until: int
+    """When a claim that is not written yet counts as overdue (ms)."""
     revision: int = 0
+    """The revision of the run's row as it was read; its claim is refused if the row has another one by then."""
 
 
 @dataclass(frozen=True)
 class Turns:
-    """When the next turn would be, if no burst is left (ms), and up to when runs were called."""
+    """How far the rate tokens are used up."""
 
     free_at: float = 0
+    """When the next token would come if no burst were left (ms)."""
     called_to: float = 0
+    """The instant (ms) up to which tokens are assigned to waiting runs that were admitted."""
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """Bounds that a person has set: they hold whatever jobs say. `version` counts the changes."""
+    """Bounds that a person has set: they take precedence over what jobs state."""
 
     bounds: Bounds = Bounds()
+    """The bounds that were set."""
     version: int = 1
+    """Counts the changes."""
 
 
 @dataclass(frozen=True)
 class Limiter:
-    """Who has a place, the turns, and whether others wait.
-
-    `said` are the bounds as the run has them that asked last; its rate is the slowest that a run has stated lately,
-    at last at `rate_said_at`. In a line that is known to have somebody, `lines`, all
-    others get behind. `joined_at` is when somebody lined up last.
-    """
+    """One row: which runs hold slots, how far the rate tokens are used up, and whether other runs wait."""
 
     key: LimiterKey
+    """The tenant, and the name of the limit; an empty name means the tenant's quotas."""
     shard: int
+    """Its shard in the due index."""
     said: Bounds = Bounds()
+    """The bounds of the run that asked last; the rate is the slowest that a run has stated lately."""
     fixed: Fixed = Fixed()
+    """The bounds that a person has set."""
     begun: tuple[Begun, ...] = ()
+    """The runs that hold its slots."""
     turns: Turns = Turns()
+    """How far its rate tokens are used up."""
     lines: tuple[Part, ...] = ()
+    """The lines that are known to have waiting runs: all other runs join them at the end."""
     joined_at: int = 0
+    """When a run last joined a line (ms)."""
     rate_said_at: int = 0
+    """When the rate of `said` was last stated (ms)."""
     due_at: int | None = None
+    """When waiting runs must be admitted (ms); None: none wait."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     @property
     def bounds(self) -> Bounds:
-        """What holds."""
+        """The bounds in force."""
         return self.fixed.bounds.over(self.said)
 
 
 def new_limiter(key: LimiterKey, shards: Shards, said: Bounds = Bounds()) -> Limiter:
-    """Return the limiter of a key that nobody has asked for yet."""
+    """Return the limiter of a key that no run has asked for yet."""
     return Limiter(key, shards.of(key), said)

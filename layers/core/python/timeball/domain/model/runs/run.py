@@ -1,7 +1,7 @@
-"""A run: one occurrence of a job, and the one table of moves that it may make.
+"""A run: one occurrence of a job, and the only table of the moves that a run may make.
 
-Invariant: every change of a run's state is a move of MOVES, made by a function of transitions.py, and stored on the
-condition that the row is still as it was read (`revision`). The attempt number is the fencing token.
+Invariant: every change of a run's state is a move of MOVES. A function of transitions.py makes it, and it is stored on
+the condition that the row is unchanged since it was read (`revision`). The attempt number is the fencing token.
 """
 
 from collections.abc import Mapping
@@ -20,16 +20,16 @@ from timeball.domain.model.terms.flow import Collected
 
 
 class RunState(StrEnum):
-    """Where a run stands; the comment of each state says who moves it on."""
+    """The state of a run; the comment of each state says which actor moves the run on."""
 
     QUEUED = "queued"  # the executor that claims it
-    RUNNING = "running"  # its executor, or whoever takes it over when the lease is out
+    RUNNING = "running"  # its executor, or the executor that takes it over after the lease has expired
     RETRYING = "retrying"  # the scan, when its retry is due
-    WITHDRAWN = "withdrawn"  # whoever resumes or cancels the paused job
-    SUCCEEDED = "succeeded"  # nobody but a person, who runs its cycle again
+    WITHDRAWN = "withdrawn"  # the resume or the cancel of the paused job
+    SUCCEEDED = "succeeded"  # only a person, by a rerun of its cycle
     FAILED = "failed"  # a person, manually
-    SKIPPED = "skipped"  # as a succeeded one; a superseded one the planner, if its fire comes back
-    CANCELLED = "cancelled"  # as a succeeded one
+    SKIPPED = "skipped"  # as for succeeded; also the planner, if a superseded run's fire comes back
+    CANCELLED = "cancelled"  # as for succeeded
 
 
 MOVES: Mapping[RunState, frozenset[RunState]] = {
@@ -44,7 +44,7 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.SKIPPED: frozenset({RunState.QUEUED}),
     RunState.CANCELLED: frozenset({RunState.QUEUED, RunState.SKIPPED}),
 }
-"""The only authority on which move is legal."""
+"""The only authority on which moves are legal."""
 
 TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.SKIPPED, RunState.CANCELLED})
 LIVE = frozenset(RunState) - TERMINAL
@@ -52,140 +52,172 @@ LIVE = frozenset(RunState) - TERMINAL
 
 @dataclass(frozen=True)
 class Callback:
-    """What a running run waits for whose target answered 202: that the target says how it ended.
-
-    The call left at `called_at`, and its time is up at `until` (ms). With a `heartbeat_ms` the target must be heard of
-    so often; None: it has all its time without a heartbeat. An `execution` that is followed is looked at meanwhile.
-    """
+    """The report that a running run waits for after its target has answered 202."""
 
     called_at: int
+    """When the call left (ms)."""
     until: int
+    """When the attempt's time is up (ms)."""
     heartbeat_ms: int | None = None
+    """The longest silence of the target; None: it may take all its time without a heartbeat."""
     execution: str | None = None
+    """The ARN of the execution that is followed, which the scan polls; None: no execution."""
 
 
 class Part(StrEnum):
-    """What a limiter has, and what is waited for in a line of its own each: a place, or a turn."""
+    """The two things that a limiter hands out, each with a line of its own."""
 
     PLACE = "place"
+    """A slot: it is held until the run has ended."""
     TURN = "turn"
+    """A rate token: an instant at which a run may begin."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """In which line a queued run waits: of which limiter of its tenant (limiter.py), and for what.
-
-    `called`: its message was sent, and it stands in the line no more.
-    """
+    """The line in which a queued run waits."""
 
     name: str
+    """The name of the limiter within the run's tenant (limiter.py)."""
     part: Part
+    """What the run waits for."""
     called: bool = False
+    """The run was admitted: its message was sent, and it has left the line."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One row of the fire ledger. A skipped range is one row too: `id.fire_at` to `last_fire_at`, `count` instants.
+    """One row of the fire ledger: a run, or a skipped range. Instants are in ms.
 
-    A range always has a `last_fire_at`, a run never. `stamp` is the schedule version of whoever decided about it last;
-    `not_before` the instant before which no call may leave; `due_at` the due key, if it stands in the due index; `last`
-    the newest attempt that ended; `work_digest` names work of the run's own, such as a payload that a trigger was
-    given; `request` names the client's request that made it, `fingerprint` what that asked for, and `triggered_by` who
-    did. `reason` of a running run is why it is asked to stop; of one that waits, why.
-
-    `callback` is set while an attempt waits for its target's report. A manual retry gives a fresh budget of retries:
-    attempts up to `budget_from` do not count, and age counts from `budget_at`. A dead letter that was `discarded_at`
-    some time is listed no more. `deferred_since` is from when an open circuit makes the run wait
-    until `not_before`; `deferred_ms` is how long all such waits of this budget were together before that. A manual
-    retry may give it another payload: `payload_edited_at` is when the newest one did. `task_id` is the task of its job,
-    `task_version` the version that its first claim has fixed; a manual retry lets go of that. `depth` is its generation
-    (generations.py). `joined`: a run of its
-    job's schedule, and of jobs that that depends on. `pardon` is why a person has marked it as succeeded.
-    It was `let_go_at` some time by those. One of a recurring job `waits`, due, for those of its parents' cycle, and may
-    be `blocked`, and was `unblocked` so often; it is `untold` until its job's children know of that. It keeps which of
-    those it waits for have `ended`, and how. `moved_to` is when its calendar has it start, or what it has `collected`,
-    if that is not at its fire time. `spent` is what its attempts that ended have cost, `held`
-    what kept it from its first one.
-    `named` is the list of items that its newest attempt has named while at work. With a `fan` it is called for nothing
-    itself: it waits for the runs of its items. With `waiting` it has no due key: its limiter is due. `places` names the
-    limiters in which it may have a place, as a run under way, one that was called, or one that waits for another.
+    A range has a `last_fire_at` and covers the fires from `id.fire_at` to it; a run never has one.
     """
 
     id: RunId
+    """The job, the instant, and why it exists."""
     state: RunState
+    """Where it stands; see `MOVES`."""
     stamp: int
+    """The schedule version by which the run was last decided."""
     priority: str
+    """The queue that carries it."""
     shard: int
+    """Its shard in the due index."""
     not_before: int
+    """The instant before which no call may leave."""
     created_at: int
+    """When the row was inserted."""
     revision: int = 1
+    """Counts the writes of the row."""
     attempt: int = 0
+    """The number of its newest attempt; 0: it was never claimed."""
     owner: str | None = None
+    """The executor that has claimed it; None: no executor has."""
     claimed_at: int | None = None
+    """When its newest attempt was claimed; None: it was never claimed."""
     lease_until: int | None = None
+    """When the lease of its attempt expires; None: no attempt is under way."""
     due_at: int | None = None
+    """The due key; None: it is not in the due index."""
     first_started_at: int | None = None
+    """When its first call left; None: no call is known to have left."""
     finished_at: int | None = None
+    """When it ended; None: it has not ended."""
     cancel_requested: bool = False
+    """It was asked to stop; `reason` says why."""
     carrier_failures: int = 0
+    """How often in a row the queue could not deliver its message."""
     reason: Reason | None = None
+    """Why it waits, is asked to stop, or ended as it did; None: nothing to say."""
     last: Attempt | None = None
+    """The newest attempt that ended; None: none has."""
     last_fire_at: int | None = None
+    """The last fire of a skipped range; None: it is a run."""
     count: int = 1
+    """How many fires the row covers."""
     work_digest: str | None = None
+    """The name of work of its own, such as the payload of a trigger; None: it has the job's."""
     request: str | None = None
+    """The client's request that made it; None: no request that may be repeated."""
     fingerprint: str | None = None
+    """A digest of what that request asked for; None: no such request."""
     callback: Callback | None = None
+    """The report that it waits for from its target; None: it waits for none."""
     budget_from: int = 0
+    """Attempts up to this one do not count as retries: a manual retry grants a fresh budget."""
     budget_at: int | None = None
+    """When the newest manual retry let it start: its age counts from here; None: it was never retried."""
     discarded_at: int | None = None
+    """When the dead letter was discarded: it is no longer listed; None: it was not."""
     deferred_since: int | None = None
+    """Since when an open circuit defers it to `not_before`; None: no circuit does."""
     deferred_ms: int = 0
+    """How long earlier waits for the circuit took in this budget."""
     payload_edited_at: int | None = None
+    """When a manual retry last changed its payload; None: never."""
     triggered_by: Actor = NOBODY
+    """The actor that triggered it; NOBODY: no user did."""
     task_id: str | None = None
+    """The task of its job; None: the job names no task."""
     task_version: int | None = None
+    """The version that its first claim fixed; None: not fixed yet, or released by a manual retry."""
     depth: int = 0
+    """Its generation (generations.py)."""
     joined: bool = False
+    """It is a fire of the schedule of a job that has parents."""
     pardon: str | None = None
+    """Why a person marked it as succeeded; None: no person did."""
     waits: bool = False
+    """It waits for the runs of its parents in its cycle, and is due."""
     blocked: Blocked | None = None
+    """The dead run that blocks it; None: it is not blocked."""
     unblocked: int = 0
+    """How often it stopped being blocked."""
     ended: tuple[Ended, ...] = ()
+    """Which of its parents have ended in its cycle, and how."""
     untold: bool = False
+    """The children in its cycle must still be notified of `blocked`."""
     let_go_at: int | None = None
+    """When its parents let it run; None: they have not, or it has none."""
     moved_to: int | None = None
+    """When it starts if its calendar, or what it collects, moves it from its fire time; None: they do not."""
     spent: Spent = NOTHING
+    """What its ended attempts have cost."""
     held: Held = FREE
+    """How long each gate held it before its first attempt."""
     named: str | None = None
+    """The digest of the items that its newest attempt named while running; None: none."""
     fan: FanOut | None = None
+    """Its progress if it has a run for each item: it calls no target itself; None: it has no items."""
     collected: Collected | None = None
+    """The triggers or submits that it has collected; None: it does not collect."""
     waiting: Waiting | None = None
+    """The line in which it waits: its limiter is due instead of the run; None: it waits in no line."""
     places: tuple[str, ...] = ()
+    """The limiters in which it may hold a slot while it runs, was admitted, or waits for another limiter."""
 
     @property
     def place_in_line(self) -> int:
-        """By what those in a line are ordered: their priority, then their fire time."""
+        """The sort key of a line: by priority, then by fire time."""
         return ("high", "normal", "low").index(self.priority) * 10**15 + self.id.fire_at
 
     @property
     def stands_in_line(self) -> bool:
-        """Whether it waits until its limiter calls it."""
+        """Whether it waits until its limiter admits it."""
         return self.waiting is not None and not self.waiting.called
 
     @property
     def regular_at(self) -> int:
-        """When it is to start, jitter apart: at its fire time, or when its calendar or what it collects says."""
+        """When it starts, apart from jitter: at its fire time, or when its calendar or what it collects moves it to."""
         return self.id.fire_at if self.moved_to is None else self.moved_to
 
     @property
     def followed(self) -> str | None:
-        """The execution that it goes on with, if it follows one: its lease then says no more than when to look."""
+        """The execution that it follows, if any: then its lease only says when to poll the execution."""
         return None if self.callback is None else self.callback.execution
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing but a person moves this run on."""
+        """Whether only a person can move this run on."""
         return self.state in TERMINAL
 
     @property
@@ -195,17 +227,17 @@ class Run:
 
     @property
     def is_dead_letter(self) -> bool:
-        """Whether it failed for good, and nobody has dealt with that. Of one that has items these are dead letters."""
+        """Whether it failed for good and was not discarded. If a head failed, its failed items are the dead letters."""
         return self.state is RunState.FAILED and self.discarded_at is None and self.fan is None
 
     @property
     def is_superseded(self) -> bool:
-        """Whether it was taken from the ledger by another schedule: a schedule that has its fire again revives it."""
+        """Whether another schedule took it from the ledger: a schedule that has its fire again revives it."""
         return self.reason is Reason.SUPERSEDED and self.last_fire_at is None
 
     @property
     def shown_origin(self) -> Origin:
-        """Why it exists. Its identity says less: an instant has one row, whether or not its job depends on others."""
+        """Why it exists. Its identity says less, because an instant has one row whether or not the job has parents."""
         return Origin.DEPENDENCY if self.joined else self.id.origin
 
     @property
@@ -215,22 +247,22 @@ class Run:
 
     @property
     def asked_at(self) -> int:
-        """What decides which of two overlapping runs is newer (ms): its regular start, or its last manual retry.
+        """The instant (ms) that makes one of two overlapping runs the newer: its regular start or last manual retry.
 
-        Those of a backfill come one after the other, whenever one is tried again.
+        Runs of a backfill keep their order, whenever one of them is retried.
         """
         return self.regular_at if self.budget_at is None or self.id.origin is Origin.BACKFILL else self.budget_at
 
     @property
     def aging_since(self) -> int:
-        """From when (ms) the run's age counts: its regular start, or when it was made if that is later."""
+        """From when (ms) its age counts: its regular start, its creation if later, or its last manual retry."""
         return max(self.regular_at, self.created_at) if self.budget_at is None else self.budget_at
 
     @property
     def lateness_ms(self) -> int | None:
         """Start of the first attempt minus the latest of its start, jitter included, and the end of the last gate.
 
-        None before that, and of a run that was caught up.
+        None before the first attempt, and for a run that was caught up.
         """
         if self.first_started_at is None or self.held.is_extra:
             return None
@@ -238,11 +270,11 @@ class Run:
 
     @property
     def waited_for_host_ms(self) -> int:
-        """How long an open circuit has made it wait: until its instants, and not until somebody saw to it."""
+        """How long an open circuit made it wait: up to its planned instants, even if it was picked up later."""
         return self.deferred_ms + (0 if self.deferred_since is None else self.not_before - self.deferred_since)
 
     def is_held_by(self, owner: str) -> bool:
-        """Say whether an executor works on it, and has not handed it over to its target."""
+        """Say whether an executor works on it and has not handed it over to its target."""
         return self.state is RunState.RUNNING and self.owner == owner and self.callback is None
 
     def covers(self, fire_at: int) -> bool:

@@ -1,4 +1,4 @@
-"""How a run moves: each function returns the run after one change, and none makes a move that `MOVES` does not have."""
+"""The moves of a run: each function returns the run after one change, and makes only moves that `MOVES` allows."""
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.reason import Reason
@@ -20,10 +20,10 @@ def _move(run: Run, state: RunState) -> Run:
 
 
 def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
-    """Return the run as a new attempt of `owner`: from queued, retrying, or running with its lease out.
+    """Return the run as a new attempt of `owner`: from queued, retrying, or running with an expired lease.
 
-    A due key that stands is moved to the lease's end, not dropped: whoever relied on it has let go of a message, and it
-    may have been the claimer's own, while that slept.
+    A due key is moved to the lease's end and not dropped: a process that relied on it has deleted a message, perhaps
+    the claimer's own while the claimer was suspended.
     """
     moved = run if run.state is RunState.RUNNING else _move(run, RunState.RUNNING)
     return evolve(
@@ -45,18 +45,18 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
 
 
 def fanned_out(run: Run, fan: FanOut, now: int) -> Run:
-    """Return a queued run that is under way from now on by the runs of its items."""
+    """Return a queued run that is under way from now on, through the runs of its items."""
     moved = _move(run, RunState.RUNNING)
     return evolve(moved, attempt=run.attempt + 1, claimed_at=now, due_at=now, reason=None, fan=fan)
 
 
 def mended(run: Run, now: int) -> Run:
-    """Return a failed run whose items have succeeded by now. The scan sees to what that entails."""
+    """Return a failed run as succeeded, because its items have succeeded by now. The scan carries out the effects."""
     return ended(run, RunState.SUCCEEDED, now, Guarantor.SCAN)
 
 
 def using(run: Run, task: TaskUse | None) -> Run:
-    """Return a run whose attempts use a version of its job's task, or (None) none."""
+    """Return a run whose attempts use a version of its job's task; None: they use no task."""
     if task is None:
         return evolve(run, task_id=None, task_version=None)
     return evolve(run, task_id=task.task_id, task_version=task.version)
@@ -111,15 +111,15 @@ def requeued(run: Run) -> Run:
 
 
 def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None) -> Run:
-    """Return the run, in its state, standing in the due index at `due_at`, or (None) out of it."""
+    """Return the run in the same state, due at `due_at`; None: out of the due index."""
     failures = run.carrier_failures if carrier_failures is None else carrier_failures
     return evolve(run, due_at=due_at, carrier_failures=failures)
 
 
 def asked_to_stop(run: Run, reason: Reason) -> Run:
-    """Return a running run that its executor is asked to stop, and why; what it follows is to be stopped by the scan.
+    """Return a running run that is asked to stop, and why. The scan stops an execution that is followed.
 
-    The latter is due at once: an instant that has passed needs no clock.
+    The run is then due at once: an instant in the past needs no clock.
     """
     asked = evolve(run, cancel_requested=True, reason=reason)
     if run.callback is None or run.callback.execution is None:
@@ -128,16 +128,16 @@ def asked_to_stop(run: Run, reason: Reason) -> Run:
 
 
 def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, places: tuple[str, ...] = ()) -> Run:
-    """Return a run that is to be claimed as one that waits in a line, and for no time: its limiter calls it.
+    """Return a run that waits in a line instead of being claimed. It has no due key: its limiter admits it.
 
-    It keeps the places that others have given it. Of one that is taken over, `last` is the attempt that was lost.
+    It keeps its slots in other limiters. If the run is taken over, `last` is the lost attempt.
     """
     waits = run if last is None else retrying(run, run.not_before, last)
     return evolve(waits, due_at=None, reason=reason, waiting=waiting, places=places)
 
 
 def called(run: Run, now: int = 0) -> Run:
-    """Return a run that stood in a line and whose message was sent; it was held so long, if it has not begun yet."""
+    """Return a run that was admitted from a line and sent. `held` records a wait that came before the first attempt."""
     if run.waiting is None:
         return run
     held = run.held if run.attempt else run.held.by("limits" if run.waiting.name else "quota", now)
@@ -145,22 +145,22 @@ def called(run: Run, now: int = 0) -> Run:
 
 
 def out_of_line(run: Run) -> Run:
-    """Return a run that waits in no line any more, nor keeps what it has there; `places` says whom that concerns."""
+    """Return a run that waits in no line and gives up what it holds there; `places` names the limiters to release."""
     left = run.waiting
     return run if left is None else evolve(run, waiting=None, places=(*run.places, left.name), reason=None)
 
 
 def withdrawn(run: Run) -> Run:
-    """Return a queued run that a pause took back. It waits for no time: it leaves the due index.
+    """Return a queued run that a pause took back. It leaves the due index, for it waits for no instant.
 
-    Nor does it wait for its host any more: the wait that the pause cuts does not count.
+    It no longer waits for its resource either: the wait that the pause cuts short does not count.
     """
     moved = _move(out_of_line(run), RunState.WITHDRAWN)
     return evolve(moved, due_at=None, reason=None, deferred_since=None, blocked=None)
 
 
 def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
-    """Return an unstarted run, withdrawn ones queued again, that starts at `not_before` and is due at `due_at`."""
+    """Return an unstarted run that starts at `not_before` and is due at `due_at`; a withdrawn run is queued again."""
     moved = out_of_line(run) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
@@ -173,24 +173,24 @@ def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = N
 
 
 def moved_later(run: Run, moved_to: int, not_before: int) -> Run:
-    """Return an unstarted run that its calendar moves, in the due index: it may be days until it starts."""
+    """Return an unstarted run that its calendar moves. It is in the due index, because its start may be days away."""
     return evolve(put_off(run, not_before, not_before), moved_to=moved_to, reason=None)
 
 
 def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
-    """Return an unstarted run as one whose fire the schedule of version `stamp` does not have."""
+    """Return an unstarted run whose fire the schedule of version `stamp` does not have."""
     return evolve(ended(run, RunState.SKIPPED, now, guarantor, Reason.SUPERSEDED), stamp=stamp)
 
 
 def closed(run: Run, closing: Run) -> Run:
-    """Return a superseded run as the row that closes its fire: no plan of an older version revives it."""
+    """Return a superseded run as the row that closes its fire, so that no plan of an older version revives it."""
     return evolve(run, reason=closing.reason, stamp=closing.stamp)
 
 
 def revived(run: Run, planned: Run) -> Run:
-    """Return a run that was withdrawn or superseded as the one that is planned in its place.
+    """Return a withdrawn or superseded run as the run that is planned at its fire.
 
-    One that collects starts no sooner than what it has collected says.
+    Collected triggers delay it still.
     """
     if run.collected is not None and run.moved_to is not None and run.not_before > planned.not_before:
         planned = evolve(planned, not_before=run.not_before, moved_to=run.moved_to, due_at=run.not_before)
@@ -200,23 +200,22 @@ def revived(run: Run, planned: Run) -> Run:
 
 
 def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
-    """Return an unstarted or superseded run, or one of before, as a range of one fire: nobody counts it as a run."""
+    """Return an unstarted, superseded or (by a rerun) outdated run as a range of one fire, which counts as no run."""
     skipped = run if run.state is RunState.SKIPPED else _move(out_of_line(run), RunState.SKIPPED)
     return evolve(skipped, stamp=stamp, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
 
 
 def frozen(run: Run, until: int) -> Run:
-    """Return a run that a freeze keeps from its start, in the due index; its instant stays as it was."""
+    """Return a run that a freeze defers, in the due index; its own instant stays unchanged."""
     freed = out_of_line(run)
     return evolve(freed, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
 
 
 def deferred(run: Run, until: int, reason: Reason | None, since: int) -> Run:
-    """Return a run that waits, queued or retrying, as one that waits in the due index for its host, and why.
+    """Return a queued or retrying run that waits in the due index for its resource, with the reason.
 
-    Without a reason it waits for its job's overlap lock.
-
-    Waiting for an open circuit is counted, waiting for a token is not.
+    Without a reason it waits for its job's overlap lock. The wait for an open circuit is counted; the wait for a retry
+    token is not.
     """
     return evolve(
         out_of_line(run),
@@ -229,9 +228,9 @@ def deferred(run: Run, until: int, reason: Reason | None, since: int) -> Run:
 
 
 def reopened(run: Run, not_before: int) -> Run:
-    """Return a failed or retrying run as one to be tried again: with a fresh budget from then on, its history kept.
+    """Return a failed or retrying run that will be tried again, with a fresh budget from then on. Its history is kept.
 
-    Of its task it takes the version that is current then: whoever asks for it may have mended that.
+    It takes the current version of its task: the caller may have corrected the task.
     """
     moved = run if run.state is RunState.RETRYING else _move(run, RunState.QUEUED)
     return evolve(_with_fresh_budget(moved, not_before), reason=None)
@@ -255,9 +254,9 @@ def _with_fresh_budget(run: Run, not_before: int) -> Run:
 
 
 def cleared(run: Run, now: int, *, waits: bool) -> Run:
-    """Return a run that is over, or still waits, as one of a cycle that is run again, with its history kept.
+    """Return a run that has ended or still waits as a run of a cycle that is run again, with its history kept.
 
-    Its parents let it run anew; one that has none is due at once.
+    Its parents let it run anew. Without parents it is due at once.
     """
     moved = run if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
@@ -273,7 +272,7 @@ def cleared(run: Run, now: int, *, waits: bool) -> Run:
 
 
 def planned_anew(run: Run, planned: Run, now: int) -> Run:
-    """Return the run of a one-off that is run again as the one that is planned in its place, with its history kept."""
+    """Return the run of a one-off that is run again as the run that is now planned at its fire. Its history is kept."""
     moved = _with_fresh_budget(_move(run, RunState.QUEUED), max(planned.not_before, now))
     return evolve(
         moved,
@@ -291,12 +290,12 @@ def planned_anew(run: Run, planned: Run, now: int) -> Run:
 
 
 def pardoned(run: Run, now: int, why: str) -> Run:
-    """Return a failed run that a person marks as succeeded. The scan sees to what that entails."""
+    """Return a failed run that a person marks as succeeded. The scan carries out the effects."""
     return evolve(ended(run, RunState.SUCCEEDED, now, Guarantor.SCAN, Reason.SUCCEEDED_BY_HAND), pardon=why)
 
 
 def discarded(run: Run, now: int) -> Run:
-    """Return a dead letter that is listed no more; the run stays in its ledger."""
+    """Return a dead letter that is no longer listed; the run stays in its ledger."""
     return evolve(run, discarded_at=now)
 
 

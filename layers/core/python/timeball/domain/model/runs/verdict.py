@@ -1,4 +1,4 @@
-"""What became of a call: the verdict of the target's adapter. The engine goes by it, and by no protocol's status."""
+"""The verdict of a target's adapter on a call. The engine relies on it alone, not on a protocol's status."""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,20 @@ class Succeeded:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The target has taken the attempt over: its report will follow, or (`execution`) what it started is looked at."""
+    """The target has taken the attempt over: its report will follow, or an execution that it started is polled."""
 
     execution: str | None = None
+    """The ARN of the execution to poll; None: the target reports."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """Nothing came of it. `may_retry`: another try makes sense, after `retry_after_seconds` if the target asks so."""
+    """The call failed."""
 
     may_retry: bool
+    """Another attempt makes sense."""
     retry_after_seconds: float | None = None
+    """How long the target asks to wait before it; None: the target does not say."""
 
 
 Verdict = Succeeded | Accepted | Failed
