@@ -1,1 +1,1 @@
-"""The values: jobs, runs, and what they are made of."""
+"""The values: jobs, runs, and their parts."""

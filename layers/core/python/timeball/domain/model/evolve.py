@@ -1,8 +1,8 @@
-"""A value with some of its fields changed: what `dataclasses.replace` returns, with no call for each field.
+"""A copy of a value with some fields changed: the result of `dataclasses.replace`, without its call for every field.
 
-Rows have up to fifty fields and change at every step of every run, and `replace` calls a constructor with all of them.
-The dataclasses of the domain do nothing in theirs but keep what they are given, so a copy is as good. One that has
-slots, or work to do after its construction, is not for this: a test asks each that is changed.
+Rows have up to fifty fields and change at every step of every run, and `replace` passes all of them to a constructor.
+The constructors of the domain's dataclasses only store their arguments, so a copy is as good. A dataclass with slots,
+or with work to do after construction, must not be used here: a test checks every class that is changed.
 """
 
 from typing import TYPE_CHECKING, TypeVar

@@ -1,6 +1,6 @@
-"""Identities are derived, never drawn: a job's id is given, a run's id *is* its job, fire time and origin.
+"""Identities are derived and never drawn: a job's id is given; a run's id *is* its job, fire time and origin.
 
-So any number of actors that plan the same fire make the same run, and a store that inserts if absent keeps one.
+So any number of processes that plan the same fire make the same run, and a store that inserts if absent keeps one.
 """
 
 import hashlib
@@ -10,11 +10,11 @@ from enum import StrEnum
 from typing import Self
 
 JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What a job id may look like: no separators of keys, urls or headers."""
+"""The form of a job id: it holds no separator of keys, URLs or headers."""
 
 
 SERIES = re.compile(r"[a-z0-9]{1,26}")
-"""What the name of a backfill looks like, and what stands for an event in the name of a run."""
+"""The form of a backfill's name, and of the digest that names an event in a run's id."""
 
 
 class Origin(StrEnum):
@@ -34,73 +34,82 @@ _SERIES_OF = {
     Origin.EVENT: SERIES.pattern,
     Origin.DEPENDENCY: "[1-9][0-9]{0,3}",
 }
-"""What the rest of a run's id looks like of a backfill, on an event, or of an item; all others have none."""
+"""The form of the rest of a run's id, for a run of a backfill, on an event, or of an item; all other runs have none."""
 
 _OCCURRENCES = "|".join(f"{letter}{_SERIES_OF.get(origin, '')}" for origin, letter in _LETTERS.items())
 RUN_ID = rf"{JOB_ID.pattern}\.(0|[1-9][0-9]{{0,14}})\.({_OCCURRENCES})"
-"""The pattern of what may be the id of a run."""
+"""The pattern of a run's id."""
 
 
 @dataclass(frozen=True, order=True)
 class JobKey:
-    """A job within its tenant."""
+    """The name of a job."""
 
     tenant: str
+    """The tenant that owns it."""
     job_id: str
+    """Its id within the tenant."""
 
 
 @dataclass(frozen=True, order=True)
 class TaskKey:
-    """A task within its tenant. Its id looks like a job's."""
+    """The name of a task."""
 
     tenant: str
+    """The tenant that owns it."""
     task_id: str
+    """Its id within the tenant; it has the form of a job id."""
 
 
 @dataclass(frozen=True, order=True)
 class BackfillKey:
-    """A backfill of a job; its name is part of the identity of its runs."""
+    """The name of a backfill."""
 
     job: JobKey
+    """The job whose fires it runs again."""
     name: str
+    """Its name within the job; it is part of the identity of its runs."""
 
 
 @dataclass(frozen=True, order=True)
 class OperationKey:
-    """A bulk operation within its tenant."""
+    """The name of a bulk operation."""
 
     tenant: str
+    """The tenant that owns it."""
     name: str
+    """Its name within the tenant."""
 
 
 @dataclass(frozen=True, order=True)
 class LimiterKey:
-    """What bounds runs of a tenant: a key that its jobs name, or, of the name "", the tenant's own quotas."""
+    """The name of a limiter."""
 
     tenant: str
+    """The tenant whose runs it bounds."""
     name: str = ""
+    """The limit that jobs name; empty: the tenant's own quotas."""
 
 
 @dataclass(frozen=True, order=True)
 class RunId:
-    """One occurrence of a job: (job, fire time in ms, origin). Its text is what the API and the target see.
-
-    `series` is empty but for a backfill's runs, of which it is the backfill's name, so that a range may be run again;
-    and for those of items, of which it is the item's number; and for a run on an event,
-    of which it stands for that.
-    """
+    """One occurrence of a job. Its text is what the API and the target see."""
 
     job: JobKey
+    """The job that it is a run of."""
     fire_at: int
+    """Its fire time (ms)."""
     origin: Origin
+    """Why it exists."""
     series: str = ""
+    """A backfill's name, an item's number, or an event's digest; empty for all other runs."""
 
     def __str__(self) -> str:
         return f"{self.job.job_id}.{self.fire_at}.{_LETTERS[self.origin]}{self.series}"
 
     @classmethod
     def parse(cls, tenant: str, text: str) -> Self | None:
-        """Return the run that a text names within a tenant, or None if no run can have that name."""
+        """Return the run that a text names within a tenant; None if no run can have that name."""
         match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?", text)
         if match is None or match[3] not in _ORIGINS:
             return None
@@ -111,19 +120,22 @@ class RunId:
 
 
 MOST_SHARDS = 1024
-"""How many due shards a deployment may have."""
+"""The most due shards that a deployment may have."""
 
 
 @dataclass(frozen=True)
 class Shards:
-    """The due shards of new rows: how many, and the secret by which each row's is drawn.
+    """How the due shards of new rows are chosen.
 
-    Tenants choose names, so they could choose shards if they knew the hash, and let all that they have fall due in one.
-    A row keeps the shard that it was stored with. So the secret need not last, and each process may have its own.
+    Tenants choose names, so they could choose shards if they knew the hash, and let all their rows fall due in one
+    shard. A row keeps the shard that it was stored with. So the secret need not last, and each process may have its
+    own.
     """
 
     count: int
+    """How many shards there are."""
     secret: bytes = b""
+    """The key of the hash that chooses a shard; empty: no key."""
 
     def of(self, key: JobKey | OperationKey | LimiterKey) -> int:
         """Return the due shard of a new job, operation or limiter. It is stored on the row and never computed again."""
@@ -131,13 +143,13 @@ class Shards:
 
 
 def shard_of(key: JobKey | OperationKey | LimiterKey, shards: int, secret: bytes = b"") -> int:
-    """Return one of so many shards by a hash of a key, and of a secret if there is one."""
+    """Return a shard, from 0, by a hash of a key, and of a secret if there is one."""
     name = key.job_id if isinstance(key, JobKey) else key.name
     digest = hashlib.blake2b(f"{key.tenant}#{name}".encode(), digest_size=8, key=secret).digest()
     return int.from_bytes(digest) % shards
 
 
 def fraction_of(*parts: object) -> float:
-    """Return a number in [0, 1) that is a hash of the parts: the same on every replay. Jitter comes from here."""
+    """Return a number in [0, 1) that is a hash of the parts: the same on every replay. Jitter is made of it."""
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
     return (int.from_bytes(digest) >> 11) / (1 << 53)

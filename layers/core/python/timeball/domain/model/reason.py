@@ -8,10 +8,10 @@ class Reason(StrEnum):
     """Why a run waits, is asked to stop, or ended as it did."""
 
     sentence: str
-    """What a person reads for it."""
+    """The explanation for people."""
 
     def __new__(cls, word: str, sentence: str = "") -> Self:
-        """Make the member that the word names."""
+        """Make the member of a word."""
         reason = str.__new__(cls, word)
         reason._value_ = word
         reason.sentence = sentence
@@ -23,17 +23,17 @@ class Reason(StrEnum):
     )
     CALENDAR = "calendar", "The job's calendar excludes its date."
     FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
-    SKIPPED_BY_HAND = "skipped_by_hand", "Somebody skipped it."
+    SKIPPED_BY_HAND = "skipped_by_hand", "A user skipped it."
     JOB_PAUSED = "job_paused", "The job was paused when the event came."
-    IN_TIME = "in_time", "It was to tell that a run is late, and that run is in time."
-    SUPERSEDED = "superseded", "The job was rescheduled, and this instant is no occurrence of the new schedule."
+    IN_TIME = "in_time", "It was a notice of a late run, and that run is in time."
+    SUPERSEDED = "superseded", "The job was rescheduled, and the new schedule does not have this instant."
     OVERLAP = "overlap", "An earlier run of the job was still under way, and the overlap policy skips this one."
-    REPLACED = "replaced", "A newer run took its place, as the job's overlap policy, or its `supersede`, says."
+    REPLACED = "replaced", "A newer run replaced it, by the job's overlap policy or its `supersede`."
     JOB_CANCELLED = "job_cancelled", "The job was cancelled."
     BACKFILL_CANCELLED = "backfill_cancelled", "The backfill that it belongs to was cancelled."
-    RUN_CANCELLED = "run_cancelled", "Somebody cancelled this run."
+    RUN_CANCELLED = "run_cancelled", "A user cancelled this run."
     JOB_GONE = "job_gone", "The job no longer exists."
-    BLOCKED = "blocked", "A run that it waits for has failed for good; it goes on once that is mended."
+    BLOCKED = "blocked", "A run that it waits for has failed for good; it continues once that run has succeeded."
     WAITING_FOR_PARENTS = "waiting_for_parents", "It waits for the runs of the jobs that its job depends on."
     PARENT_SKIPPED = "parent_skipped", "A job that it depends on was skipped, and its trigger rule does not hold."
     PARENT_CANCELLED = "parent_cancelled", "A job that it depends on was cancelled, and its trigger rule does not hold."
@@ -42,45 +42,48 @@ class Reason(StrEnum):
         "dependency_timeout",
         "It has waited for the jobs that it depends on for as long as its job allows.",
     )
-    NO_ITEMS = "no_items", "The run whose items it is to have a run for each of has named none."
+    NO_ITEMS = "no_items", "The parent run that supplies its items has named none."
     BAD_ITEMS = (
         "bad_items",
-        "What was named is no use: fanOut must be a list, of at most 1,000 items and 256 KB, in an answer of 16 KB.",
+        "The items cannot be used: fanOut must be a list of at most 1,000 items and 256 KB, in an answer of 16 KB.",
     )
-    ITEMS_FAILED = "items_failed", "The run of one of its items has failed for good; mend that, and this succeeds."
+    ITEMS_FAILED = (
+        "items_failed",
+        "The run of one of its items has failed for good; it succeeds once all of these runs have succeeded.",
+    )
     ITEMS_CANCELLED = "items_cancelled", "The run of one of its items was cancelled."
     CIRCUIT_OPEN = (
         "circuit_open",
         "Its host keeps failing, so it is not called for a while; waiting uses up no attempt.",
     )
-    SUCCEEDED_BY_HAND = "succeeded_by_hand", "It had failed for good, and somebody marked it as succeeded."
+    SUCCEEDED_BY_HAND = "succeeded_by_hand", "It had failed for good, and a user marked it as succeeded."
     HOST_PACED = (
         "host_paced",
-        "Its host has failed lately, so those that wait for it take turns; this one has its turn.",
+        "Its host has failed lately, so runs that wait for it start at a limited rate; this one has its start time.",
     )
     KEY_WAIT = (
         "key_wait",
-        "All places of its concurrencyKey are taken; it waits for one, in the order of priority and fire time.",
+        "All slots of its concurrencyKey are taken; it waits for one, in the order of priority and fire time.",
     )
     RATE_WAIT = (
         "rate_wait",
-        "The rate of its rateKey is used up; it waits for its turn, in the order of priority and fire time.",
+        "The rate of its rateKey is used up; it waits for a token, in the order of priority and fire time.",
     )
     QUOTA_WAIT = (
         "quota_wait",
         "A quota of its tenant is used up (runsAtOnce or runsPerSecond); it waits, by priority and fire time.",
     )
-    KEY_FULL = "key_full", "All places of its concurrencyKey were taken, and its onFull says skip."
-    NOT_RETRIABLE = "not_retriable", "The target's answer says that another try would fare no better."
+    KEY_FULL = "key_full", "All slots of its concurrencyKey were taken, and its onFull says skip."
+    NOT_RETRIABLE = "not_retriable", "The target's answer says that another attempt would not succeed either."
     RETRIES_EXHAUSTED = "retries_exhausted", "Every attempt that the retry policy allows has failed."
-    TOO_OLD = "too_old", "The next try would have come after the retry policy's maximum age."
+    TOO_OLD = "too_old", "The next attempt would have begun after the retry policy's maximum age."
     AT_MOST_ONCE = "at_most_once", "The call may have left, and the job allows no second one (at_most_once)."
     PARENTS_TOO_LARGE = (
         "parents_too_large",
-        "What its parents answered is more than 256 KB together: let them answer with where it is stored.",
+        "The answers of its parents exceed 256 KB together: store the data elsewhere, and answer with its location.",
     )
     HOST_DOWN = "host_down", "Its host kept failing for as long as the retry policy lets a run wait."
-    UNDELIVERABLE = "undeliverable", "The queue gave up on the run's message again and again."
+    UNDELIVERABLE = "undeliverable", "The queue repeatedly failed to deliver the run's message."
 
 
 FAILURES: tuple[Reason, ...] = (
@@ -92,7 +95,7 @@ FAILURES: tuple[Reason, ...] = (
     Reason.HOST_DOWN,
     Reason.UNDELIVERABLE,
 )
-"""Those for which a run fails for good: what a dead letter may have died of."""
+"""The reasons why runs fail for good, and so become dead letters."""
 
 WAITS_IN_LINE: frozenset[Reason] = frozenset({Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT})
-"""Those for which a run waits until a limiter calls it."""
+"""The reasons of runs that wait until a limiter admits them."""

@@ -1,1 +1,1 @@
-"""Who owns jobs and who may do what: tenants, their keys, roles and quotas, and who asks."""
+"""Tenants, their API keys, roles and quotas, and the actors of requests."""

@@ -1,11 +1,11 @@
-"""Who asks for what: the actor of a user's request, what it is called, and what it is about."""
+"""The actor of a user's request, the action that it asks for, and the resource that it is about."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What a user did. To a job: all before a trigger make a new version of it."""
+    """A user's action. Every action on a job that is listed before a trigger makes a new version of the job."""
 
     CREATE = "create"
     PUT = "put"
@@ -28,7 +28,7 @@ class Action(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a request may be about."""
+    """The kinds of resources that a request may be about."""
 
     JOB = "job"
     RUN = "run"
@@ -46,28 +46,29 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Resource:
-    """What a request is about.
-
-    `id` is empty for the dead letters that a filter names, and for the signing secret; `job_id` for what has no job.
-    """
+    """The resource that a request is about."""
 
     kind: Kind
+    """Its kind."""
     id: str
+    """Its id; empty for the dead letters that a filter selects, and for the signing secret."""
     job_id: str = ""
+    """The job that it belongs to; empty: none."""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Who asks: the id of their API key, its role, and the address that the request came from. All None: no user.
-
-    `operation` names the bulk operation by which they do it, if it is one.
-    """
+    """The caller of a request. Every field is None if no user asked."""
 
     key_id: str | None = None
+    """The id of the API key, or the name of the AWS caller; None: no user."""
     role: str | None = None
+    """The role of the key; None: no user."""
     address: str | None = None
+    """The address that the request came from; None: no user."""
     operation: str | None = None
+    """The bulk operation by which the caller acts; None: it acts directly."""
 
 
 NOBODY = Actor()
-"""What Timeball does by itself has no user behind it."""
+"""The actor of everything that Timeball does by itself."""

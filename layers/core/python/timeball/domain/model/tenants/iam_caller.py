@@ -1,7 +1,7 @@
-"""AWS callers that sign their requests instead of sending a key: which tenant and role each is mapped to, by a setting.
+"""AWS callers that sign their requests instead of sending an API key: a setting maps each to a tenant and a role.
 
-`123456789012/role/billing=acme:submitter`, several with commas between. No caller is mapped to the role admin: who may
-make keys holds one.
+An entry is `123456789012/role/billing=acme:submitter`; commas separate entries. No caller can have the role admin: only
+a caller that holds an API key makes API keys.
 """
 
 import re
@@ -20,10 +20,12 @@ _USER: Final = re.compile(rf"arn:[a-z-]+:iam::(\d{{12}}):user/(?:[!-~]+/)?({_NAM
 
 @dataclass(frozen=True)
 class IamCaller:
-    """Whom a caller is to be taken for."""
+    """The identity that a caller is mapped to."""
 
     tenant: str
+    """The tenant."""
     role: Role
+    """The role within the tenant."""
 
 
 def parse_callers(text: str) -> Mapping[str, IamCaller]:
@@ -44,7 +46,10 @@ def parse_callers(text: str) -> Mapping[str, IamCaller]:
 
 
 def principal_of(user_arn: str) -> str | None:
-    """Return what a setting calls the caller of an ARN that API Gateway tells; None for what is no role and no user."""
+    """Return the principal of an ARN, as settings write it; None if the ARN is of no role and no user.
+
+    `user_arn` is what API Gateway reports of the caller.
+    """
     for kind, pattern in (("role", _ASSUMED), ("user", _USER)):
         match = pattern.fullmatch(user_arn)
         if match is not None:

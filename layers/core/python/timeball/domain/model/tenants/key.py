@@ -1,8 +1,8 @@
-"""API keys: `tb_<id>_<secret>`. The id names the key and its tenant; the secret opens.
+"""API keys: `tb_<id>_<secret>`. The id names the key and its tenant; the secret grants access.
 
-A secret has 256 random bits, so a plain SHA-256 of a key cannot be guessed. The digits of the id are a checksum of the
-secret: a key that was mistyped, cut or made up is known for none without a look into the table. Invariant: what is
-stored is the hash of a key, and never the key: nobody can read one back.
+A secret has 256 random bits, so a key cannot be guessed from its plain SHA-256. The digits of the id are a checksum of
+the secret: a mistyped, cut or invented key is detected without a lookup in the table. Invariant: only the hash of a key
+is stored, never the key, so a key cannot be read back.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ from timeball.domain.model.tenants.role import Role
 from timeball.domain.model.tenants.tenant import TENANT_NAME
 
 KEY_PREFIX: Final = "tb_"
-"""What every key begins with, so that one in a log or a repository is known for what it is."""
+"""The prefix of every key, by which a key in a log or a repository is recognized."""
 
 KEY_ID: Final = re.compile(rf"({TENANT_NAME.pattern})\.[0-9a-f]{{12}}", re.ASCII)
-"""What the id of a key looks like: it begins with its tenant, and holds no underscore."""
+"""The form of a key's id: it begins with its tenant, and holds no underscore."""
 
 _KEY: Final = re.compile(rf"{KEY_PREFIX}({KEY_ID.pattern})_([0-9a-f]{{64}})", re.ASCII)
 _ID_BYTES: Final = 6
@@ -27,29 +27,36 @@ _SECRET_BYTES: Final = 32
 
 @dataclass(frozen=True)
 class Key:
-    """What is known of a key: whose it is, its hash, what it may do, and until when (ms; None: for good).
-
-    With `tags` it sees and makes only jobs that have all of these. `created_by` is the id of the key that made it.
-    """
+    """One row: everything that is stored about a key. Instants are in ms."""
 
     key_id: str
+    """Its id, which begins with its tenant."""
     hashed: str
+    """The SHA-256 of the key, in hex."""
     role: Role
+    """The role that it grants."""
     created_at: int
+    """When it was made."""
     name: str | None = None
+    """A label for people; None: unnamed."""
     tags: Mapping[str, str] = field(default_factory=dict)
+    """It sees and makes only jobs that have all of these; empty: all jobs."""
     created_by: str | None = None
+    """The id of the key that made it; None: no key did."""
     expires_at: int | None = None
+    """When it expires; None: never."""
     revoked_at: int | None = None
+    """When it was revoked; None: it was not."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     @property
     def tenant(self) -> str:
-        """Whose it is."""
+        """The tenant that it belongs to."""
         return tenant_of(self.key_id)
 
     def is_valid(self, now: int) -> bool:
-        """Say whether the key opens anything at an instant."""
+        """Say whether the key grants access at an instant (ms)."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
@@ -61,9 +68,9 @@ def grants_more(before: Key, after: Key) -> bool:
 
 
 def fresh_key(tenant: str, secret: bytes) -> str:
-    """Make the text of a key from 32 random bytes. Raises ValueError for fewer. It is shown once, and stored nowhere.
+    """Make the text of a key from 32 random bytes. Raises ValueError for fewer. It is shown once and stored nowhere.
 
-    The id is a hash of the secret, and tells nothing of it.
+    The id is a hash of the secret and does not reveal it.
     """
     if len(secret) != _SECRET_BYTES:
         raise ValueError(f"A key needs {_SECRET_BYTES} random bytes.")
@@ -71,19 +78,19 @@ def fresh_key(tenant: str, secret: bytes) -> str:
 
 
 def id_in(key: str) -> str | None:
-    """Return the id that the text of a key holds, or None if it is no key: its checksum is wrong, or its form."""
+    """Return the id in the text of a key; None if the text is no key, by its form or its checksum."""
     match = _KEY.fullmatch(key)
     is_key = match is not None and match[1].endswith(f".{_checksum(bytes.fromhex(match[3]))}")
     return match[1] if match and is_key else None
 
 
 def tenant_of(key_id: str) -> str:
-    """Return the tenant whose key has an id."""
+    """Return the tenant of the key with an id."""
     return key_id.partition(".")[0]
 
 
 def hash_of(key: str) -> str:
-    """Return what is stored of a key."""
+    """Return the stored hash of a key."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 

@@ -1,10 +1,10 @@
-"""What a key may do within its tenant."""
+"""The roles of API keys within a tenant."""
 
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a key is for. A worker's may report on runs and nothing else; of the others each includes the ones below."""
+    """The role of a key. Each role includes those below it, except `worker`, which may only report on runs."""
 
     ADMIN = "admin"
     OPERATOR = "operator"
@@ -13,7 +13,7 @@ class Role(StrEnum):
     WORKER = "worker"
 
     def includes(self, other: "Role") -> bool:
-        """Say whether a key of this role may do all that one of the other may."""
+        """Say whether a key of this role may do everything that a key of another role may do."""
         return other in _INCLUDED[self]
 
 

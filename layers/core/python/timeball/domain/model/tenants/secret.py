@@ -1,20 +1,20 @@
-"""Which secret a tenant may name: one whose own name begins with the stack's prefix and the tenant's.
+"""The secrets that a tenant may name: their names begin with the stack's prefix and the tenant's name.
 
-Invariant: no tenant names another's, for a tenant's name holds no slash.
+Invariant: no tenant can name another tenant's secret, for a tenant's name holds no slash.
 """
 
 import re
 from typing import Final
 
 SECRET_NAME: Final = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}", re.ASCII)
-"""What a name in Secrets Manager looks like."""
+"""The form of a name in Secrets Manager."""
 SECRET_PREFIX: Final = re.compile(r"([A-Za-z0-9_+=.@-]+/)+", re.ASCII)
-"""What all names of secrets that a stack may read begin with."""
+"""The form of the prefix that all secrets share which a stack may read."""
 LONGEST_PREFIX: Final = 200
 
 
 def prefix_of(tenant: str, prefix: str) -> str:
-    """Return what the names of a tenant's secrets begin with."""
+    """Return the prefix of the names of a tenant's secrets."""
     return f"{prefix}{tenant}/"
 
 

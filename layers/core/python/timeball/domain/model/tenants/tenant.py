@@ -1,4 +1,4 @@
-"""Tenants: who owns jobs. Their keys are in key.py."""
+"""Tenants: the owners of jobs. Their API keys are in key.py."""
 
 import re
 from dataclasses import dataclass
@@ -7,24 +7,27 @@ from typing import Final
 from timeball.domain.model.tenants.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
 
 TENANT_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
-"""What a tenant may be called: it is part of the ids of its keys, which end at a dot or an underscore."""
+"""The form of a tenant's name: it is part of the ids of its keys, which end at a dot or an underscore."""
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """Who owns jobs, and has its part by its weight where tenants contend.
-
-    One that is disabled keeps all that it has, and nothing of it starts. One that is deleted keeps its row, so that
-    nobody gets its name and what was written under that. `revision` counts the writes of the row.
-    """
+    """One row. Instants are in ms."""
 
     name: str
+    """Its name."""
     created_at: int
+    """When it was created."""
     weight: int = LEAST_WEIGHT
+    """Its share where tenants compete for capacity."""
     quotas: Quotas = NO_QUOTAS
+    """Its own quotas."""
     disabled_at: int | None = None
+    """When it was disabled: it keeps everything, and nothing of it starts; None: it is enabled."""
     deleted_at: int | None = None
+    """When it was deleted: the row stays, so that its name is not given away; None: it was not."""
     revision: int = 1
+    """Counts the writes of the row."""
 
 
 def new_tenant(name: str, now: int) -> Tenant:

@@ -1,1 +1,1 @@
-"""What a user says of a job: what it calls, when that may be, whom it waits for, and what it shares."""
+"""A job's terms: its target, the times at which it may be called, the jobs it waits for, and the limits it shares."""

@@ -1,6 +1,6 @@
 """A calendar: dates of a tenant on which jobs that name it do not fire, in a time zone of its own.
 
-Invariant: it is deleted, and `is_deleted`, only when no open job names it; a job notes its use before it names it.
+Invariant: a calendar is deleted (`is_deleted`) only when no open job names it; a job notes its use before it names it.
 """
 
 import re
@@ -12,13 +12,13 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.time.spans import Spans, local_days
 
 CALENDAR_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What a calendar may be called: no separators of keys, urls or headers."""
+"""The form of a calendar's name: it holds no separator of keys, URLs or headers."""
 
 _EPOCH = date(1970, 1, 1)
 
 
 class CalendarPolicy(StrEnum):
-    """What becomes of a fire on a date of the calendar: it is skipped, or starts on the next day that is none."""
+    """The treatment of a fire on a date of the calendar: it is skipped, or starts on the next day that is not on it."""
 
     SKIP = "skip"
     NEXT = "next"
@@ -26,51 +26,66 @@ class CalendarPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class CalendarUse:
-    """The calendar that a job names, and what it does to its fires."""
+    """How a job uses a calendar."""
 
     name: str
+    """The calendar's name within the job's tenant."""
     policy: CalendarPolicy = CalendarPolicy.SKIP
+    """What becomes of fires on its dates."""
 
 
 @dataclass(frozen=True, order=True)
 class CalendarKey:
-    """A calendar within its tenant."""
+    """The name of a calendar."""
 
     tenant: str
+    """The tenant that owns it."""
     name: str
+    """Its name within the tenant."""
 
 
 @dataclass(frozen=True)
 class DateRange:
-    """Dates from one to another, both included: `2026-12-24`."""
+    """A range of dates, as ISO 8601 text such as `2026-12-24`."""
 
     from_date: str
+    """The first date."""
     to_date: str
+    """The last date, included."""
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """One row. Its dates are ISO 8601 text, as they were given; `version` counts users' changes."""
+    """One row. Instants are in ms."""
 
     key: CalendarKey
+    """The calendar's tenant and name."""
     timezone: str
+    """The IANA name of the zone whose clocks show the dates."""
     created_at: int
+    """When it was created."""
     updated_at: int
+    """When it was last changed."""
     dates: tuple[str, ...] = ()
+    """Single dates, as ISO 8601 text."""
     ranges: tuple[DateRange, ...] = field(default_factory=tuple)
+    """Ranges of dates."""
     is_deleted: bool = False
+    """It was deleted: no job can name it."""
     version: int = 1
+    """Counts the changes of users."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     @property
     def spans(self) -> Spans:
-        """When clocks in its zone show one of its dates."""
+        """The times at which clocks in its zone show one of its dates."""
         single = [(_day(one), _day(one)) for one in self.dates]
         return local_days(self.timezone, (*single, *((_day(one.from_date), _day(one.to_date)) for one in self.ranges)))
 
 
 def changed_calendar(standing: Calendar, wanted: Calendar, now: int) -> Calendar:
-    """Return a calendar as a request wants it: the same row if nothing differs."""
+    """Return a calendar with the values of a request: the same row if nothing differs."""
     after = evolve(
         standing, timezone=wanted.timezone, dates=wanted.dates, ranges=wanted.ranges, is_deleted=wanted.is_deleted
     )

@@ -1,4 +1,4 @@
-"""Jobs that wait for jobs: whom a job waits for, by which rule, and what keeps it from running meanwhile."""
+"""Jobs that wait for jobs: a job's parents, its trigger rule, and the failed run that blocks it meanwhile."""
 
 from dataclasses import dataclass
 from enum import StrEnum, auto
@@ -29,48 +29,52 @@ class End(StrEnum):
 
 
 class State(StrEnum):
-    """How a parent stands in a cycle of its child."""
+    """The state of a parent in a cycle of its child."""
 
     GOING = auto()
-    """It is to run, or does."""
+    """It will run, or is running."""
     BLOCKED = auto()
-    """It waits for a dead one itself."""
+    """It waits for a dead run itself."""
     SUCCEEDED = auto()
     DEAD = auto()
-    """It failed for good: it may be mended."""
+    """It failed for good; a user may still bring it to success."""
     SKIPPED = auto()
     CANCELLED = auto()
 
 
 @dataclass(frozen=True)
 class Parent:
-    """A job that is waited for, the name that the child has for it, if any, and which end of it counts."""
+    """A job that a child waits for."""
 
     job_id: str
+    """The parent's id."""
     name: str | None = None
+    """The name that the child has for it; None: no name."""
     on: End = End.SUCCEEDED
+    """The end of the parent that counts."""
 
 
 @dataclass(frozen=True)
 class Proposed:
-    """Parents that a change is about to give a job, and since when: whoever looks for a cycle counts them."""
+    """Parents that a change is about to add to a job: a search for cycles counts them."""
 
     at: int
+    """When they were proposed (ms)."""
     parents: tuple[str, ...]
+    """The ids of the parents."""
 
 
 @dataclass(frozen=True)
 class Blocked:
-    """The dead run that keeps a job from running, and the jobs from the dead one's to the parent through which it does.
-
-    Of a long path the first and the last ones are kept: a row stays small.
-    """
+    """The reason why a job is blocked."""
 
     by: RunId
+    """The dead run that keeps the job from running."""
     path: tuple[str, ...]
+    """The job ids from the dead run's job to the parent; of a long path, the first and the last ones."""
 
     def through(self, job_id: str) -> "Blocked":
-        """Return what blocks those that wait for a blocked job."""
+        """Return the entry for the children of a blocked job."""
         half = _SHOWN_OF_A_PATH // 2
         path = self.path if len(self.path) < _SHOWN_OF_A_PATH else (*self.path[:half], *self.path[half + 1 :])
         return Blocked(self.by, (*path, job_id))
@@ -78,20 +82,23 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a parent ended, kept by a child that waits on: the parent's row may expire before the child is decided.
-
-    `created_at` is the parent's: a job that gets the same id later is another one.
-    """
+    """How a parent ended. A child that still waits stores it, because the parent's row may expire first."""
 
     job_id: str
+    """The parent's id."""
     state: State
+    """How it ended."""
     fire_at: int
+    """Its fire time (ms); 0: unknown."""
     created_at: int
+    """When the parent was created (ms): a later job with the same id is another parent."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """That a child has named a parent; its own row says whether it does."""
+    """A note that a child has named a parent; the child's row says whether it still does."""
 
     parent: JobKey
+    """The job that is waited for."""
     child: JobKey
+    """The job that waits."""

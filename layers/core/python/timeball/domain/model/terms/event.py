@@ -1,7 +1,7 @@
-"""Events that let jobs run: what a tenant sends, how that travels on the bus, and which jobs a pattern of it lets run.
+"""Events that let jobs run: their form from the tenant, their form on the bus, and the jobs that a pattern lets run.
 
-On the bus an event lies, as a whole, within another one that Timeball makes: its source is Timeball's, its type the
-tenant. So a pattern matches only what was sent under its tenant's name, whatever the two say.
+On the bus, an event is contained in another event, which Timeball makes. The outer source is Timeball's, and the outer
+type is the tenant. So a pattern matches only the events of its tenant, whatever source and type these carry.
 """
 
 import base64
@@ -15,13 +15,13 @@ from typing import Any, Final, Self
 from timeball.domain.model.ids import JobKey, Origin, RunId
 
 BUS_SOURCE: Final = "timeball"
-"""The source of what Timeball puts on its bus."""
+"""The source of events that Timeball puts on its bus."""
 
 KEPT_BESIDE: Final = "timeball"
-"""Where Timeball keeps in an event on the bus what is its own; no attribute of an event is called so."""
+"""The member of an event on the bus that holds Timeball's own data; no attribute of an event has this name."""
 
 MOST_BYTES: Final = 256 * 1024
-"""What EventBridge takes in one request, whether of one event or of ten."""
+"""The most bytes that EventBridge accepts in one request, whether of one event or of ten."""
 
 _ON_THE_BUS: Final = {"type": "detail-type", "data": "detail"}
 _IN_A_CLOUDEVENT: Final = {name: attribute for attribute, name in _ON_THE_BUS.items()}
@@ -30,52 +30,61 @@ _RULE: Final = re.compile(r"([A-Za-z0-9-]{1,40})\.([a-z2-7]{16})\.([1-9][0-9]{0,
 
 @dataclass(frozen=True, order=True)
 class SubscriptionKey:
-    """A pattern within its tenant, by its digest."""
+    """The name of a subscription."""
 
     tenant: str
+    """The tenant that subscribes."""
     digest: str
+    """A digest of the pattern."""
 
 
 @dataclass(frozen=True, order=True)
 class BusRule:
-    """A rule on the bus: of a subscription, and which one in a row. Its text is its name there."""
+    """A rule on the bus. Its text is its name there."""
 
     key: SubscriptionKey
+    """The subscription that it belongs to."""
     generation: int
+    """Counts the rules of the subscription."""
 
     def __str__(self) -> str:
         return f"{self.key.tenant}.{self.key.digest}.{self.generation}"
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the rule that a name is, or None if Timeball gives no such name."""
+        """Return the rule of a name; None if Timeball does not make such names."""
         match = _RULE.fullmatch(name)
         return None if match is None else cls(SubscriptionKey(match[1], match[2]), int(match[3]))
 
 
 @dataclass(frozen=True)
 class Subscriber:
-    """A job that may have the pattern, and since when: it notes that before its row says so."""
+    """A job that may have the pattern: the note is written before the job's row says so."""
 
     job_id: str
+    """The job's id."""
     noted_at: int
+    """When it was noted (ms)."""
 
 
 @dataclass(frozen=True)
 class Subscription:
-    """A pattern of a tenant, and the jobs that it lets run: one row, and one rule on the bus.
-
-    One that `is_gone` has no rule any more, or soon will not. The next one has another name: so whoever removes the
-    old one, however late, removes nothing that is in use.
-    """
+    """A pattern of a tenant, and the jobs that it lets run: one row, and one rule on the bus."""
 
     key: SubscriptionKey
+    """The tenant, and the digest of the pattern."""
     pattern: str
+    """The pattern, as canonical JSON text."""
     created_at: int
+    """When the row was created (ms)."""
     jobs: tuple[Subscriber, ...] = field(default_factory=tuple)
+    """The jobs that may have the pattern."""
     generation: int = 1
+    """The number of the rule. A new rule gets a new name, so a late removal of the old one does no harm."""
     is_gone: bool = False
+    """It has no rule any more, or soon will not."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     @property
     def rule(self) -> BusRule:
@@ -85,69 +94,71 @@ class Subscription:
 
 @dataclass(frozen=True)
 class Event:
-    """An event of a tenant: a CloudEvent, by its attributes, and when it was first taken in (ms).
-
-    It is known by `source` and `id`. `depth` is its generation (generations.py).
-    """
+    """An event of a tenant: a CloudEvent. Its `source` and `id` identify it."""
 
     tenant: str
+    """The tenant that sent it."""
     attributes: Mapping[str, Any]
+    """The attributes of the CloudEvent."""
     accepted_at: int
+    """When it was first accepted (ms)."""
     depth: int = 0
+    """Its generation (generations.py)."""
 
     @property
     def payload(self) -> str:
-        """What its runs are handed: the event as JSON."""
+        """The payload of its runs: the event as JSON."""
         return _compact(self.attributes)
 
     @property
     def size(self) -> int:
-        """How many bytes it has on the bus, as EventBridge counts them."""
+        """Its size on the bus in bytes, as EventBridge counts them."""
         return len(BUS_SOURCE) + len(self.tenant) + len(on_the_bus(self).encode())
 
     def run_of(self, job: JobKey) -> RunId:
-        """Return the run that it makes of a job, however often it comes."""
+        """Return the run of a job that the event makes: the same one however often the event comes."""
         return RunId(job, self.accepted_at, Origin.EVENT, name_of_event(self.attributes))
 
 
 @dataclass(frozen=True)
 class Matched:
-    """An event, and the rule that matched it: runs are to be made of those jobs with ids after `after`.
-
-    One that comes `again` was put off, as its tenant had asked for many runs.
-    """
+    """An event, with the rule that matched it: its runs must be made."""
 
     rule: BusRule
+    """The rule that matched."""
     event: Event
+    """The event."""
     after: str = ""
+    """Runs are made of the jobs with greater ids; empty: of all."""
     again: bool = False
+    """It was deferred, because its tenant had asked for many runs."""
 
 
 def name_of_event(attributes: Mapping[str, Any]) -> str:
-    """Return what stands for an event in the names of its runs: a digest of its source and id."""
+    """Return the name of an event in the ids of its runs: a digest of its source and id."""
     named = _compact([attributes["source"], attributes["id"]])
     return _digest(named, 16)
 
 
 def subscription_key(tenant: str, pattern: str) -> SubscriptionKey:
-    """Return the subscription to a pattern, of which the text is canonical."""
+    """Return the key of the subscription to a pattern, given as canonical text."""
     return SubscriptionKey(tenant, _digest(pattern, 10))
 
 
 def bus_pattern(subscription: Subscription) -> str:
-    """Return the pattern of a subscription's rule: its own, of what its tenant sends."""
+    """Return the pattern of a subscription's rule: the subscription's own, restricted to events of its tenant."""
     own = json.loads(subscription.pattern)
     return _compact({"source": [BUS_SOURCE], "detail-type": [subscription.key.tenant], "detail": own})
 
 
 def on_the_bus(event: Event) -> str:
-    """Return the detail of an event on the bus, in which patterns find the names that EventBridge has for its parts."""
+    """Return the detail of an event on the bus. Its members have EventBridge's names, which patterns use."""
     named = {_ON_THE_BUS.get(name, name): value for name, value in event.attributes.items()}
     return _compact({**named, KEPT_BESIDE: {"at": event.accepted_at, "depth": event.depth}})
 
 
 def from_the_bus(tenant: str, detail: Mapping[str, Any]) -> Event:
-    """Return the event that a detail on the bus holds. Raises KeyError, TypeError or ValueError for what is none."""
+    """Return the event that a detail on the bus holds. Raises KeyError, TypeError or ValueError if it holds none."""
     beside = detail[KEPT_BESIDE]
     attributes = {_IN_A_CLOUDEVENT.get(name, name): value for name, value in detail.items() if name != KEPT_BESIDE}
     return Event(tenant, attributes, int(beside["at"]), int(beside["depth"]))

@@ -1,7 +1,7 @@
-"""Whom a job's user wants told of how its runs fare; and of a notice, the job that tells them, what it tells.
+"""The targets that learn how a job's runs fare, and the content of a notice, the job that informs them.
 
-A notice is a one-off job of Timeball's own: its call is retried, recorded and listed as a dead letter as any other. It
-has no wishes of its own to be told of, so no notice follows from another.
+A notice is a one-off job of Timeball's own: its call is retried, recorded and listed as a dead letter like any other. A
+notice has no `notify` itself, so no notice follows from another.
 """
 
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.target import Target
 
 MOST_AFTER_FAILURES = 100
-"""A longer streak of failures is not looked for."""
+"""The longest streak of failures that is searched for."""
 
 
 class News(StrEnum):
-    """What a notice tells."""
+    """The subject of a notice."""
 
     FAILURE = "failure"
     RECOVERY = "recovery"
@@ -26,7 +26,7 @@ class News(StrEnum):
 
 
 class Milestone(StrEnum):
-    """By when a run is late that has not come so far."""
+    """The point that a run must have reached in time."""
 
     STARTED = "started"
     SUCCEEDED = "succeeded"
@@ -34,48 +34,56 @@ class Milestone(StrEnum):
 
 @dataclass(frozen=True)
 class Notify:
-    """Whom to call when, and how much is news: so many failures in a row, so many seconds after a fire time.
-
-    A run is late that has not started `late_after_seconds` after its fire time, or not succeeded `deadline_seconds`
-    after it.
-    """
+    """The targets that a job's user wants called, and the conditions."""
 
     on_failure: Target | None = None
+    """Called about failures and blocks; None: no call."""
     on_recovery: Target | None = None
+    """Called about a success after such failures; None: no call."""
     on_late: Target | None = None
+    """Called about a late run; None: no call."""
     on_success: Target | None = None
+    """Called about every success; None: no call."""
     after_failures: int = 1
+    """How many failures in a row are news."""
     late_after_seconds: int | None = None
+    """A run is late if it starts later than this after its fire time; None: never."""
     deadline_seconds: int | None = None
+    """A run is late if it succeeds later than this after its fire time; None: never."""
 
     @property
     def watches_streaks(self) -> bool:
-        """Whether it is news that runs fail in a row, or do so no more."""
+        """Whether failures in a row, or a recovery from them, are news."""
         return self.on_failure is not None or self.on_recovery is not None
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a run, by the attempt before it: a run that is run again ends again.
+    """One end of a run. A run that is run again ends again.
 
-    `reason` and `at` (ms; 0: unknown, of older rows) tell of the end when the run's row no longer does. They identify
-    nothing, and a notice's id depends on the text of the others.
+    `reason` and `at` describe the end when the run's row no longer does. They are not part of the identity: the id of a
+    notice depends on the text of the other fields.
     """
 
     run: RunId
+    """The run that ended."""
     attempt: int
+    """Its last attempt before the end."""
     reason: Reason | None = field(default=None, compare=False, repr=False)
+    """Why it ended so; None: no reason, or a row of an older version."""
     at: int = field(default=0, compare=False, repr=False)
+    """When it ended (ms); 0: unknown, in a row of an older version."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What a notice tells of a job, and of which of its runs; None: of the job itself.
-
-    One with a milestone is made ahead: it is called only if the run has not come so far by then.
-    """
+    """The content of a notice."""
 
     news: News
+    """Its subject."""
     job_id: str
+    """The job that it is about."""
     run: RunId | None = None
+    """The run that it is about; None: the job itself."""
     milestone: Milestone | None = None
+    """It is made ahead, and is called only if the run has not reached this in time; None: not made ahead."""

@@ -1,4 +1,4 @@
-"""What a user chooses of a job: what becomes of missed fires, of overlaps, and of failed attempts."""
+"""A user's choices for a job: what becomes of missed fires, of overlaps, and of failed attempts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,15 +23,18 @@ class CatchUpPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class CatchUp:
-    """A policy and its bounds: the newest `max_runs` (of ALL) of those at most `max_age_seconds` old."""
+    """A catch-up policy and its bounds."""
 
     policy: CatchUpPolicy = CatchUpPolicy.LATEST
+    """Which missed fires run."""
     max_runs: int = 10
+    """With ALL, the newest so many fires run."""
     max_age_seconds: int = 3600
+    """Fires older than this do not run."""
 
     @property
     def limit(self) -> int:
-        """How many missed fires are caught up at most."""
+        """The most missed fires that are caught up."""
         match self.policy:
             case CatchUpPolicy.SKIP:
                 return 0
@@ -42,7 +45,7 @@ class CatchUp:
 
 
 class OverlapPolicy(StrEnum):
-    """Run beside the earlier one; skip; wait behind it, one at most; or stop the earlier one and go on in its place."""
+    """Run beside the earlier run; skip; wait for its end (one run at most); or stop the earlier run and replace it."""
 
     ALLOW = "allow"
     SKIP = "skip"
@@ -58,39 +61,41 @@ class Jitter(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why an attempt failed that the target did not answer, or answered only later."""
+    """Why an attempt failed without an answer of the target, or by a later report."""
 
     TIMEOUT = "timeout"
-    """No answer in time, or no report of a target that has answered 202."""
+    """No answer in time, or no report in time after a 202."""
     CONNECTION = "connection"
-    """No connection, or one that broke."""
+    """No connection, or a broken one."""
     REPORTED = "reported"
-    """The target itself said so, after a 202."""
+    """The target reported the failure after a 202."""
     LOST = "lost"
-    """Whoever worked on it vanished, or its heartbeat ceased. Always worth another try."""
+    """The executor vanished, or the target's heartbeat stopped. Another attempt always makes sense."""
 
 
 RETRIED_BY_DEFAULT = (Cause.TIMEOUT, Cause.CONNECTION, Cause.REPORTED, "408", "425", "429", "5xx")
-"""What is worth another try unless the policy says otherwise. Other 4xx blame the request, and redirects go nowhere.
-
-Statuses are read by the adapter of the target that answers with one.
-"""
+"""The failures that are retried unless the policy says otherwise. Other 4xx blame the request; redirects lead
+nowhere. The adapter of a target interprets the statuses that it answers with."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often and how long a run is tried again, whichever limit comes first. Durations are whole seconds.
-
-    `retry_on` lists causes, statuses such as "409", and classes of them such as "5xx".
-    """
+    """How often and how long a run is retried, until the first limit is reached. Durations are whole seconds."""
 
     max_retries: int = 3
+    """The most attempts after the first one."""
     base_seconds: int = 5
+    """The longest wait before the first retry."""
     factor: float = 2.0
+    """The factor by which the wait grows with each retry."""
     max_seconds: int = 3600
+    """The longest wait before any retry."""
     jitter: Jitter = Jitter.FULL
+    """How a wait is spread."""
     max_age_seconds: int | None = None
+    """The age of the run beyond which no retry begins; None: no bound."""
     retry_on: tuple[str, ...] = RETRIED_BY_DEFAULT
+    """The causes, statuses such as "409", and classes of statuses such as "5xx" that are retried."""
 
     def backoff_ms(self, attempt: int) -> int:
         """Return the longest wait after a failed attempt (numbered from 1), before jitter, in ms."""
@@ -98,9 +103,9 @@ class RetryPolicy:
         return int(min(self.base_seconds * growth, self.max_seconds) * SECOND_MS)
 
     def timetable(self) -> tuple[int, ...]:
-        """Return the longest wait before each retry, in ms: what the API shows at creation."""
+        """Return the longest wait before each retry, in ms, which the API shows at creation."""
         return tuple(self.backoff_ms(attempt) for attempt in range(1, self.max_retries + 1))
 
     def retries(self, cause: Cause) -> bool:
-        """Say whether a failure of this cause is worth another try."""
+        """Say whether a failure of this cause is retried."""
         return cause is Cause.LOST or cause in self.retry_on

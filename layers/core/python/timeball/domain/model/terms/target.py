@@ -1,7 +1,8 @@
-"""What runs call: a tagged union, of which each type is one frozen value.
+"""The targets that runs call: a tagged union, with one frozen value for each type.
 
-The `resource` of a target is what may be down apart from all others, and the key of its circuit. Resources of AWS are
-known by their ARNs, which say the account and the region too. Of a webhook's a `segment` may be down by itself.
+The `resource` of a target is what may be down independently of all others; it is the key of a circuit. Resources of AWS
+are identified by their ARNs, which also contain the account and the region. A `segment` of a webhook may be down by
+itself.
 """
 
 from collections.abc import Mapping
@@ -12,9 +13,9 @@ from urllib.parse import urlsplit
 
 _PORTS: Final = {"http": 80, "https": 443}
 _LONGEST_NAME: Final = 253
-"""Of a host, in characters (RFC 1035); no longer one is ever resolved, and a key must stay short."""
+"""The longest name of a host, in characters (RFC 1035). Longer names never resolve, and keys must stay short."""
 _LONGEST_SEGMENT: Final = 64
-"""In characters: segments that begin with the same ones share a circuit, so that a host's row stays small."""
+"""In characters. Segments with the same beginning share a circuit, so that a host's row stays small."""
 
 
 class TargetType(StrEnum):
@@ -30,7 +31,7 @@ class TargetType(StrEnum):
 
 
 class Invocation(StrEnum):
-    """Whether a function's answer is waited for, or Lambda has it queued."""
+    """Whether the caller waits for a function's answer, or Lambda queues the call."""
 
     REQUEST_RESPONSE = "requestResponse"
     EVENT = "event"
@@ -46,22 +47,23 @@ class LaunchType(StrEnum):
 
 @dataclass(frozen=True)
 class HttpTarget:
-    """A webhook: where to send the payload, how, and with which headers of the user's.
-
-    URL, headers and `body` are templates; without a body the payload is sent. The secret of the name `secret_id` holds
-    the keys that sign.
-    """
+    """A webhook. URL, headers and body are templates."""
 
     type: ClassVar[TargetType] = TargetType.HTTP
     url: str
+    """The URL to call."""
     method: str = "POST"
+    """The HTTP method."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """The user's headers, by name."""
     body: str | None = None
+    """The body; None: the payload is sent."""
     secret_id: str | None = None
+    """The name of the secret that holds the signing keys; None: the call is not signed."""
 
     @property
     def resource(self) -> str | None:
-        """The origin that is called: scheme, host, and port unless the scheme implies it; None if there is no host."""
+        """The called origin: scheme, host, and port unless the scheme implies it; None if the URL has no host."""
         try:
             url = urlsplit(self.url)
             name, port = url.hostname, url.port
@@ -74,17 +76,19 @@ class HttpTarget:
 
     @property
     def segment(self) -> str:
-        """The first segment of the path, cut at some length; empty if there is none."""
+        """The first segment of the path, cut to 64 characters; empty if there is none."""
         return urlsplit(self.url).path.lstrip("/").partition("/")[0][:_LONGEST_SEGMENT]
 
 
 @dataclass(frozen=True)
 class LambdaTarget:
-    """A function, by its ARN, which may end in a version or an alias."""
+    """A function of AWS Lambda."""
 
     type: ClassVar[TargetType] = TargetType.LAMBDA
     function_arn: str
+    """Its ARN, which may end in a version or an alias."""
     invocation: Invocation = Invocation.REQUEST_RESPONSE
+    """Whether the call waits for the answer."""
 
     @property
     def resource(self) -> str:
@@ -94,11 +98,13 @@ class LambdaTarget:
 
 @dataclass(frozen=True)
 class SqsTarget:
-    """A queue. Of a FIFO queue a message's group is its job, unless it is said here."""
+    """A queue of SQS."""
 
     type: ClassVar[TargetType] = TargetType.SQS
     queue_arn: str
+    """Its ARN."""
     message_group_id: str | None = None
+    """The message group in a FIFO queue; None: the job is the group."""
 
     @property
     def resource(self) -> str:
@@ -108,12 +114,15 @@ class SqsTarget:
 
 @dataclass(frozen=True)
 class SnsTarget:
-    """A topic. Of a FIFO topic a message's group is its job, unless it is said here."""
+    """A topic of SNS."""
 
     type: ClassVar[TargetType] = TargetType.SNS
     topic_arn: str
+    """Its ARN."""
     subject: str | None = None
+    """The subject of the message; None: no subject."""
     message_group_id: str | None = None
+    """The message group in a FIFO topic; None: the job is the group."""
 
     @property
     def resource(self) -> str:
@@ -123,11 +132,13 @@ class SnsTarget:
 
 @dataclass(frozen=True)
 class StepFunctionsTarget:
-    """A state machine, of which an execution is started; with `follow` the run ends when that does."""
+    """A state machine, of which the call starts an execution."""
 
     type: ClassVar[TargetType] = TargetType.STEP_FUNCTIONS
     state_machine_arn: str
+    """Its ARN."""
     follow: bool = False
+    """The run ends when the execution ends."""
 
     @property
     def resource(self) -> str:
@@ -137,20 +148,25 @@ class StepFunctionsTarget:
 
 @dataclass(frozen=True)
 class EcsTarget:
-    """A task of ECS that is run in a cluster; the named container is told of the run by its environment.
-
-    With `follow` the run ends when the task does.
-    """
+    """A task that ECS runs in a cluster."""
 
     type: ClassVar[TargetType] = TargetType.ECS
     cluster_arn: str
+    """The cluster's ARN."""
     task_definition_arn: str
+    """The ARN of the task definition."""
     container_name: str
+    """The container that receives the run in its environment."""
     launch_type: LaunchType = LaunchType.FARGATE
+    """Where ECS runs the task."""
     subnets: tuple[str, ...] = ()
+    """The ids of its subnets; empty: none are set."""
     security_groups: tuple[str, ...] = ()
+    """The ids of its security groups; empty: AWS uses the default group of the network."""
     assign_public_ip: bool = False
+    """The task gets a public address."""
     follow: bool = False
+    """The run ends when the task ends."""
 
     @property
     def resource(self) -> str:
@@ -160,12 +176,15 @@ class EcsTarget:
 
 @dataclass(frozen=True)
 class EventBridgeTarget:
-    """A bus, and what the event that is put there says of its origin."""
+    """A bus of EventBridge."""
 
     type: ClassVar[TargetType] = TargetType.EVENT_BRIDGE
     bus_arn: str
+    """Its ARN."""
     source: str
+    """The source of the event."""
     detail_type: str
+    """The detail type of the event."""
 
     @property
     def resource(self) -> str:
@@ -179,17 +198,17 @@ AwsTarget = LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarg
 
 
 def segment_of(target: Target) -> str | None:
-    """Return which part of its resource a target calls, if parts of that have circuits of their own; else None."""
+    """Return the part of its resource that a target calls, if parts have circuits of their own; else None."""
     return target.segment if isinstance(target, HttpTarget) else None
 
 
 def is_followed(target: Target) -> bool:
-    """Say whether a run of a target goes on until what it started has ended."""
+    """Say whether a run of a target lasts until what it started has ended."""
     return isinstance(target, StepFunctionsTarget | EcsTarget) and target.follow
 
 
 def arns_of(target: AwsTarget) -> Mapping[str, tuple[str, ...]]:
-    """Return the ARNs that a target names, by their fields; its tenant must be allowed them all."""
+    """Return the ARNs that a target names, by their fields. Its tenant needs permission for all of them."""
     match target:
         case LambdaTarget():
             return {"functionArn": (target.function_arn,)}
@@ -210,9 +229,9 @@ def arns_of(target: AwsTarget) -> Mapping[str, tuple[str, ...]]:
 
 
 def _network_of(target: EcsTarget) -> Mapping[str, tuple[str, ...]]:
-    """Return the ARNs of what a task's network is made of, as if all were its cluster's account's.
+    """Return the ARNs of a task's network, as if all belonged to the account of its cluster.
 
-    Where it names subnets and no security group, AWS takes the default one of their network: `default` stands for it.
+    If it names subnets and no security group, AWS uses the default group of their network, which `default` stands for.
     """
     partition, _, region, account = target.cluster_arn.split(":")[1:5]
     groups = target.security_groups or (("default",) if target.subnets else ())

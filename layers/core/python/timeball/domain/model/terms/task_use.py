@@ -1,11 +1,11 @@
-"""How a job uses a task: which one it names, and what it says itself of what the task says too."""
+"""How a job uses a task: the task that it names, and the fields that it sets itself."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Override(StrEnum):
-    """What a job may say itself of what its task says too."""
+    """The fields of a task that a job may set itself."""
 
     PRIORITY = "priority"
     MAX_RETRIES = "maxRetries"
@@ -17,13 +17,17 @@ class Override(StrEnum):
 
 @dataclass(frozen=True)
 class TaskUse:
-    """The task that a job names, and what the job says itself; the rest of an `Override` its row does not decide.
+    """The task that a job names, and the fields that the job sets itself.
 
-    In a job that is resolved (resolve.py) `version` is the task's, and `life_ms` how long a run of any version so far
-    may live. Its row has neither.
+    The job's row decides no other field of `Override`. `version` and `life_ms` are set only in a resolved job
+    (resolve.py), never on a row.
     """
 
     task_id: str
+    """The task's id within the job's tenant."""
     own: tuple[Override, ...] = ()
+    """The fields that the job sets itself."""
     version: int | None = None
+    """The version of the task; None: the job is not resolved."""
     life_ms: int = 0
+    """How long a run of any version so far may live (ms); 0: the job is not resolved."""
