@@ -79,7 +79,7 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         TARGETS,
         ANY,
-        "{{.*}} names nothing|A {{ is not closed|Write {{|Fill |What is filled in|This (is no )?JSON|.* is no JSON",
+        "{{.*}} names nothing|A {{ is not closed|Write {{|Fill |Values are escaped|This (is no )?JSON|.* is no JSON",
         "A template has a grammar, and a body's depends on the Content-Type.",
     ),
     Refusal(

@@ -183,7 +183,7 @@ def test_whatever_goes_wrong_on_the_way_is_an_answer_and_no_crash() -> None:
 def test_a_parents_answer_that_is_no_json_for_aws_ends_the_run_with_a_sentence(kind: str, payload: str) -> None:
     answer = call_by(lambda *_: Broken(AssertionError()), a_call(TARGETS[kind], payload))
     assert (answer.verdict, answer.called_at) == (Failed(may_retry=False), None)
-    assert (answer.error or "").startswith("What is to be sent holds ")
+    assert (answer.error or "").startswith("A value holds ")
 
 
 def test_what_botocore_itself_refuses_is_a_failure_that_no_retry_mends() -> None:

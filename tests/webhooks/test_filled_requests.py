@@ -84,7 +84,7 @@ def test_of_a_payload_beside_what_came_of_parents_that_alone_is_filled_in() -> N
         (HttpTarget("/", headers={"X-A": "{{payload.y}}"}), "asks for {{payload.y}}"),
         (HttpTarget("/", body="[{{payload.y}}]"), "asks for {{payload.y}}"),
         (HttpTarget("/", headers={"X-A": "{{payload.x}}"}), "the header X-A holds a line break"),
-        (HttpTarget("/{{payload.up}}/x"), "comes to nothing, to . or to .."),
+        (HttpTarget("/{{payload.up}}/x"), "becomes empty, . or .."),
     ],
 )
 def test_what_cannot_be_filled_in_ends_the_attempt_without_another_try_and_nothing_leaves(

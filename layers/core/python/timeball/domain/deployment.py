@@ -1,7 +1,7 @@
-"""Whether a deployment may follow the one before: a forgotten setting must stop no job.
+"""Whether a deployment may follow the previous one: a forgotten setting must not stop jobs.
 
-`cdk deploy` without the stage of before would turn one Timeball into another. What a table keeps of its deployment
-decides: a change of the stage or of the shards must be confirmed by name, and two changes cannot be undone by any.
+`cdk deploy` without the previous stage would turn one Timeball into another. The jobs table stores its deployment and
+so decides: a change of the stage or of the shards must be confirmed by name, and two other changes are refused.
 """
 
 from collections.abc import Mapping
@@ -13,32 +13,33 @@ FEWEST_POLLERS = 6
 
 @dataclass(frozen=True)
 class Deployment:
-    """What the jobs table keeps of a deployment.
-
-    Jobs keep their shard, and their place among `list_shards`; mappings keep that they have `pollers`.
-    """
+    """The facts about a deployment that the jobs table stores."""
 
     stage: str
+    """The name of the stage, such as `small`."""
     shards: int
+    """How many due shards there are. A job keeps its shard."""
     list_shards: int
+    """How many shards the listing has. A job keeps its position among them."""
     pollers: int
+    """How many provisioned pollers there are; 0: none. A mapping that has pollers keeps them."""
 
     @property
     def name(self) -> str:
-        """Return what confirms a move to this deployment, as in `small-4`."""
+        """The text that confirms a change to this deployment, such as `small-4`."""
         return f"{self.stage}-{self.shards}"
 
     @classmethod
     def read(cls, texts: Mapping[str, object]) -> "Deployment":
-        """Return a deployment as a row or a template says it, in which numbers may be texts."""
+        """Return a deployment from the texts of a row or a template, in which numbers may be texts."""
         values = {one.name: texts[one.name] for one in fields(cls)}
         return cls(str(values.pop("stage")), **{name: int(str(value)) for name, value in values.items()})
 
 
 def refusal(kept: Deployment | None, used_shards: int, asked: Deployment, confirmed: str) -> str | None:
-    """Return why a deployment must not follow the one that the table keeps, and what to do; None: it may.
+    """Return why a deployment must not follow the stored one, and what to do; None: it may.
 
-    `used_shards` is the least number of shards that the table's own rows show; it counts where nothing is kept yet.
+    `used_shards` is the least number of shards that the table's rows show; it counts if no deployment is stored yet.
     """
     found = [_unconfirmed(kept, used_shards, asked, confirmed)]
     if kept is not None:
@@ -48,7 +49,7 @@ def refusal(kept: Deployment | None, used_shards: int, asked: Deployment, confir
 
 
 def too_few_at_once(limit: int, needed: int) -> str | None:
-    """Return why an account that may run so many functions at once is too small; None: it is not."""
+    """Return why an account with this limit of concurrent functions is too small; None: it is large enough."""
     if needed <= limit:
         return None
     return (

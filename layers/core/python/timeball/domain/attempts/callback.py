@@ -1,7 +1,7 @@
-"""Callback runs: the target accepts the attempt, works on, and says later how it ended.
+"""Callback runs: the target accepts the attempt, continues to work, and reports later how it ended.
 
-Invariant: a run that waits for its target's report has a due key, at the latest where its lease ends; so whatever
-becomes of the target, the scan ends the attempt. Nobody else claims such a run.
+Invariant: a run that waits for its target's report has a due key, at the latest at the end of its lease. So the scan
+ends the attempt, whatever becomes of the target. No other process claims such a run.
 """
 
 from timeball.domain.model.evolve import evolve
@@ -20,9 +20,9 @@ _LAST_LOOK_MS = 60 * SECOND_MS
 
 
 def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int, execution: str | None = None) -> Run:
-    """Return the running run as one that waits for its target's report, or for the end of what it started.
+    """Return the running run as a run that waits for its target's report, or for the end of an execution.
 
-    It is due when its lease is out; one that is asked to stop by then is due at once.
+    It is due at the end of its lease. If it follows an execution and was asked to stop by then, it is due at once.
     """
     until = called_at + job.spec.timeout_seconds * SECOND_MS
     heartbeat_ms = None if job.spec.heartbeat_seconds is None else job.spec.heartbeat_seconds * SECOND_MS
@@ -38,25 +38,26 @@ def handed_over(run: Run, job: Job, called_at: int, now: int, margin_ms: int, ex
 
 
 def awaits_report(run: Run, attempt: int) -> bool:
-    """Say whether this attempt of the run is the one that is under way."""
+    """Say whether this attempt of the run is under way."""
     return run.state is RunState.RUNNING and run.attempt == attempt
 
 
 def takes_report(run: Run, job: Job) -> bool:
-    """Say whether a target may report on the run: it answered 202, or is just being called and may."""
+    """Say whether a target may report on the run: it answered 202, or its call is under way and may be reported on."""
     return run.callback is not None or job.spec.completion is Completion.CALLBACK
 
 
 def follows(run: Run, execution: str) -> bool:
-    """Say whether it is this execution that the run goes on with."""
+    """Say whether the run follows this execution."""
     return run.callback is not None and run.callback.execution == execution
 
 
 def extended(run: Run, now: int) -> Run | None:
-    """Return the run with its lease extended by a heartbeat; None if its lease is out: then it may be another's.
+    """Return the run with its lease extended by a heartbeat; None if the lease has expired.
 
-    The due key stays: the scan moves it on when it comes to it, so that a heartbeat costs one small write. A run that
-    is still in its executor's hands has a lease from there, and stays as it is.
+    With an expired lease another attempt may have begun. The due key stays unchanged and the scan moves it when it is
+    due, so that a heartbeat costs one small write. A run that its executor has not handed over has its lease from
+    there, and stays unchanged.
     """
     if (run.lease_until or 0) <= now:
         return None
@@ -66,7 +67,7 @@ def extended(run: Run, now: int) -> Run | None:
 
 
 def seen_under_way(run: Run, now: int, margin_ms: int) -> Run:
-    """Return the run whose execution was looked at, and goes on: due at the next look."""
+    """Return the run whose execution was polled and continues: due at the next poll."""
     if run.callback is None:
         raise ValueError(f"{run.id} has no execution that could be followed")
     lease_until = now + _FIRST_LOOK_MS if run.cancel_requested else _lease_until(run.callback, now)
@@ -74,7 +75,7 @@ def seen_under_way(run: Run, now: int, margin_ms: int) -> Run:
 
 
 def expired_attempt(run: Run) -> Attempt:
-    """Return the record of an attempt whose target was not heard of in time."""
+    """Return the record of an attempt whose target did not report, or sent no heartbeat, in time."""
     if run.callback is None:
         raise ValueError(f"{run.id} waits for no report")
     in_all = (run.lease_until or 0) >= run.callback.until
@@ -92,9 +93,9 @@ def expired_attempt(run: Run) -> Attempt:
 
 
 def reported_attempt(run: Run, now: int, error: str | None, body: str | None) -> Attempt:
-    """Return the record of an attempt that ends at `now`, as its target says: failed if there is an `error`.
+    """Return the record of an attempt that ends at `now`, as its target reports: failed if there is an `error`.
 
-    An execution that fails when its time is up was stopped for that, whoever tells of it first.
+    An execution that fails after its time is up was stopped for that reason, whichever report comes first.
     """
     is_out = run.callback is not None and run.followed is not None and run.callback.until <= now
     failed = Outcome.TIMED_OUT if is_out else Outcome.FAILED
@@ -110,7 +111,7 @@ def reported_attempt(run: Run, now: int, error: str | None, body: str | None) ->
 
 
 def cause_of(attempt: Attempt) -> Cause:
-    """Return as what the retry policy counts the failure of an attempt that was handed over."""
+    """Return the cause under which the retry policy counts the failure of an attempt that was handed over."""
     return _CAUSES.get(attempt.outcome, Cause.REPORTED)
 
 
@@ -118,9 +119,9 @@ _CAUSES = {Outcome.TIMED_OUT: Cause.TIMEOUT, Outcome.LOST: Cause.LOST}
 
 
 def _lease_until(callback: Callback, now: int) -> int:
-    """Return until when the target need not be heard of; never beyond the attempt's time.
+    """Return until when the target need not report; at most the end of the attempt's time.
 
-    What is followed is looked at again after a tenth of the time that it has taken so far, within bounds.
+    An execution is polled again after a tenth of the time that it has taken so far, within bounds.
     """
     if callback.execution is not None:
         pause_ms = max(_FIRST_LOOK_MS, min((now - callback.called_at) // 10, _LAST_LOOK_MS))

@@ -1,7 +1,7 @@
 """The token of one attempt: with it a target reports on that attempt and on nothing else, without an API key.
 
-`tba_<tenant>_<attempt>_<signature>`: the signature is of the tenant, the run and the attempt, so nothing is stored for
-it. Whether the attempt is still under way is not its business: a report about an older one is refused as any is.
+`tba_<tenant>_<attempt>_<signature>`: the signature covers the tenant, the run and the attempt, so nothing is stored for
+it. A token does not show whether its attempt is still under way: reports about older attempts are refused as usual.
 """
 
 import hashlib
@@ -20,14 +20,17 @@ _TOKEN: Final = re.compile(rf"{CALLBACK_PREFIX}({TENANT_NAME.pattern})_([1-9][0-
 
 @dataclass(frozen=True)
 class ClaimedToken:
-    """What a token says, before anybody has checked that it is true."""
+    """The content of a token before it is verified."""
 
     tenant: str
+    """The tenant that it claims."""
     attempt: int
+    """The number of the attempt that it claims."""
     signature: str
+    """The signature, in hex."""
 
     def is_of(self, run: RunId, secrets: tuple[str, ...]) -> bool:
-        """Say whether the token was given to this attempt of a run, signed with one of the secrets."""
+        """Say whether the token was made for this attempt of a run and signed with one of the secrets."""
         return self.tenant == run.job.tenant and any(
             hmac.compare_digest(self.signature, _signature(run, self.attempt, secret)) for secret in secrets
         )
@@ -39,12 +42,12 @@ def token_of(run: RunId, attempt: int, secret: str) -> str:
 
 
 def read_token(text: str) -> ClaimedToken | None:
-    """Return what a text says that looks like a token."""
+    """Return the content of a text that has the form of a token; None if it has another form."""
     match = _TOKEN.fullmatch(text)
     return ClaimedToken(match[1], int(match[2]), match[3]) if match else None
 
 
 def _signature(run: RunId, attempt: int, secret: str) -> str:
-    # A tenant's name and a run's id hold no such separator.
+    # Neither a tenant's name nor a run's id holds this separator.
     told = f"{run.job.tenant}\x1f{run}\x1f{attempt}"
     return hmac.new(secret.encode(), told.encode(), hashlib.sha256).hexdigest()

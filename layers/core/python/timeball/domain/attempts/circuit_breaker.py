@@ -1,12 +1,12 @@
-"""How the host of a target fares, and whether a run may call it now: circuit breakers and a token bucket.
+"""The health of the resource that a target calls, and whether a run may call it now: circuit breaker and token bucket.
 
-A *host* is what is called: of webhooks an origin, which has a circuit, and one for each first segment of its paths. A
-call that made no connection counts for the origin, a failure after that for the segment: a slow path holds no other
-path back. Three open segments open their origin.
+A resource (named *host* in code and rows) is what a target calls. For webhooks it is an origin, which has a circuit,
+with one more circuit for each first segment of its paths. A failure to connect counts for the origin; a later failure
+counts for the segment, so a slow path affects no other path. Three open segments open their origin.
 
-A circuit *opens* after several failures in a row: nothing calls what it guards for a while. Then it is *half-open*: one
-run tries. A host that has failed lately is *paced*: a retry, or a run that waited for it, needs a token. First calls of
-a host that answers need none. Each tenant has rows of its own: no tenant's failures defer the runs of another.
+A circuit *opens* after several failures in a row: nothing calls its resource for a while. Then it is *half-open*: one
+run tries. A resource that has failed lately is *paced*: a retry, or a run that waited for it, needs a token. First
+calls of a healthy resource need none. Each tenant has rows of its own, so no tenant's failures defer another's runs.
 """
 
 from collections.abc import Sequence
@@ -20,63 +20,77 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 
 MOST_SEGMENTS: Final = 20
-"""How many failing segments a host's row keeps: a row stays small, whatever is called."""
+"""How many failing segments the row of a resource keeps, so that the row stays small whatever is called."""
 
 
 @dataclass(frozen=True, order=True)
 class HostKey:
-    """The name of a resource that a tenant's jobs call and that may be down: of webhooks the origin."""
+    """The name of a resource."""
 
     tenant: str
+    """The tenant whose jobs call it."""
     host: str
+    """The resource: for webhooks an origin, for AWS an ARN."""
 
 
 @dataclass(frozen=True)
 class HostRules:
-    """After how many failures in a row a circuit opens, how long at first and at most, and how fast retries follow.
-
-    `open_segments` is how many open segments open their host, `trial_ms` how long one run keeps others from what it
-    tries, `ask_ms` how soon those ask again.
-    """
+    """The rules of circuits and of paced retries."""
 
     failures: int = 5
+    """A circuit opens after this many failures in a row."""
     open_segments: int = 3
+    """So many open segments open their origin."""
     open_ms: int = 30 * SECOND_MS
+    """How long a circuit stays open the first time."""
     longest_open_ms: int = 600 * SECOND_MS
+    """How long a circuit stays open at most."""
     trial_ms: int = 60 * SECOND_MS
+    """How long one run's trial keeps other runs away."""
     ask_ms: int = 10 * SECOND_MS
+    """How soon those runs ask again."""
     retries_per_second: int = 10
+    """How many runs a paced resource gets in a second."""
     burst: int = 20
+    """How many of them it gets at once."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """The circuit of one first segment of paths, which a host's row keeps while the segment's last call failed."""
+    """The circuit of one first path segment. The origin's row keeps it while the segment's last call failed."""
 
     name: str
+    """The segment."""
     failures: int = 0
+    """Failures in a row."""
     openings: int = 0
+    """How often in a row the circuit opened."""
     open_until: int | None = None
+    """Until when the circuit is open (ms); None: it is closed."""
     is_half_open: bool = False
+    """One run tries the segment, and must have its answer by `open_until`."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """One row, which a host has only when it has failed lately.
-
-    `failures` and `openings` in a row. `open_until` (ms) is set while the circuit is open; if it `is_half_open`, the
-    run that tries the host must have its answer by then. `refilled_at` is the token bucket as one instant: when it will
-    be full again. `segments` are those that failed last, the latest at the end.
-    """
+    """One row. A resource has one only if it has failed lately."""
 
     key: HostKey
+    """The tenant and the resource."""
     failures: int = 0
+    """Failures in a row."""
     openings: int = 0
+    """How often in a row the circuit opened."""
     open_until: int | None = None
+    """Until when the circuit is open (ms); None: it is closed."""
     is_half_open: bool = False
+    """One run tries the resource, and must have its answer by `open_until`."""
     refilled_at: int = 0
+    """The token bucket as one instant: when it will be full again (ms)."""
     segments: tuple[Segment, ...] = ()
+    """The segments that failed last, the latest at the end."""
     revision: int = 1
+    """Counts the writes of the row."""
 
 
 _Circuit = TypeVar("_Circuit", Host, Segment)
@@ -84,30 +98,36 @@ _Circuit = TypeVar("_Circuit", Host, Segment)
 
 @dataclass(frozen=True)
 class Observation:
-    """Whether an answer shows that a segment of the host is down, or without a segment the host as a whole."""
+    """The finding of an answer."""
 
     is_down: bool
+    """The resource, or its segment, failed."""
     segment: str | None = None
+    """The segment that was called; None: the finding is about the resource as a whole."""
 
 
 @dataclass(frozen=True)
 class Admission:
-    """Whether a run may call now (`until` None), or from when it may ask again, and why."""
+    """Whether a run may call now."""
 
     until: int | None = None
+    """When it may ask again (ms); None: it may call now."""
     reason: Reason | None = None
+    """Why it must wait; None: it may call now."""
 
 
 CALL = Admission()
 
 _HAVE_PASSED = frozenset({Reason.HOST_PACED, *WAITS_IN_LINE})
-"""Why a run waits that has its token: keys and quotas come last. Else each would spend what another had given."""
+"""The reasons of waiting runs that have their token: concurrency, rate and quota limits are asked last. Otherwise
+each claim of such a run would take another token."""
 
 
 def admit(host: Host, run: Run, now: int, rules: HostRules, segment: str | None = None) -> tuple[Host, Admission]:
-    """Decide whether a run that is about to be claimed may call its host, at its instant or now if that is past.
+    """Decide whether a run that is about to be claimed may call its resource, at its instant or now if that has passed.
 
-    `segment` is the first of its path. Returns the row as that leaves it, the same one if nothing changes.
+    `segment` is the first segment of its path. Also returns the row after the decision, the same one if nothing
+    changes.
     """
     at = max(now, run.not_before)
     circuits: tuple[Host | Segment, ...] = (host, *(one for one in host.segments if one.name == segment))
@@ -125,14 +145,14 @@ def admit(host: Host, run: Run, now: int, rules: HostRules, segment: str | None 
 
 
 def _deferred(circuit: Host | Segment, run: Run, at: int, rules: HostRules) -> Admission:
-    """Return when a run asks again: spread over as long as the circuit is open, so that not all come at once."""
+    """Return when a run may ask again: runs are spread over the time that the circuit stays open."""
     over_at = at + rules.ask_ms if circuit.is_half_open else circuit.open_until or at
     spread_ms = int(fraction_of("rest", run.id.job.tenant, run.id, circuit.openings) * open_ms_of(circuit, rules))
     return Admission(over_at + spread_ms, Reason.CIRCUIT_OPEN)
 
 
 def _tried(host: Host, segment: str | None, until: int) -> Host:
-    """Return the row while one run tries what is no longer open: the host, its segment, or both."""
+    """Return the row while one run tries what is no longer open: the resource, its segment, or both."""
     segments = tuple(_half_open(one, until) if one.name == segment else one for one in host.segments)
     return _half_open(evolve(host, segments=segments), until)
 
@@ -142,17 +162,17 @@ def _half_open(circuit: _Circuit, until: int) -> _Circuit:
 
 
 def open_ms_of(circuit: Host | Segment, rules: HostRules) -> int:
-    """Return how long a circuit stays open that has opened so often in a row."""
+    """Return how long a circuit stays open after so many openings in a row."""
     return min(rules.open_ms << max(circuit.openings - 1, 0), rules.longest_open_ms)
 
 
 def after_answers(host: Host, observed: Sequence[Observation], now: int, rules: HostRules) -> Host:
-    """Return the host's row as answers leave it, in the order in which they came; the same one if nothing changes."""
+    """Return the row of a resource after answers, in the order in which they came; the same one if nothing changes."""
     for one in observed:
         if not one.is_down:
             others = tuple(segment for segment in host.segments if segment.name != one.segment)
             host = evolve(_closed(host), segments=others)
-        elif not _is_open(host, now):  # else it was on its way before the circuit opened
+        elif not _is_open(host, now):  # otherwise the call had left before the circuit opened
             host = _failed_once(host, now, rules) if one.segment is None else _failed_on(host, one.segment, now, rules)
     return host
 
@@ -160,8 +180,8 @@ def after_answers(host: Host, observed: Sequence[Observation], now: int, rules: 
 def _failed_on(host: Host, name: str, now: int, rules: HostRules) -> Host:
     """Return the row after a failure on a segment.
 
-    Where more segments fail than a row has room for, those that give way count for the host. A host that was tried and
-    took the connection is not to blame for one segment, unless others fail too.
+    If more segments fail than the row has room for, each segment that is dropped counts as a failure of the resource. A
+    resource that was tried and accepted the connection is not blamed for one segment, unless other segments fail too.
     """
     before = next((one for one in host.segments if one.name == name), Segment(name))
     others = [one for one in host.segments if one.name != name]
@@ -192,5 +212,5 @@ def _closed(circuit: _Circuit) -> _Circuit:
 
 
 def _is_open(circuit: Host | Segment, now: int) -> bool:
-    """Say whether calls are kept away, and none of them tries."""
+    """Say whether all calls are deferred, without a trial under way."""
     return circuit.open_until is not None and now < circuit.open_until and not circuit.is_half_open

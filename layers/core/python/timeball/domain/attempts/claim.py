@@ -1,7 +1,7 @@
-"""What an executor does with a run that a message names: one pure decision over the rows as they were read.
+"""The decision of an executor about a run that a message names: one pure function over the rows as they were read.
 
-The message only nominates. A run is claimed if it waits to be started, or if the lease of its last attempt is out. The
-overlap policy is a decision of its own (overlap.py), taken about what is to be claimed.
+The message only nominates. A run is claimed if it waits to be started, or if the lease of its last attempt has expired.
+The overlap policy is a separate decision (overlap.py), taken about the runs that will be claimed.
 """
 
 from dataclasses import dataclass
@@ -21,55 +21,67 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import is_occurrence
 
 CLAIM_AHEAD_MS: Final = 500
-"""How long before its instant a run is claimed, at the least. A claim of ten takes a tenth of that, all being well."""
+"""How long before its instant a run is claimed, at least. A claim of ten runs normally takes a tenth of that."""
 
 
 class Action(StrEnum):
-    """What to do.
-
-    Claim; work on what is claimed already; put off to a later start, or (move) to a later day, in the due index; defer
-    there, for its host or (hold) for the end of a freeze; line up for its key; end; take it back; let it wait;
-    let it stay behind its job's overlap lock; return its message, as good as new, for want of time; drop its message.
-    """
+    """The action of an executor on a run and its message."""
 
     CLAIM = "claim"
+    """Claim it."""
     KEEP = "keep"
+    """Continue with it: it is claimed already."""
     PUT_OFF = "put_off"
+    """Put it off to a later start, in the due index."""
     MOVE = "move"
+    """Move it to a later day, in the due index."""
     DEFER = "defer"
+    """Let it wait in the due index for its resource."""
     LINE_UP = "line_up"
+    """Let it wait in the line of a limiter."""
     HOLD = "hold"
+    """Let it wait in the due index for the end of a freeze."""
     END = "end"
+    """End it."""
     WITHDRAW = "withdraw"
+    """Take it back, for its job is paused."""
     WAIT = "wait"
+    """Let it wait, and bring its message back then."""
     STAY = "stay"
+    """Let it wait for its job's overlap lock."""
     RETURN = "return"
+    """Return its message unchanged, for lack of time."""
     DROP = "drop"
+    """Delete its message."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """An action. `state` goes with END, `reason` with END and DEFER, `wait_until` (ms) with all that waits.
-
-    `moved_to` goes with MOVE: where its calendar moves the run, jitter apart. `starts_at` (ms) goes with CLAIM, and
-    `waiting` with LINE_UP. `slots` names the limiters that have given the run a slot. A run that waits and
-    `keeps_slots` is asked about again in a moment: the limiters could not be asked, and nothing else keeps it.
-    """
+    """An action with its details. Instants are in ms."""
 
     action: Action
+    """What the executor does."""
     state: RunState | None = None
+    """The terminal state; only with END."""
     reason: Reason | None = None
+    """Why; only with END and DEFER."""
     wait_until: int | None = None
+    """Until when it waits; None: with actions that do not wait."""
     moved_to: int | None = None
+    """Where its calendar moves it, apart from jitter; only with MOVE."""
     starts_at: int | None = None
+    """When it may begin; only with CLAIM. None: at its instant."""
     waiting: Waiting | None = None
+    """The line that it joins; only with LINE_UP."""
     slots: tuple[str, ...] = ()
+    """The limiters that have given it a slot."""
     keeps_slots: bool = False
+    """The limiters could not be asked, and nothing else holds it: it asks again in a moment."""
 
     def lets_go(self, run: Run) -> bool:
-        """Say whether a run waits on, but in no line: then it gives back what its limiters have given it.
+        """Say whether a run continues to wait outside a line, and so returns its slots to the limiters.
 
-        One that is sent back for want of time keeps it, for another executor claims it at once.
+        A run that is returned for lack of time keeps them, for another executor claims it at once.
         """
         if run.waiting is None or self.keeps_slots:
             return False
@@ -79,17 +91,18 @@ class Decision:
 
 @dataclass(frozen=True)
 class ClaimRules:
-    """What the decision takes from the settings, in ms.
-
-    How early a run may be claimed, when a fire counts as missed, how long after a lease's end it may be taken over; how
-    long a lease is, and how far scans look ahead.
-    """
+    """The settings that the decision depends on. All are durations in ms."""
 
     early_ms: int
+    """How early a run may be claimed."""
     misfire_ms: int
+    """How late a fire counts as missed."""
     takeover_margin_ms: int
+    """How long after the end of its lease a run may be taken over."""
     lease_ms: int
+    """How long a lease is."""
     lookahead_ms: int
+    """How far ahead scans look."""
 
 
 def decide_claim(
@@ -99,15 +112,15 @@ def decide_claim(
     if run is None or run.is_terminal or run.state is RunState.WITHDRAWN or run.waits:
         return Decision(Action.DROP)
     if run.fan is not None:
-        return Decision(Action.DROP)  # it was sent before its job had a run for each item
+        return Decision(Action.DROP)  # its message was sent before its job had a run for each item
     if run.state is RunState.RUNNING:
         if run.callback is not None and run.due_at is not None:
-            return Decision(Action.DROP)  # its target has the run: nobody calls before the due entry ends the attempt
+            return Decision(Action.DROP)  # its target has the run: no call before the due entry ends the attempt
         free_at = (run.lease_until or 0) + rules.takeover_margin_ms
         if now < free_at:
             return Decision(Action.WAIT, wait_until=free_at)
     elif run.state is RunState.RETRYING and run.not_before > now + rules.early_ms:
-        return Decision(Action.DROP)  # its due entry stands; the scan sends it again in time
+        return Decision(Action.DROP)  # it is still in the due index, so the scan sends it again in time
     if job is None:
         return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested:
@@ -118,7 +131,7 @@ def decide_claim(
 
 
 def _taken_over(run: Run, job: Job, now: int) -> Decision:
-    """Decide about a run whose executor let its lease run out."""
+    """Decide about a run whose executor let its lease expire."""
     if job.spec.delivery is Guarantee.AT_MOST_ONCE:
         return Decision(Action.END, RunState.FAILED, Reason.AT_MOST_ONCE)
     reason = exhausted(job.spec.retry, run, now)
@@ -126,7 +139,7 @@ def _taken_over(run: Run, job: Job, now: int) -> Decision:
 
 
 def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
-    """Decide about a run that waits to be started, or to be tried again."""
+    """Decide about a run that waits for its start, or for a retry."""
     if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
         decision = _kept_away(run, job, now, rules, excluded)
         if decision is not None:
@@ -138,15 +151,15 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusio
     if run.collected is not None and run.is_unstarted:
         return _collecting(run, now)
     if run.not_before > now + rules.early_ms:
-        # A due entry brings it back in time; a run that has none waits in its queue.
+        # A due entry brings it back in time; a run without one waits in its queue.
         return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
     return Decision(Action.CLAIM)
 
 
 def _collecting(run: Run, now: int) -> Decision:
-    """Decide about a run that its claim keeps from collecting more: its start may have been put off since it was sent.
+    """Decide about a run that stops collecting when it is claimed. Its start may have been put off since it was sent.
 
-    A due entry sends it again in time, unless that is now.
+    A due entry sends it again in time, unless its start is near.
     """
     claim_at = run.not_before - CLAIM_AHEAD_MS
     if claim_at <= now:
@@ -156,13 +169,13 @@ def _collecting(run: Run, now: int) -> Decision:
 
 
 def _held_until(run: Run, excluded: Exclusions, now: int) -> int | None:
-    """Return until when a run waits that no plan has made: a freeze holds events back, a stop all that there is."""
+    """Return until when a run without a plan waits: a freeze defers events, a stop of the tenant defers everything."""
     is_of_event = run.is_unstarted and run.id.origin is Origin.EVENT
     return (excluded.held_until if is_of_event else excluded.stopped_until)(run.not_before, now)
 
 
 def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision | None:
-    """Decide about an unstarted run of the schedule; None if that and the job still want it."""
+    """Decide about an unstarted run of the schedule; None if the schedule and the job still want it."""
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
         return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
     moved = _moved(run, job, excluded)
@@ -172,13 +185,13 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
     if held_until is not None and job.status is not JobStatus.PAUSED:
         return Decision(Action.HOLD, wait_until=held_until)
     start_at: int | None = run.not_before
-    # Else it waited for an earlier run, or for its key, and not for us.
+    # Otherwise it waited for an earlier run, or for a limit, so it is not missed.
     if run.id not in (job.holder, job.parked) and run.waiting is None:
         start_at = may_start_at(job, run, now, rules.misfire_ms, excluded)
     if start_at is None:
         return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
     if job.status is JobStatus.PAUSED:
-        # A resume of the job finds it, whoever inserted it, and when.
+        # A resume of the job finds it, whichever process inserted it, at whatever time.
         return Decision(Action.WITHDRAW)
     if start_at > max(run.not_before, now):
         return Decision(Action.PUT_OFF, wait_until=start_at)
@@ -186,9 +199,9 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
 
 
 def _moved(run: Run, job: Job, excluded: Exclusions) -> Decision | None:
-    """Decide about a run that its calendar skips, or moves behind its start, as that is now; None if it does neither.
+    """Decide about a run that its calendar now skips or moves to a later start; None if it does neither.
 
-    One that the overlap lock names is skipped then: it would keep all others from it until another day.
+    A run that holds or awaits the overlap lock is skipped then: otherwise it would block the lock until another day.
     """
     starts_at = excluded.starts_at(job.spec.schedule, run.id.fire_at)
     if starts_at is not None:
@@ -205,9 +218,9 @@ def _moved(run: Run, job: Job, excluded: Exclusions) -> Decision | None:
 
 
 def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
-    """Decide about a run that its host keeps from its call: it waits, but not for ever while the circuit is open.
+    """Decide about a run that must not call its resource now: it waits, but not forever while the circuit is open.
 
-    Before its patience or its age is out it asks once more. Where it waits for a token, it may call no sooner.
+    It asks once more before its patience, or its age, runs out. A run that waits for a token may not call earlier.
     """
     at = max(now, run.not_before)
     until = max(at, admission.until or at)
@@ -217,7 +230,7 @@ def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> 
             return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
         until = min(until, at + patience_left_ms)
         oldest_at = last_begin_at(job.spec.retry, run)
-        if run.attempt and oldest_at > at:  # the age of a first attempt does not matter
+        if run.attempt and oldest_at > at:  # a first attempt may be of any age
             until = min(until, oldest_at)
     too_old = exhausted(job.spec.retry, run, until) if run.attempt else None
     if too_old is not None:

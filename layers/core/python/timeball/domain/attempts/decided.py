@@ -1,4 +1,4 @@
-"""The row of a run after an executor has decided about it: the other half of the decision.
+"""The row of a run after an executor's decision: the other half of the decision.
 
 Invariant: only a run that is claimed or lined up has slots of limiters afterwards. All others have given them back.
 """
@@ -29,7 +29,7 @@ from timeball.domain.sharing.limiter import waits_because
 
 
 def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int, rules: ClaimRules) -> Run:
-    """Return a run as a decision leaves it, of its job as both were read; `owner` is the executor that decides."""
+    """Return a run after a decision, from the run and its job as both were read; `owner` is the deciding executor."""
     wait_until = decision.wait_until or now
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.lets_go(run):

@@ -1,8 +1,8 @@
-"""The gates that held a run until its first attempt, told from its row and its job's at the claim: a pure account.
+"""The gates that held a run until its first attempt, derived from its row and its job's at the claim: a pure account.
 
 Each gate leaves its end in a row that is written at that moment anyway: parents in `let_go_at`, a circuit in
-`not_before`, a limiter in `held` when it calls the run, the overlap lock in `handed_at` of the job. The claim that
-writes the run next adds what a gate held it longer than all before.
+`not_before`, a limiter in `held` when it admits the run, the overlap lock in `handed_at` of the job. The next claim
+that writes the run adds the time for which a gate held it beyond all earlier gates.
 """
 
 from timeball.domain.model.evolve import evolve
@@ -17,7 +17,7 @@ from timeball.domain.planning.jitter import jitter_ms
 
 
 def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclusions, starts_at: int = 0) -> Held:
-    """Return what has held an unstarted run so far; `starts_at` is the rate token that its claim was given, if any.
+    """Return what has held an unstarted run so far; `starts_at` is its rate token (ms; 0: it has none).
 
     The first attempt of a run settles this account.
     """
@@ -27,13 +27,13 @@ def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclu
         return evolve(run.held, is_extra=True)
     is_scheduled = run.id.origin is Origin.SCHEDULE
     jitter = jitter_ms(job.key, run.id.fire_at, job.spec.jitter_seconds) if is_scheduled else 0
-    # A run that was sent before its job got more jitter starts without that.
+    # A run that was sent before its job got more jitter starts without the added jitter.
     regular_at = max(run.regular_at, min(run.regular_at + jitter, run.not_before))
     held = run.held if run.held.until else Held(regular_at)
     held = _frozen(held.by("parents", run.let_go_at or 0), run, now, excluded)
     if run.reason in (Reason.CIRCUIT_OPEN, Reason.HOST_PACED):
         held = held.by("circuit", run.not_before)
-    if run.stands_in_line and run.waiting is not None:  # its limiter has not noted yet that it called the run
+    if run.stands_in_line and run.waiting is not None:  # the row does not show yet that its limiter admitted it
         held = held.by("limits" if run.waiting.name else "quota", now)
     if job.holder == run.id:
         held = held.by("overlap", now if job.parked == run.id else job.handed_at or 0)
@@ -45,7 +45,7 @@ def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclu
 
 
 def _frozen(held: Held, run: Run, now: int, excluded: Exclusions) -> Held:
-    """Add a pause or a freeze that is over; a stop of the tenant alone holds manual runs and backfills too."""
+    """Add a pause or a freeze that is over. Only a stop of the tenant also holds manual runs and backfills."""
     is_fire = run.id.origin in (Origin.SCHEDULE, Origin.EVENT)
     end_at = (excluded.suspended if is_fire else excluded.stopped).end_of(held.until)
     return held if end_at is None or end_at > now else held.by("frozen", end_at)

@@ -1,4 +1,4 @@
-"""What a finished attempt makes of its run: one pure decision."""
+"""The effect of a finished attempt on its run: one pure decision."""
 
 from timeball.domain.attempts.retry import decide_retry
 from timeball.domain.model.jobs.job import Guarantee, Job
@@ -13,7 +13,7 @@ from timeball.domain.model.runs.verdict import Failed, Succeeded
 def after_attempt(
     run: Run, job: Job, attempt: Attempt, verdict: Succeeded | Failed, now: int, guarantor: Guarantor
 ) -> Run:
-    """Return the running run as its attempt leaves it: succeeded, retrying, failed, or cancelled if that was asked."""
+    """Return the running run after its attempt: succeeded, retrying, failed, or cancelled if it was asked to stop."""
     if isinstance(verdict, Succeeded):
         return ended(run, RunState.SUCCEEDED, now, guarantor, last=attempt)
     if run.cancel_requested:
@@ -28,16 +28,17 @@ def after_attempt(
 
 
 def lost_attempt(run: Run) -> Attempt:
-    """Return the record of an attempt whose lease ran out: nobody knows how far it came."""
+    """Return the record of an attempt whose lease expired: its progress is unknown."""
     claimed_at = run.claimed_at or run.created_at
     error, unheard_from = "Its executor vanished.", starts_as(run)
     return Attempt(run.attempt, Outcome.LOST, claimed_at, error=error, worker=run.owner, unheard_from=unheard_from)
 
 
 def starts_as(run: Run) -> int:
-    """Return by which attempt's name a running run starts what it follows: its own, or the first that was not heard of.
+    """Return the number of the attempt under whose name a running run starts an execution that it follows.
 
-    So what that may have started is met again, and nothing is started beside it.
+    That is the first attempt that may have started one without a trace, or else the current one. So such an execution
+    is found again, and no second one is started beside it.
     """
     unheard_from = None if run.last is None else run.last.unheard_from
     return run.attempt if unheard_from is None else unheard_from

@@ -1,6 +1,7 @@
 """Whether a failed attempt is tried again, and when: a pure decision with its reason.
 
-Exponential backoff with full jitter; the jitter is a hash of run and attempt, so that a replay decides the same.
+Waits follow an exponential backoff with full jitter. The jitter is a hash of run and attempt, so that a replay decides
+the same.
 """
 
 from timeball.domain.model.ids import fraction_of
@@ -12,9 +13,9 @@ from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS
 
 
 def decide_retry(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> int | Reason:
-    """Return when (ms) a running run is tried again whose attempt has failed at `now`, or why it is not.
+    """Return when (ms) a running run is retried after an attempt that failed at `now`, or why it is not retried.
 
-    What a target asks for lengthens a wait, up to `max_seconds`, and never shortens it.
+    A wait that the target asks for lengthens the wait, up to `max_seconds`, and never shortens it.
     """
     if not failed.may_retry:
         return Reason.NOT_RETRIABLE
@@ -40,13 +41,13 @@ def last_begin_at(policy: RetryPolicy, run: Run) -> int:
 
 
 def longest_waits_ms(policy: RetryPolicy) -> int:
-    """Return how long all waits between the attempts of a run may be together, in ms."""
-    waits = policy.max_retries * policy.max_seconds * SECOND_MS  # a Retry-After may stretch each wait so far
+    """Return the longest sum of all waits between the attempts of a run, in ms."""
+    waits = policy.max_retries * policy.max_seconds * SECOND_MS  # a Retry-After may stretch each wait to max_seconds
     return waits if policy.max_age_seconds is None else min(waits, policy.max_age_seconds * SECOND_MS)
 
 
 def patience_ms(policy: RetryPolicy) -> int:
-    """Return how long a run may wait for its host in all, in ms: as its retries may, and ten minutes at least."""
+    """Return how long a run may wait for its resource, in ms: as long as all its retries may, at least ten minutes."""
     return max(longest_waits_ms(policy), 10 * MINUTE_MS)
 
 

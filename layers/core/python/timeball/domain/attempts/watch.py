@@ -1,7 +1,7 @@
-"""Whether a run that was sent some time ago is on its way: one pure decision, from its row as it was read lately.
+"""Whether a run that was sent some time ago is under way: one pure decision, from its row as it was read lately.
 
-Its message may be lost: its queue was purged, its time there was over, or its executor died before it could hide it,
-and it comes back only after the longest time that any executor may take.
+Its message may be lost: its queue was purged, or its retention was over. Or its executor died before it could hide the
+message, which then comes back only after the longest time that any executor may take.
 """
 
 from enum import StrEnum
@@ -10,29 +10,30 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
 FIRST_LOOK_MS = 20 * SECOND_MS
-"""How long after its instant a run is looked at."""
+"""How long after its instant a run is checked."""
 
 _PATIENCE_MS = 15 * SECOND_MS
-"""How late a message may be before it counts as lost; less than the first look's, for no two clocks are the same."""
+"""How late a message may be before it counts as lost. It is shorter than the first check's delay, because clocks
+differ."""
 
 _LONGEST_PAUSE_MS = 900 * SECOND_MS
 
 
 class Finding(StrEnum):
-    """What a look at a run finds."""
+    """The result of a check of a run."""
 
-    ON_ITS_WAY = "on_its_way"  # look again later
-    LOST = "lost"  # nobody has come for it in time: send it again
-    OVER = "over"  # carry out what its end entails, once
-    IN_LINE = "in_line"  # its limiter is due for it, or to be made so
-    KEPT = "kept"  # the due index has it, or it waits for its paused job: somebody else will
+    ON_ITS_WAY = "on_its_way"  # check it again later
+    LOST = "lost"  # no executor has claimed it in time: send it again
+    OVER = "over"  # carry out the effects of its end, once
+    IN_LINE = "in_line"  # its limiter is due, or must be made due
+    KEPT = "kept"  # the scan or the resume of its paused job will handle it
 
 
 def find(run: Run, now: int, horizon_at: int, takeover_margin_ms: int) -> Finding:
-    """Say how a run stands at `now` (ms), when scans look ahead to `horizon_at`.
+    """Return the state of a run at `now` (ms) when scans look ahead to `horizon_at` (ms).
 
-    A due key before that may be about to be dropped, by a scan that has just sent the run. A lease may be taken over
-    once its margin is over, too.
+    A due key before the horizon may be about to be dropped by a scan that has just sent the run. A lease may be taken
+    over once its margin is over, too.
     """
     if run.is_terminal:
         return Finding.OVER if run.due_at is None else Finding.KEPT

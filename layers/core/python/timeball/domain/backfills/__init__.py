@@ -1,1 +1,1 @@
-"""Backfills, and how many of a tenant run at once."""
+"""Backfills, and how many backfills of a tenant run at once."""

@@ -1,7 +1,7 @@
 """A backfill: the fires of a past range, run again as an object of its own.
 
-It has its own plan, pace and overlap policy, works on a paused job, and never moves the job's own schedule. Its runs
-carry its name in their identity, so a range may be run again as often as one likes. It waits until it holds one of its
+It has its own plan, pace and overlap policy, works on a paused job, and never moves the job's own schedule. Its name is
+part of the identity of its runs, so a range may be run again any number of times. It waits until it holds one of its
 tenant's slots (slots.py).
 """
 
@@ -21,58 +21,73 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires, next_fire
 
 MAX_INSTANTS = 10_000
-"""The most fires that one backfill may hold: a longer range is two backfills."""
+"""The most fires of one backfill: a longer range needs two backfills."""
 
 MAX_STARTS = 100
-"""Runs that a backfill starts at once."""
+"""The most runs that a backfill starts at once."""
 
 _LOOK_AGAIN_MS = 5 * SECOND_MS
-"""How soon a backfill that waits for its last run looks at it again."""
+"""How soon a backfill that waits for its last run rechecks it."""
 
 _LOOK_FOR_SLOT_MS = 30 * SECOND_MS
-"""How soon a backfill looks again for a slot, more or less: it is woken if it is among the next."""
+"""About how soon a backfill asks for a slot again; if it is among the next in line, it is woken earlier."""
 
 
 class BackfillStatus(StrEnum):
-    """Where a backfill stands. Waiting: as many of its tenant's run as may.
-
-    Completed: each of its runs was started or skipped; some may still be under way.
-    """
+    """The status of a backfill."""
 
     WAITING = "waiting"
+    """It waits for a slot: as many backfills of its tenant run as may."""
     RUNNING = "running"
     COMPLETED = "completed"
+    """Each of its runs was started or skipped; some may still be under way."""
     CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True)
 class Backfill:
-    """One row. The schedule is the job's at the creation, whatever becomes of that.
-
-    `next_fire_at` is the first instant without a row; `last_run_at` the newest fire that was started. A cancelled
-    backfill stands in the due index until its runs are stopped.
-    """
+    """One row. Instants are in ms."""
 
     key: BackfillKey
+    """The job and the backfill's name."""
     schedule: Schedule
+    """The job's schedule at the creation; later changes of the job have no effect on it."""
     first_at: int
+    """Its first fire."""
     last_at: int
+    """Its last fire."""
     total: int
+    """How many fires it has."""
     pace_seconds: int
+    """The time between two starts; 0: no pause."""
     overlap: OverlapPolicy
+    """The policy for a fire while an earlier run of the backfill is live."""
     shard: int
+    """Its shard in the due index."""
     created_at: int
+    """When it was created."""
     updated_at: int
+    """When it was last changed."""
     status: BackfillStatus = BackfillStatus.WAITING
+    """Its status."""
     next_fire_at: int | None = None
+    """The first fire without a row; None: all have one."""
     due_at: int | None = None
+    """Its position in the due index; None: not in it. A cancelled backfill is due until its runs are stopped."""
     last_run_at: int | None = None
+    """The newest fire that was started; None: none was."""
     started: int = 0
+    """How many runs were started."""
     skipped: int = 0
+    """How many fires were skipped."""
     rules: RuleSet = field(default_factory=RuleSet)
+    """The rules by which its fires were computed."""
     depth: int = 0
+    """Its generation (generations.py)."""
     version: int = 1
+    """Counts the changes of users."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     @property
     def is_open(self) -> bool:
@@ -81,7 +96,7 @@ class Backfill:
 
     @property
     def most_at_once(self) -> int:
-        """How many runs one plan starts at the most: with the policy `allow` and no pace those of many fires."""
+        """The most runs that one plan starts: MAX_STARTS with the policy `allow` and no pace, else one."""
         return MAX_STARTS if self.overlap is OverlapPolicy.ALLOW and not self.pace_seconds else 1
 
     @property
@@ -92,14 +107,14 @@ class Backfill:
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """What to write: the rows of the next fires, which are runs or one that is skipped; or nothing before `look_at`.
-
-    Neither of them: nothing yet. `stop` is the last run, if it is to be stopped.
-    """
+    """What must be written now. Without rows and without `look_at`, nothing is written yet."""
 
     rows: tuple[Run, ...] = ()
+    """The rows of the next fires: runs, or one skipped fire."""
     look_at: int | None = None
+    """When to plan again (ms), if there are no rows; None: unchanged."""
     stop: Run | None = None
+    """The last run, if it must be stopped."""
 
 
 def run_id(key: BackfillKey, fire_at: int) -> RunId:
@@ -108,7 +123,10 @@ def run_id(key: BackfillKey, fire_at: int) -> RunId:
 
 
 def unbounded(schedule: Schedule) -> Schedule:
-    """Return a schedule without its window, an interval also before its anchor: the range of a backfill is its own."""
+    """Return a schedule without its window, because a backfill has a range of its own.
+
+    An interval keeps its alignment, and also applies before its anchor.
+    """
     timing = schedule.timing
     if isinstance(timing, Every):
         timing = evolve(timing, anchor_at=timing.anchor_at % (timing.seconds * SECOND_MS))
@@ -116,7 +134,7 @@ def unbounded(schedule: Schedule) -> Schedule:
 
 
 def instants(schedule: Schedule, from_at: int, to_at: int) -> Iterator[int]:
-    """Yield the fires of a range, `from_at` included and `to_at` not: one ends where the next begins."""
+    """Yield the fires of a range, including `from_at` and excluding `to_at`, so that adjacent ranges share no fire."""
     return fires(unbounded(schedule), from_at, to_at - 1)
 
 
@@ -129,7 +147,10 @@ def new_backfill(
     now: int,
     depth: int = 0,
 ) -> Backfill:
-    """Return the row of a backfill of these fires (at least one, in order), of a generation or of its job's."""
+    """Return the row of a backfill of these fires (at least one, in order).
+
+    Its generation is `depth`, or its job's if higher.
+    """
     return Backfill(
         key=key,
         schedule=unbounded(job.spec.schedule),
@@ -150,8 +171,8 @@ def new_backfill(
 def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPlan:
     """Plan an open backfill that holds a slot; `last` is the row of its newest run, as read strongly.
 
-    With the policy `allow` one start follows the other at the pace; with any other the last run must be over first,
-    or is stopped, or the fire is skipped.
+    With the policy `allow`, starts follow each other at the pace. With any other policy the last run must end first, or
+    is stopped, or the fire is skipped.
     """
     fire_times = _next_fires(backfill)
     runs = tuple(backfill_run(backfill, fire_at, now) for fire_at in fire_times)
@@ -159,7 +180,7 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
     if overlap.step in (Step.START, Step.ACQUIRE):
         return BackfillPlan(runs)
     if _turn(backfill, now) > now:
-        return BackfillPlan()  # a scan looks ahead: by its turn the last run may be over
+        return BackfillPlan()  # a scan looks ahead: the last run may end before the backfill is due
     if overlap.step is Step.SKIP:
         return BackfillPlan((skipped_backfill_run(backfill, fire_times[0], now),))
     wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
@@ -167,9 +188,9 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
 
 
 def advanced(backfill: Backfill, rows: Sequence[Run], now: int) -> Backfill:
-    """Return the backfill behind the rows of its next fires, as they stand: an earlier plan may have made them others.
+    """Return the backfill after the rows of its next fires, as they are stored: an earlier plan may have made others.
 
-    After the last fire it is completed, and leaves the due index.
+    After the last fire it is completed and leaves the due index.
     """
     runs = [row for row in rows if row.state is not RunState.SKIPPED]
     through_at = rows[-1].id.fire_at
@@ -187,13 +208,13 @@ def advanced(backfill: Backfill, rows: Sequence[Run], now: int) -> Backfill:
 
 
 def waiting(backfill: Backfill, now: int) -> Backfill:
-    """Return the backfill without a slot, to look again later. The looks of many are spread out."""
+    """Return the backfill without a slot, due later. The times of many backfills are spread out."""
     spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2
     return evolve(backfill, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
 
 
 def due_again(backfill: Backfill, due_at: int | None) -> Backfill:
-    """Return the backfill, in its state, standing in the due index at `due_at`, or (None) out of it."""
+    """Return the backfill in the same status, due at `due_at`; None: out of the due index."""
     return evolve(backfill, due_at=due_at)
 
 
@@ -209,7 +230,7 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
 
 
 def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
-    """Return the run of one fire of a backfill, to start when the backfill is due. It gives way to live runs."""
+    """Return the run of one fire of a backfill, which starts when the backfill is due. It gives way to live runs."""
     return Run(
         id=run_id(backfill.key, fire_at),
         state=RunState.QUEUED,
@@ -223,32 +244,32 @@ def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
 
 
 def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Reason = Reason.OVERLAP) -> Run:
-    """Return the row of a fire of a backfill that does not run, by default because of the one before it."""
+    """Return the row of a fire of a backfill that does not run, by default because of the previous run."""
     run = backfill_run(backfill, fire_at, now)
     return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
 
 
 def possible_runs(backfill: Backfill) -> list[RunId]:
-    """Return the runs that a backfill may have by now, those of a plan that is not advanced yet included."""
+    """Return the runs that a backfill may have by now, including the runs of a plan that has not advanced it yet."""
     through_at = max(_next_fires(backfill), default=backfill.last_at)
     return [run_id(backfill.key, at) for at in fires(backfill.schedule, backfill.first_at, through_at)]
 
 
 def refused_runs(backfill: Backfill, now: int) -> list[Run]:
-    """Return rows for the fires that a plan from before a backfill's cancel may still insert: they refuse it."""
+    """Return rows that block the fires which a plan from before a backfill's cancel may still insert."""
     fire_times = _next_fires(backfill)
     return [skipped_backfill_run(backfill, fire_at, now, Reason.BACKFILL_CANCELLED) for fire_at in fire_times]
 
 
 def _next_fires(backfill: Backfill) -> tuple[int, ...]:
-    """Return the fires that the next plan starts at the most; none of a backfill that is completed."""
+    """Return the fires that the next plan starts at most; none if the backfill is completed."""
     if backfill.next_fire_at is None:
         return ()
     return tuple(islice(fires(backfill.schedule, backfill.next_fire_at, backfill.last_at), backfill.most_at_once))
 
 
 def _turn(backfill: Backfill, now: int) -> int:
-    """Return when the next start is due: a scan plans it a little ahead."""
+    """Return when the next start is due (ms): a scan plans it a little ahead."""
     return max(backfill.due_at or now, now)
 
 

@@ -1,7 +1,7 @@
-"""A tenant's slots: so many of its backfills run at once, and the others wait.
+"""A tenant's backfill slots: a limited number of its backfills run at once, and the others wait.
 
-One row for each tenant names those that hold a slot, and a few that are next. It is no count: whoever changes it reads
-the backfills that it names, and drops those that are over. So nothing leaks, wherever somebody died.
+One row for each tenant names the backfills that hold a slot, and a few that are next. It is no counter: a process that
+changes it reads the named backfills and drops those that have ended. So no slot leaks, wherever a process died.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,29 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey
 
 MAX_LINE = 10
-"""How many the row names that are next: they are woken when a slot is free. The others find out by looking."""
+"""How many waiting backfills the row names: they are woken when a slot is free. The others ask again by themselves."""
 
 
 @dataclass(frozen=True)
 class Slots:
-    """Who holds a slot, and who is next, in this order."""
+    """The row of a tenant's slots."""
 
     tenant: str
+    """The tenant."""
     held: tuple[BackfillKey, ...] = ()
+    """The backfills that hold a slot."""
     line: tuple[BackfillKey, ...] = ()
+    """The backfills that are next, in this order."""
     revision: int = 1
+    """Counts the writes of the row."""
 
 
 def allot(slots: Slots, standing: Mapping[BackfillKey, Backfill], asking: Sequence[BackfillKey], most: int) -> Slots:
-    """Give free slots to those in line, then to those that ask; who is left over waits in line, as far as it reaches.
+    """Give free slots to backfills in line, then to those that ask.
 
-    `standing` are the backfills that the row names, and those that ask, without those that are over.
+    The others wait in line, as far as the line reaches.
+
+    `standing` holds the backfills that the row names, and those that ask, without those that have ended.
     """
     held = tuple(key for key in slots.held if key in standing)
     line = [

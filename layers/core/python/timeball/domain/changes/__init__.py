@@ -1,1 +1,1 @@
-"""What users may change of jobs and tasks, and what a run uses of all of it. Pure decisions."""
+"""Users' changes of jobs and tasks, and the values that a run uses. Pure decisions."""

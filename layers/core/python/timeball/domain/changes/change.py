@@ -1,6 +1,6 @@
-"""What a user may change about a job: each change is one new row, and an intent where runs must be brought in line.
+"""The changes of a job that a user may make: each is one new row, with an intent if runs must be reconciled with it.
 
-While an intent stands the job stays in the due index, so that a scan finishes what a crashed change began.
+A job with an intent stays in the due index, so that a scan completes a change that crashed.
 """
 
 from timeball.domain.model.evolve import evolve
@@ -10,21 +10,21 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire
 
 LONGEST_REQUEST_SECONDS = 29
-"""How long whoever asks for a change lives at most: what is asked at an instant takes effect so soon, or never."""
+"""The longest life of a request: a change takes effect this soon after it is asked for, or never."""
 
 
 def fenced_through(intent: Intent, lookahead_ms: int, margin_ms: int) -> int:
-    """Return how far a plan may reach whose job was read before an intent took effect: the look-ahead from then.
+    """Return how far (ms) a plan may reach if its job was read before an intent took effect: the look-ahead from then.
 
-    When that was, no row can tell: between its clock and its write a process may stand still, or write again and again.
-    So it is the end of the longest request, whoever reconciles: by clocks of their own a slow one would write behind
-    the answer of another.
+    No row shows when the intent took effect: between its clock and its write, a process may be suspended or write
+    repeatedly. So the end of the longest request is used, for every process that reconciles. With clocks of their own,
+    a slow process could still write after another has answered.
     """
     return intent.asked_at + LONGEST_REQUEST_SECONDS * SECOND_MS + lookahead_ms + margin_ms
 
 
 def cancelled(job: Job, now: int) -> Job:
-    """Return the job as cancelled: nothing of it is claimed from now on, and what is live is to be stopped."""
+    """Return the job as cancelled: none of its runs is claimed from now on, and live runs will be stopped."""
     asked = _asked(job, Verb.CANCEL, now)
     return evolve(
         asked,
@@ -38,20 +38,20 @@ def cancelled(job: Job, now: int) -> Job:
 
 
 def paused(job: Job, now: int) -> Job:
-    """Return the job as paused: no fire of it starts, and those that were dispatched ahead are to be taken back.
+    """Return the job as paused: none of its fires starts, and runs that were dispatched ahead will be taken back.
 
-    It waits for its resume then, and not for a dead job.
+    It then waits for its resume and is no longer blocked.
     """
     untold = job.untold or (job.has_children and job.blocked is not None)
     return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now, blocked=None, untold=untold)
 
 
 def resumed(job: Job, now: int) -> Job:
-    """Return the job as pending again. Its runs that were taken back are to be decided about; the rest is planned.
+    """Return the job as pending again. Runs that were taken back will be decided about; the rest is planned.
 
-    `paused_at` is forgotten as soon as that is done: it says how far back those runs may be. The time of the pause is
-    kept for the plans and claims that are still to come. Pauses less than a minute apart count as one, as nothing may
-    have been decided between them.
+    `paused_at` is dropped as soon as that is done: it says how far back those runs may be. `last_paused_at` and
+    `resumed_at` stay for the plans and claims still to come. Pauses less than a minute apart count as one, because
+    nothing may have been decided between them.
     """
     paused_at = now if job.paused_at is None else job.paused_at
     is_one = job.last_paused_at is not None and job.resumed_at is not None and paused_at < job.resumed_at + MINUTE_MS
@@ -66,9 +66,9 @@ def resumed(job: Job, now: int) -> Job:
 
 
 def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None) -> Job:
-    """Return the job as changed by a user, due until the runs are reconciled with it.
+    """Return the job as changed by a user, due until its runs are reconciled with the change.
 
-    Of one that waits for its parents there is no plan yet to be closed.
+    A job that waits for its parents has no plan that must be closed.
     """
     return evolve(
         job,
@@ -80,20 +80,20 @@ def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None)
 
 
 def skipping(job: Job, fire_at: int, now: int) -> Job:
-    """Return a job of which one fire, its next one or one that was sent ahead, is to be skipped."""
+    """Return a job with one fire that will be skipped: its next fire, or a fire that was sent ahead."""
     asked = _asked(job, Verb.SKIP, now)
     return evolve(asked, intent=Intent(Verb.SKIP, now, fire_at))
 
 
 def revised(job: Job, spec: JobSpec, now: int) -> Job:
-    """Return an open job as a new request wants it: the same row if nothing differs.
+    """Return an open job with the values of a new request: the same row if nothing differs.
 
-    A new schedule counts from now, supersedes what was planned ahead, and keeps the count of runs. Raises
-    InvalidSchedule if it has no fire left. Work that was not read is not compared, and not changed.
+    A new schedule counts from now, supersedes the planned fires, and keeps the count of runs. Raises InvalidSchedule if
+    it has no fire left. Work that was not read is neither compared nor changed.
     """
     work = None if job.spec.work is None else spec.work
     is_watched = spec.notify is not None and spec.notify.watches_streaks
-    failing = job.failing if is_watched else None  # else nobody would note that it recovers
+    failing = job.failing if is_watched else None  # otherwise its recovery would not be recorded
     parents = [parent.job_id for parent in spec.depends_on]
     wanted = evolve(
         job,
@@ -106,16 +106,16 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     if spec.schedule == job.spec.schedule and not begins_to_wait:
         if wanted.spec == job.spec:
             return job
-        skipped_to = job.skipped_to if spec.calendar == job.spec.calendar else None  # before that others start now
+        skipped_to = job.skipped_to if spec.calendar == job.spec.calendar else None  # other fires before it may start
         changed = evolve(wanted, version=job.version + 1, updated_at=now, skipped_to=skipped_to)
         return _looked_at_again(changed, now)
     return _rescheduled(wanted, job.spec.schedule, now)
 
 
 def _looked_at_again(job: Job, now: int) -> Job:
-    """Return a job that waits for its parents, perhaps for others than before, as one to be looked at now.
+    """Return a job that waits for its parents, which may be new, as due now, so that they are evaluated.
 
-    One that has none left is planned, and is not blocked: then its children are told.
+    A job without parents left is planned and no longer blocked; its children are then notified.
     """
     if not job.waits:
         return job
@@ -126,7 +126,7 @@ def _looked_at_again(job: Job, now: int) -> Job:
 
 
 def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
-    """Return a job that has a new schedule, or parents to wait for before it is planned."""
+    """Return a job with a new schedule, or with parents to wait for before it is planned."""
     spec = job.spec
     first_at = first_fire(spec.schedule, now)
     planned = job.runs_planned - _planned_ahead(job, old, now)
@@ -141,7 +141,7 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
         waits=waits,
         waits_since=job.waits_since if job.waits or not waits else now,
         skips=None,
-        # A plan that skips its fire, however far ahead, may still write that row: it is of before.
+        # A plan that skips its fire, however far ahead, may still write that row: it would be outdated.
         rerun_stamp=job.rerun_stamp if job.skips is None else job.schedule_version + 1,
         blocked=None,
         untold=job.untold or (job.has_children and job.blocked is not None),
@@ -157,7 +157,7 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
 def _planned_ahead(job: Job, schedule: Schedule, now: int) -> int:
     """Count the fires from now on that have runs already: they are planned anew, or superseded.
 
-    Of a schedule that cannot be reckoned any more none is known.
+    The count is 0 if the fires of the schedule can no longer be computed.
     """
     written_to = job.final_fire_at + 1 if job.next_fire_at is None and job.final_fire_at else job.next_fire_at or now
     if job.skipped_from is not None:

@@ -1,8 +1,8 @@
-"""How far back the live runs of a job may lie: what a change of the job looks through.
+"""How far back the live runs of a job may lie, which is how far a change of the job searches.
 
-By its policies no run lives longer than so. One that starts much later than it was due, or began under other policies,
-is noted on the job for as long as it may live. A run that has not started needs no note: its claim reads the job.
-One that its calendar has moved starts before the next fire: so at most one fire lies further back.
+The policies of the job bound how long a run lives. A run that starts much later than its fire time, or that began under
+other policies, is noted on the job for as long as it may live. A run that has not started needs no note: its claim
+reads the job. A run that its calendar moves starts before the next fire, so at most one fire lies further back.
 """
 
 from timeball.domain.attempts.retry import longest_life_ms
@@ -15,20 +15,20 @@ from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import previous_fire
 
 _LATEST_START_MS = DAY_MS
-"""How late after its fire time, beyond what its catch-up policy allows, a run may start without a note."""
+"""How late after its fire time a run may start without a note, beyond what its catch-up policy allows."""
 
 
 def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
-    """Return the earliest fire time that a live run of the job may have; a one-off may start however late.
+    """Return the earliest fire time that a live run of the job may have (ms); a one-off may start at any later time.
 
-    The holder of the overlap lock, and who is next in line, may have an earlier one.
+    The holder of the overlap lock, and the next holder, may have an earlier one.
     """
     by_policy = _by_policy(job, now, misfire_ms)
     return by_policy if job.live_from is None or _has_expired(job, now) else min(by_policy, job.live_from)
 
 
 def needs_note(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
-    """Say whether a run of a fire time that starts only now is to be noted: as it may live on where nobody looks."""
+    """Say whether a run that starts only now must be noted, because it may live where no change searches."""
     if job.spec.schedule.is_one_off or fire_at >= _starting_from(job, now - _latest_start_ms(job, misfire_ms)):
         return False
     is_noted = job.live_from is not None and job.live_from <= fire_at
@@ -36,12 +36,15 @@ def needs_note(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
 
 
 def noted(job: Job, fire_at: int, now: int) -> Job:
-    """Return the job with a note of a run that starts now. It holds twice as long as that lives, for those to come."""
+    """Return the job with a note of a run that starts now.
+
+    It lasts twice as long as the run may live, for later runs.
+    """
     return _noted(job, fire_at, now + 2 * _life_ms(job), now)
 
 
 def revised_from(before: Job, after: Job, now: int, misfire_ms: int) -> Job:
-    """Return the job after a change, with a note of how long its runs might live, or wait to be started, before."""
+    """Return the job after a change, with a note of how long its earlier runs may live, or may wait for their start."""
     reach_at = _by_policy(before, now, misfire_ms)
     if reach_at >= _by_policy(after, now, misfire_ms):
         return after
@@ -65,10 +68,10 @@ def _by_policy(job: Job, now: int, misfire_ms: int) -> int:
 
 
 def _starting_from(job: Job, at: int) -> int:
-    """Return the earliest fire of which a run may start at an instant or later, however late it may start else."""
+    """Return the earliest fire whose run may start at an instant or later, apart from other delays."""
     try:
         moved_at = previous_fire(job.spec.schedule, at, at - MOST_MOVED_MS) if _moves(job) else None
-    except InvalidSchedule:  # such as a time zone that is no more: whoever cancels the job must be let
+    except InvalidSchedule:  # such as a time zone that was removed: the job can still be cancelled
         return at - MOST_MOVED_MS
     return at if moved_at is None else moved_at
 
@@ -78,7 +81,7 @@ def _moves(job: Job) -> bool:
 
 
 def _begun_at(job: Job, now: int) -> int:
-    """Return when the pause, or the change, began that is not reconciled yet."""
+    """Return when the pause or the change began that is not reconciled yet; `now` if there is none."""
     return min(now, job.paused_at or now, job.intent.asked_at if job.intent else now)
 
 

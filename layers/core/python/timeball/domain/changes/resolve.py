@@ -1,7 +1,7 @@
-"""What a run of a job uses: what its trigger brings wins over what the job says, and that over what its task says.
+"""The values that a run uses: its trigger's values come before its job's, and its job's before its task's.
 
-Invariant: this is the only place that merges them. A job's row says which task it names and what it says itself; what
-is resolved is read, and never stored.
+Invariant: this is the only module that merges them. A job's row says which task it names and what it sets itself; a
+resolved job is only read and never stored.
 """
 
 from timeball.domain.model.evolve import evolve
@@ -14,7 +14,7 @@ from timeball.domain.model.terms.work import Work
 
 
 def version_for(run: Run, job: Job) -> TaskRef | None:
-    """Return which version of its job's task a run is to use: the one that it has fixed, if that is its task still.
+    """Return the version of its job's task that a run uses: the one that it has fixed, if the job names the same task.
 
     None: the job has no task.
     """
@@ -24,9 +24,10 @@ def version_for(run: Run, job: Job) -> TaskRef | None:
 
 
 def resolve(task: Task | None, job: Job, trigger: Work | None = None) -> Job:
-    """Return a job as a run of it sees it: with a version of its task, and the payload that the run was given.
+    """Return a job as a run of it sees it: with a version of its task, and with the run's own payload.
 
-    The target is the task's always: a job that has one names no task. A job that was read without its work stays so.
+    The target always comes from the task: a job with a target of its own names no task. A job that was read without its
+    work stays without it.
     """
     spec = job.spec
     if spec.work is not None and trigger is not None:
@@ -36,7 +37,7 @@ def resolve(task: Task | None, job: Job, trigger: Work | None = None) -> Job:
 
 
 def resolve_spec(task: Task | None, spec: JobSpec) -> JobSpec:
-    """Return what a job says, completed by what a version of its task says; None: there is nothing to complete it."""
+    """Return a spec completed by a version of its task; the same spec if there is nothing to complete."""
     use = spec.task
     if use is None or task is None:
         return spec

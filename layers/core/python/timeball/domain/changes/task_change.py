@@ -1,4 +1,4 @@
-"""What a user's change makes of a task: each returns the row after it."""
+"""Users' changes of a task: each function returns the row after one change."""
 
 from timeball.domain.attempts.retry import longest_life_ms
 from timeball.domain.model.evolve import evolve
@@ -11,7 +11,7 @@ def new_task(spec: TaskSpec, now: int) -> Task:
 
 
 def revised_task(task: Task, spec: TaskSpec, now: int) -> Task:
-    """Return a task as a new request wants it: the same row if nothing differs. One that was deleted is there again."""
+    """Return a task with the values of a new request: the same row if nothing differs. A deleted task is restored."""
     if not task.is_deleted:
         spec = evolve(spec, fingerprint=task.spec.fingerprint)
         if spec == task.spec:
@@ -33,12 +33,12 @@ def deleted_task(task: Task, now: int) -> Task:
 
 
 def restored_task(task: Task, now: int) -> Task:
-    """Return a deleted task that turned out to be in use."""
+    """Return a deleted task as restored, because it was in use after all."""
     return evolve(task, deleted_at=None, updated_at=now)
 
 
 def replaced_task(task: Task, now: int) -> Task:
-    """Return a version as it is kept for the runs that use it, when another takes its place."""
+    """Return a version as it is kept for the runs that use it, after another version replaced it."""
     return evolve(task, replaced_at=now)
 
 

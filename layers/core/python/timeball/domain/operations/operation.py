@@ -1,7 +1,7 @@
-"""A bulk operation: one action on all jobs of a tenant that match, with progress, paced, to be cancelled.
+"""A bulk operation: one action on all matching jobs of a tenant, with progress, at a limited pace, cancellable.
 
-It goes through the jobs in the order of their creation. Its row names the jobs whose turn it is, and how many of those
-are done. So whoever repeats a turn asks the filter of nobody again, and each job is counted once.
+It processes the jobs in the order of their creation. Its row names the jobs of the current batch, and how many of them
+are done. So a repeat of a batch does not evaluate the filter again, and each job is counted once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,24 +15,27 @@ from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.domain.time.instants import SECOND_MS
 
 MAX_FAILURES = 100
-"""Of the jobs for which an operation failed, so many are named."""
+"""How many of the failed jobs an operation names."""
 
 MAX_TRIES = 60
-"""After so many tries in vain an operation leaves a job behind, as failed."""
+"""After this many failed tries an operation gives a job up, as failed."""
 
 _TRY_AGAIN_MS = 5 * SECOND_MS
-"""How soon it is tried again where the store did not answer."""
+"""How soon a job is tried again if the store did not answer."""
 
 _SETTLE_MS = 2 * SECOND_MS
-"""How long after its creation an operation looks for jobs at least: the listing may lag behind those just created."""
+"""How long after its creation an operation searches for jobs at least: the listing may lag behind new jobs."""
 
 
 _EARLY_MS = SECOND_MS // 2
-"""So early it is an operation's turn: those that have one each second come to the tick of that second."""
+"""How early an operation may continue: operations that are due each second are ready at the tick of that second."""
 
 
 class OperationAction(StrEnum):
-    """What is done to each job; `retry` is for its newest run, if that failed for good, `rerun` for that of a cycle."""
+    """The action on each job.
+
+    `retry` applies to its newest run if that failed for good, `rerun` to its run of a cycle.
+    """
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -43,7 +46,7 @@ class OperationAction(StrEnum):
 
 
 class RerunMode(StrEnum):
-    """What of a cycle is run again."""
+    """The part of a cycle that is run again."""
 
     FAILED = "failed"
     FAILED_AND_DOWNSTREAM = "failedAndDownstream"
@@ -52,15 +55,18 @@ class RerunMode(StrEnum):
 
 @dataclass(frozen=True)
 class Rerun:
-    """The cycle that is run again: by which job it was asked for, its fire time, and what of it."""
+    """The cycle that is run again."""
 
     job_id: str
+    """The job for which the rerun was asked."""
     fire_at: int
+    """The fire time of the cycle (ms)."""
     mode: RerunMode
+    """The part that is run again."""
 
 
 class OperationStatus(StrEnum):
-    """Where an operation stands. Failed: it is through, and some of its jobs could not be dealt with."""
+    """The status of an operation. Failed means that it is complete, and that it failed for some of its jobs."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -69,7 +75,7 @@ class OperationStatus(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why an operation failed for a job: it has ended, is cancelled or gone; or was being run, or what went wrong."""
+    """Why an operation failed for a job."""
 
     JOB_ENDED = "job_ended"
     JOB_CANCELLED = "job_cancelled"
@@ -81,109 +87,137 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True)
 class Failure:
-    """A job for which an operation failed, and why."""
+    """A job for which an operation failed."""
 
     job_id: str
+    """The job's id."""
     fault: Fault
+    """Why."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """Which jobs: those with all of these tags, of this task, in this status as the API shows it; nothing said: all."""
+    """The jobs that an operation applies to: those that meet all conditions, or all jobs without conditions."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
+    """Jobs with all of these tags."""
     task_id: str | None = None
+    """Jobs of this task; None: with any task or none."""
     status: str | None = None
+    """Jobs in this status, as the API shows it; None: by the action (`Operation.statuses`)."""
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a job stands among those of its tenant: when it was created (ms), and its id."""
+    """A job's position among the jobs of its tenant."""
 
     at: int = 0
+    """When the job was created (ms)."""
     job_id: str = ""
+    """The job's id."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One row. It is for jobs created until `created_at`; a `rerun` for those of a cycle, which are its one batch.
-
-    `batch` are the jobs whose turn it is, of which the first `turn` are dealt with: those that matched of the jobs
-    behind the place `behind`, up to `through`. `tries` counts how often the next one could not be dealt with in a row;
-    `is_begun` says whether it has looked for any yet.
-    It stands in the due index while it runs. `fingerprint` is a digest of what was asked for, `depth` the
-    generation of what it triggers (generations.py).
-    """
+    """One row. Instants are in ms."""
 
     key: OperationKey
+    """The tenant and the operation's name."""
     action: OperationAction
+    """What it does to each job."""
     match: Match
+    """The jobs that it applies to."""
     per_second: int
+    """How many jobs it processes in a second."""
     shard: int
+    """Its shard in the due index."""
     created_at: int
+    """When it was created; it applies to jobs created until then."""
     updated_at: int
+    """When it was last changed."""
     by: Actor = NOBODY
+    """The actor that asked for it."""
     fingerprint: str | None = None
+    """A digest of what was asked for; None: unknown."""
     depth: int = 0
+    """The generation of what it triggers (generations.py)."""
     rerun: Rerun | None = None
+    """The cycle that is run again: its jobs are the only batch; None: no rerun."""
     status: OperationStatus = OperationStatus.RUNNING
+    """Its status."""
     due_at: int | None = None
+    """Its position in the due index, while it runs; None: not in it."""
     behind: Place = field(default_factory=Place)
+    """The position after which its batch begins."""
     through: Place = field(default_factory=Place)
+    """The position at which its batch ends."""
     batch: tuple[str, ...] = ()
+    """The jobs of the current batch: those that match between `behind` and `through`."""
     turn: int = 0
+    """How many jobs of the batch are done."""
     tries: int = 0
+    """How often in a row the next job could not be processed."""
     is_begun: bool = False
+    """It has searched for jobs at least once."""
     matched: int = 0
+    """How many jobs have matched."""
     done: int = 0
+    """For how many jobs it succeeded."""
     failed: int = 0
+    """For how many jobs it failed."""
     failures: tuple[Failure, ...] = ()
+    """The first of the jobs for which it failed."""
     version: int = 1
+    """Counts the changes of users."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     @property
     def is_running(self) -> bool:
-        """Whether it has, or may find, more jobs to deal with."""
+        """Whether it has, or may find, more jobs to process."""
         return self.status is OperationStatus.RUNNING
 
     def is_next(self, now: int) -> bool:
-        """Say whether it is its turn at an instant (ms): a scan looks further ahead than that."""
+        """Say whether it continues at an instant (ms): a scan looks further ahead than that."""
         return self.is_running and (self.due_at or 0) <= now + _EARLY_MS
 
     @property
     def actor(self) -> Actor:
-        """Who changes the jobs: whoever asked for the operation, by this operation."""
+        """The actor of the changes to jobs: the one that asked for the operation, marked with the operation."""
         return evolve(self.by, operation=self.key.name)
 
     @property
     def statuses(self) -> frozenset[JobStatus]:
-        """In which statuses jobs are meant where `match` does not say: those in which the action makes sense."""
+        """The statuses of the jobs that it applies to if `match` names none: those in which the action makes sense."""
         if self.action is OperationAction.RETRY:
             return frozenset(JobStatus) - {JobStatus.CANCELLED}
         return OPEN
 
     @property
     def next_jobs(self) -> tuple[str, ...]:
-        """Those of its batch that are next: at the most one second's."""
+        """The next jobs of its batch: at most those of one second."""
         return self.batch[self.turn : self.turn + self.per_second]
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at the listing found: the jobs that match, up to which place, and whether nothing lies behind."""
+    """A page of the listing."""
 
     names: tuple[str, ...]
+    """The jobs that match."""
     through: Place
+    """The position of the last job of the page."""
     is_last: bool
+    """The listing has no later job."""
 
 
 def treated(
     row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
-    """Return the row with `count` more jobs dealt with since it was read as `begun`; None if somebody else did that.
+    """Return the row with `count` more jobs done since it was read as `begun`; None if another process has done them.
 
-    `failures` are those of them for which it failed; `is_stuck`: the next one could not be dealt with just now. One
-    that was cancelled meanwhile stays so: what was under way counts.
+    `failures` are the failed ones among them; `is_stuck`: the next job could not be processed just now. An operation
+    that was cancelled meanwhile stays cancelled, and jobs that were under way count.
     """
     if (row.behind, row.through, row.turn) != (begun.behind, begun.through, begun.turn):
         return None
@@ -202,11 +236,11 @@ def treated(
 
 
 def looked(row: Operation, look: Look, now: int) -> Operation:
-    """Return a running operation whose batch is dealt with as one that has the next batch; or that is over.
+    """Return a running operation whose batch is done, with the next batch, or ended.
 
-    The next look begins where this one's new part began: all is looked at twice, for a job that somebody moves from one
-    status to another may be missed while that happens. It is over when a look finds nothing new, and not before each of
-    its jobs is sure to be listed.
+    The next page begins where the new part of this one began, so each part is read twice: a job that moves from one
+    status to another may be missed meanwhile. The operation ends when a page has nothing new, and not before all of its
+    jobs are certain to be listed.
     """
     if look.is_last and not look.names and look.through == row.through:
         if not row.is_begun:
@@ -229,5 +263,5 @@ def looked(row: Operation, look: Look, now: int) -> Operation:
 
 
 def cancelled_operation(row: Operation, now: int) -> Operation:
-    """Return a running operation as cancelled: it deals with no more jobs than those that it is at."""
+    """Return a running operation as cancelled: it processes no jobs beyond those that are under way."""
     return evolve(row, version=row.version + 1, updated_at=now, status=OperationStatus.CANCELLED, due_at=None)

@@ -1,1 +1,1 @@
-"""What a target may ask to be filled in, and how each value is escaped for where it stands: pure."""
+"""Templates of targets: the values that may be filled in, and how each value is escaped for its context. Pure."""

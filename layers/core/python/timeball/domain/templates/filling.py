@@ -1,7 +1,7 @@
-"""How a template is filled in where it stands: in a URL, in a header's value, in a body.
+"""The filling of a template by its context: a URL, a header's value, or a body.
 
-Invariant: whatever values hold, a filled URL leads to the same scheme, host and port, with as many segments and
-parameters, a header stays one line, and a body of JSON or of a form has the structure that its template has.
+Invariant: whatever the values hold, a filled URL leads to the same scheme, host and port, with as many segments and
+parameters; a header stays one line; and a body of JSON or of a form keeps the structure of its template.
 """
 
 import json
@@ -25,14 +25,14 @@ from timeball.domain.templates.template import (
 MAX_URL_LENGTH: Final = 8 * 1024
 MAX_HEADER_BYTES: Final = 8 * 1024
 MAX_BODY_BYTES: Final = 512 * 1024
-"""How much may come of a template, at the most: of a header's value, of a URL, of a body."""
+"""The greatest size of a filled body, in bytes; the two constants above bound a URL and a header's value."""
 
 _BEHIND_HOST: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#{]*[/?]")
 _UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Format(Enum):
-    """What a body is, as far as its escapes go."""
+    """The format of a body, which decides how values are escaped."""
 
     JSON = auto()
     FORM = auto()
@@ -41,7 +41,7 @@ class Format(Enum):
 
 
 def format_of(content_type: str) -> Format:
-    """Return how a body of a Content-Type is filled in."""
+    """Return the format of a body with a Content-Type."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type == "application/json" or media_type.endswith("+json"):
         return Format.JSON
@@ -49,25 +49,25 @@ def format_of(content_type: str) -> Format:
 
 
 def check_url(text: str) -> None:
-    """Raise TemplateError for a URL that cannot be filled in."""
+    """Raise TemplateError for a URL that cannot be filled."""
     parts = parse(text)
     if not is_literal(parts) and (not isinstance(parts[0], str) or not _BEHIND_HOST.match(parts[0])):
-        raise TemplateError("Fill in nothing before the path: the scheme, the host and the port are the same always.")
+        raise TemplateError("Fill in nothing before the path: the scheme, the host and the port are always the same.")
 
 
 def check_header(text: str) -> None:
-    """Raise TemplateError for a header's value that cannot be filled in."""
+    """Raise TemplateError for a header's value that cannot be filled."""
     parse(text)
 
 
 def check_body(text: str, body_format: Format) -> None:
-    """Raise TemplateError for a body that cannot be filled in, or that is to be JSON and is none."""
+    """Raise TemplateError for a body that cannot be filled, or that must be JSON and is not."""
     parts = parse(text)
     if body_format is Format.JSON:
         _check_json(parts)
     elif body_format is Format.OTHER and not is_literal(parts):
         raise TemplateError(
-            "What is filled in is escaped for application/json, for application/x-www-form-urlencoded, or not at all "
+            "Values are escaped for application/json and for application/x-www-form-urlencoded, and are not escaped "
             "for text/plain; give one of them as the Content-Type, or fill in nothing."
         )
 
@@ -75,27 +75,27 @@ def check_body(text: str, body_format: Format) -> None:
 def fill_url(text: str, values: Values) -> str:
     """Return a URL with each value percent-encoded, so that it stays within its segment or parameter.
 
-    Raises TemplateError if a segment of the path would vanish or lead elsewhere: if it came to nothing, `.` or `..`.
+    Raises TemplateError if a segment of the path would be empty, `.` or `..`, and so would vanish or lead elsewhere.
     """
     parts = parse(text)
     filled = _joined(parts, (_percent(value) for value in _found(parts, values)), MAX_URL_LENGTH, "URL")
     for before, after in zip(_segments(text), _segments(filled), strict=True):
         if "{{" in before and unquote(after) in {"", ".", ".."}:
-            raise TemplateError(f"A part of the URL's path, {before}, comes to nothing, to . or to .. in this call.")
+            raise TemplateError(f"A part of the URL's path, {before}, becomes empty, . or .. in this call.")
     return filled
 
 
 def fill_header(name: str, text: str, values: Values) -> str:
-    """Return a header's value with values as they are. Raises TemplateError if it would be no single line."""
+    """Return a header's value with values unchanged. Raises TemplateError if it would not be a single line."""
     parts = parse(text)
     filled = _joined(parts, map(text_of, _found(parts, values)), MAX_HEADER_BYTES, f"header {name}")
     if _UNSENDABLE.search(filled):
-        raise TemplateError(f"What is filled into the header {name} holds a line break or a control character.")
+        raise TemplateError(f"A value put into the header {name} holds a line break or a control character.")
     return filled
 
 
 def fill_body(text: str, body_format: Format, values: Values) -> str:
-    """Return a body. In JSON, a value within a string becomes a part of it, and elsewhere it is put in as JSON."""
+    """Return a body. In JSON, a value within a string becomes a part of it; elsewhere it is inserted as JSON."""
     parts = parse(text)
     found = _found(parts, values)
     match body_format:
@@ -113,19 +113,22 @@ def _found(parts: Parts, values: Values) -> Iterator[Any]:
 
 
 def _joined(parts: Parts, filled: Iterator[str], most: int, what: str) -> str:
-    """Put texts in for the placeholders, in their order. Raises TemplateError as soon as that is too long."""
+    """Put texts in place of the placeholders, in their order.
+
+    Raises TemplateError as soon as the result is too long.
+    """
     texts: list[str] = []
     length = 0
     for part in parts:
         texts.append(part if isinstance(part, str) else next(filled))
         length += len(texts[-1].encode())
         if length > most:
-            raise TemplateError(f"With what is filled in, the {what} is longer than {most} bytes.")
+            raise TemplateError(f"With its values, the {what} is longer than {most} bytes.")
     return "".join(texts)
 
 
 def _json(value: Any, is_within: bool) -> str:  # noqa: ANN401, FBT001 - it is any JSON; and map takes no names
-    """Return what stands for a value in JSON, within a string or elsewhere."""
+    """Return the JSON of a value, for use within a string or elsewhere."""
     return json_of(text_of(value))[1:-1] if is_within else json_of(value)
 
 
@@ -134,12 +137,12 @@ def _percent(value: Any) -> str:  # noqa: ANN401 - it is any JSON
 
 
 def _segments(url: str) -> list[str]:
-    """Return the segments of a URL's path; a `/` before it, and what stands before that, is the first ones."""
+    """Return the segments of a URL's path, preceded by the parts before it."""
     return url.partition("?")[0].split("/")
 
 
 def _are_within_strings(parts: Parts) -> list[bool]:
-    """Say of each placeholder in JSON whether it stands within a string."""
+    """Return for each placeholder in JSON whether it is within a string."""
     found: list[bool] = []
     is_within = is_escaped = False
     for part in parts:
@@ -157,9 +160,9 @@ def _are_within_strings(parts: Parts) -> list[bool]:
 
 
 def _check_json(parts: Parts) -> None:
-    """Raise TemplateError unless the template is JSON with `null` for each placeholder that stands in no string.
+    """Raise TemplateError unless the template is JSON once `null` replaces each placeholder outside strings.
 
-    Within a string it is plain text as it stands; and beside anything but a blank or a bracket `null` is no JSON.
+    Within a string a placeholder is plain text. Next to anything but a blank or a bracket, `null` is not valid JSON.
     """
     are_within = iter(_are_within_strings(parts))
     texts = (str(part) if isinstance(part, str) or next(are_within) else "null" for part in parts)
@@ -167,16 +170,16 @@ def _check_json(parts: Parts) -> None:
         json.loads("".join(texts), object_pairs_hook=_check_keys, parse_constant=_refuse)
     except json.JSONDecodeError as bad:
         raise TemplateError(
-            f"This is no JSON: {bad.msg} at line {bad.lineno}, column {bad.colno}, once everything is filled in. Write "
-            "JSON, or give the target another Content-Type."
+            f"This is no JSON: {bad.msg} at line {bad.lineno}, column {bad.colno}, after placeholders are filled in. "
+            "Write JSON, or give the target another Content-Type."
         ) from None
     except RecursionError:
-        raise TemplateError("This JSON is nested too deep.") from None
+        raise TemplateError("This JSON is nested too deeply.") from None
 
 
 def _check_keys(pairs: list[tuple[str, object]]) -> None:
     if any("{{" in key for key, _ in pairs):
-        raise TemplateError("Fill in values and no keys: a payload could name a key that stands there already.")
+        raise TemplateError("Fill in values and no keys: a payload could repeat a key that exists already.")
 
 
 def _refuse(constant: str) -> None:

@@ -1,6 +1,6 @@
 """Text with placeholders, such as {{jobId}} and {{payload.customer.id}}, and no logic.
 
-Invariant: what is literal stays as it was written, and a value comes in through the escape of where it stands alone.
+Invariant: literal text stays as it was written, and each value is escaped for the context of its placeholder.
 """
 
 import json
@@ -17,14 +17,15 @@ _LONGEST_SHOWN: Final = 60
 
 
 class TemplateError(ValueError):
-    """A template cannot be read, or not be filled in; the message is a sentence, and tells nothing of a payload."""
+    """A template cannot be read or filled. The message is a sentence, and reveals nothing of a payload."""
 
 
 @dataclass(frozen=True)
 class Placeholder:
-    """What is to be filled in, by its name."""
+    """A placeholder for a value."""
 
     name: str
+    """The path of the value, such as `payload.customer.id`."""
 
     def __str__(self) -> str:
         return f"{{{{{self.name}}}}}"
@@ -34,26 +35,28 @@ Parts = tuple[str | Placeholder, ...]
 """A template: literal texts, and placeholders between them."""
 
 Escape = Callable[[Any], str]
-"""Returns the text that stands for a JSON value; raises TemplateError if none can."""
+"""A function that returns the text for a JSON value; it raises TemplateError if there is no such text."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """What one call fills in; `payload` is JSON text, or None.
-
-    One that `has_parents` is the member `payload` of that, beside what came of parents, which is not filled in: nobody
-    vouches for it.
-    """
+    """The values of one call."""
 
     job_id: str
+    """For {{jobId}}."""
     run_id: str
+    """For {{runId}}."""
     fire_time: str
+    """For {{fireTime}}: ISO 8601."""
     attempt: int
+    """For {{attempt}}."""
     payload: str | None
+    """For {{payload}} and its parts: JSON text; None: the call has no payload."""
     has_parents: bool = False
+    """The user's payload is the member `payload`; parents' results beside it are untrusted, and never filled in."""
 
     def value_of(self, placeholder: Placeholder) -> Any:  # noqa: ANN401 - it is any JSON
-        """Return the JSON value that a placeholder stands for. Raises TemplateError if the payload lacks it."""
+        """Return the JSON value of a placeholder. Raises TemplateError if the payload lacks it."""
         first, *path = placeholder.name.split(".")
         if first != "payload":
             return self._own[first]
@@ -80,7 +83,10 @@ class Values:
 
 
 def parse(text: str) -> Parts:
-    """Return the parts of a template. Raises TemplateError for a placeholder that is not closed, or names nothing."""
+    """Return the parts of a template.
+
+    Raises TemplateError for a placeholder that is not closed or has an unknown name.
+    """
     return tuple(_parts(text))
 
 
@@ -104,7 +110,7 @@ def _unknown(name: str) -> TemplateError:
         return TemplateError(f"Write {{{{{_shown(name.strip())}}}}} without blanks.")
     return TemplateError(
         f"{{{{{_shown(name)}}}}} names nothing; there are {{{{jobId}}}}, {{{{runId}}}}, {{{{fireTime}}}}, "
-        "{{attempt}}, {{payload}}, and what is in that, such as {{payload.customer.id}} or {{payload.lines.0}}."
+        "{{attempt}}, {{payload}}, and parts of the payload, such as {{payload.customer.id}} or {{payload.lines.0}}."
     )
 
 
@@ -113,14 +119,14 @@ def _shown(name: str) -> str:
 
 
 def is_literal(parts: Parts) -> bool:
-    """Say whether there is nothing to be filled in."""
+    """Say whether a template has no placeholders."""
     return not any(isinstance(part, Placeholder) for part in parts)
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401 - it is any JSON
     """Return a JSON value as text: a string as it is, anything else as its JSON.
 
-    Raises TemplateError for what no request can hold: half of a surrogate pair, a number beyond all others.
+    Raises TemplateError for what no request can hold: half of a surrogate pair, or a number that is too large.
     """
     return _whole(value) if isinstance(value, str) else json_of(value)
 
@@ -130,7 +136,7 @@ def json_of(value: Any) -> str:  # noqa: ANN401 - it is any JSON
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        raise TemplateError("What is to be sent holds a number that is too large.") from None
+        raise TemplateError("A value holds a number that is too large.") from None
     return _whole(text)
 
 
@@ -138,5 +144,5 @@ def _whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise TemplateError("What is to be sent holds half of a surrogate pair, which is no character.") from None
+        raise TemplateError("A value holds half of a surrogate pair, which is no character.") from None
     return text

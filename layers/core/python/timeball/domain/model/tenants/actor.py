@@ -61,7 +61,7 @@ class Actor:
     """The caller of a request. Every field is None if no user asked."""
 
     key_id: str | None = None
-    """The id of the API key, or the name of the AWS caller; None: no user."""
+    """The id of the API key, or `iam/` and an AWS principal; None: no user."""
     role: str | None = None
     """The role of the key; None: no user."""
     address: str | None = None
