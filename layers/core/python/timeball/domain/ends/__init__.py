@@ -1,1 +1,1 @@
-"""What the end of a run means for others: its job, the run behind it, those who are told. Pure decisions."""
+"""The effects of a run's end on its job, on the run that waits for it, and on notices. Pure decisions."""

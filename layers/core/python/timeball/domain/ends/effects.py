@@ -1,7 +1,7 @@
-"""What the end of a run entails for others, by pure functions of the run and its job, as they were read.
+"""The effects of a run's end, as pure functions of the run and its job as they were read.
 
-Invariant: an effect is true of the rows and may be carried out again, by anyone, at any later time. So whoever meets a
-run that is over may ask what that entails, whether or not somebody has seen to it before.
+Invariant: an effect follows from the rows alone and may be carried out again, by any process, at any later time. So a
+process that finds an ended run may carry out its effects, whether or not that has been done before.
 """
 
 from timeball.domain.ends.overlap import holds_nothing
@@ -13,22 +13,22 @@ from timeball.domain.model.runs.run import Run, RunState
 
 
 def releases(run: Run, job: Job) -> bool:
-    """Say whether a run that is over, or that waits for its paused job, still has its job's overlap lock.
+    """Say whether a run that has ended, or that waits for its paused job, still has its job's overlap lock.
 
-    The job may be an old reading, if it is not older than the run's claim: the lock names a run before it starts. While
-    a cancel of the job is carried out, that ends whoever would go on. A job that its final run has cancelled may have
-    others to go on.
+    The job may be an old reading if it is not older than the run's claim: the lock names a run before the run starts.
+    While a cancel of the job is carried out, the cancel ends the next holder itself. A job that its final run has
+    cancelled may have other runs that continue.
     """
     is_being_cancelled = job.intent is not None and job.intent.verb is Verb.CANCEL
     return run.id in (job.holder, job.parked) and holds_nothing(run) and not is_being_cancelled
 
 
 def final_status(run: Run, job: Job) -> JobStatus | None:
-    """Return the status that the end of a run gives its job, None if that goes on or is not open for it.
+    """Return the status that the end of a run gives its job; None if the job continues or cannot change.
 
-    Earlier runs of a recurring job may not be sent yet while its ledger is not written to the end, and were taken back
-    while it is paused: whoever writes the ledger, or resumes the job, comes here again. A one-off has no earlier runs;
-    one that failed may be completed by a manual retry of its run, or is cancelled with that.
+    Earlier runs of a recurring job may not be sent yet while its ledger is incomplete, and were taken back while the
+    job is paused. So the process that completes the ledger, or resumes the job, evaluates this again. A one-off has no
+    earlier runs; a failed one may be completed by a manual retry of its run, or cancelled together with it.
     """
     if not concludes(run, job):
         return None
@@ -41,34 +41,34 @@ def final_status(run: Run, job: Job) -> JobStatus | None:
 
 
 def joins_cycles(run: Run, job: Job) -> bool:
-    """Say whether runs of other jobs may wait for this one, in the cycle of its fire time."""
+    """Say whether runs of other jobs may wait for this run, in the cycle of its fire time."""
     return job.has_children and not job.spec.schedule.is_one_off and run.id.origin is Origin.SCHEDULE
 
 
 def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:
-    """Return who guarantees the effects of a run's end: the scan, where children, or the head of an item, are told."""
+    """Return the guarantor of a run's effects: the scan if children, or the head of an item, must be notified."""
     is_told = run.id.origin is Origin.DEPENDENCY or (job is not None and joins_cycles(run, job))
     return Guarantor.SCAN if is_told else otherwise
 
 
 def is_final(run: Run, job: Job) -> bool:
-    """Say whether the end of a run is that of its job."""
+    """Say whether the end of a run is the end of its job."""
     return job.final_fire_at is not None and run.covers(job.final_fire_at)
 
 
 def concludes(run: Run, job: Job) -> bool:
-    """Say whether a run has ended its job. A superseded one has not: the plan at that fire may revive it.
+    """Say whether a run has ended its job. A superseded run has not: the plan at its fire may revive it.
 
-    Nor has one of before, if the job is run again: whoever has read it so comes too late.
+    Nor has a run from before a rerun of the job: a process that has read it acts too late.
     """
     is_of_now = run.stamp >= job.rerun_stamp
     return run.is_terminal and not run.is_superseded and is_of_now and is_final(run, job)
 
 
 def _status_of_the_only_one(run: Run) -> JobStatus:
-    """Return the status of a one-off whose run is over. It has failed if a manual run replaced that.
+    """Return the status of a one-off whose run has ended. If a manual run replaced its run, the status is failed.
 
-    Were it cancelled, the manual run would be too.
+    A cancelled job would cancel that manual run, too.
     """
     if run.reason is not Reason.REPLACED and (run.state is RunState.CANCELLED or run.reason is Reason.JOB_CANCELLED):
         return JobStatus.CANCELLED

@@ -1,6 +1,6 @@
-"""What is news about a job's runs, and the notice that tells it: pure functions of rows as they were read.
+"""The news about a job's runs, and the notices of it: pure functions of rows as they were read.
 
-Invariant: a notice's id is a hash of what it tells, so whoever finds the same news makes the same notice.
+Invariant: a notice's id is a hash of its content, so every process that finds the same news makes the same notice.
 """
 
 import hashlib
@@ -21,48 +21,49 @@ from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Schedule
 
 TIMEOUT_SECONDS = 30
-"""How long the call of a notice may take."""
+"""The timeout of a notice's call."""
 
 DECIDED = frozenset({RunState.SUCCEEDED, RunState.FAILED})
-"""The ends that make a streak, or break one."""
+"""The ends that extend or break a streak."""
 
 _KEPT: Mapping[Milestone, frozenset[Reason]] = {
     Milestone.STARTED: frozenset({Reason.FROZEN, Reason.WAITING_FOR_PARENTS, Reason.BLOCKED}),
     Milestone.SUCCEEDED: frozenset({Reason.FROZEN}),
 }
-"""Why a run that has not begun is not late: somebody wants it so; or, of its start alone, it waits for other jobs."""
+"""The reasons for which a run that has not begun is not late: a user wants it so; or, for its start alone, it waits
+for other jobs."""
 
 
 UNCOUNTED = frozenset({Origin.BACKFILL, Origin.DEPENDENCY})
-"""Whose ends are no news: a backfill's say nothing of today, and for those of items stands the run that has them."""
+"""The origins of runs whose ends are no news. A backfill says nothing about today, and a head stands for its items."""
 
 
 def counts(run: Run) -> bool:
-    """Say whether the end of a run is news, and makes or breaks a streak."""
+    """Say whether the end of a run is news, and extends or breaks a streak."""
     return run.state in DECIDED and run.id.origin not in UNCOUNTED
 
 
 def end_of(run: Run) -> End:
-    """Return which end of a run it is that has ended."""
+    """Return the name of a run's newest end."""
     return End(run.id, run.attempt, run.reason, run.finished_at or run.created_at)
 
 
 def streak_length(newest: Sequence[Run]) -> int:
-    """Return how many of a job's runs, the newest first, have failed in a row up to the newest."""
+    """Return how many of a job's newest runs have failed in a row; the newest run comes first."""
     return next((place for place, run in enumerate(newest) if run.state is not RunState.FAILED), len(newest))
 
 
 def looked_back(job: Job) -> int:
-    """Return how many of its newest ends say whether a job is failing."""
+    """Return how many of its newest ends decide whether a job is failing."""
     notify = job.spec.notify
     told_after = notify.after_failures if notify is not None and notify.watches_streaks else 0
     return max(told_after, job.spec.pause_after_failures or 0)
 
 
 def failing(job: Job, newest: Sequence[Run]) -> Job:
-    """Return a job as its newest ends leave it: failing, or not; the same if nothing about it is news.
+    """Return a job with `failing` set or cleared by its newest ends; the same job if that is no news.
 
-    There are as many as are looked back at, and at least one, the newest first.
+    `newest` has as many ends as `looked_back` says, and at least one. The newest comes first.
     """
     notify, streak = job.spec.notify or Notify(), streak_length(newest)
     if notify.watches_streaks and job.failing is None and streak >= notify.after_failures:
@@ -71,7 +72,10 @@ def failing(job: Job, newest: Sequence[Run]) -> Job:
 
 
 def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
-    """Say whether a job has failed so often in a row that it is to be paused; a change by its user begins anew."""
+    """Say whether a job has failed so often in a row that it must be paused.
+
+    A change by its user restarts the count.
+    """
     most = job.spec.pause_after_failures
     if most is None or job.status is not JobStatus.PENDING or job.intent is not None:
         return False
@@ -79,9 +83,9 @@ def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
 
 
 def notice_of_end(job: Job, news: News, end: End, since: End | None = None) -> JobSpec | None:
-    """Return the notice that tells how a run has ended; None if the job's user does not want that.
+    """Return the notice of a run's end; None if the job's user does not want it.
 
-    `since`: what began with another run, and is told once whichever run ends it.
+    `since`: the end that began a streak. It identifies the notice, so that a streak has one, whichever run ends it.
     """
     told = {"runId": str(end.run), "fireTime": format_instant(end.run.fire_at), "reason": end.reason}
     at = end.at or end.run.fire_at
@@ -89,7 +93,7 @@ def notice_of_end(job: Job, news: News, end: End, since: End | None = None) -> J
 
 
 def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:
-    """Return the notice that a job, or a run of it, is blocked; None if nobody wants to know."""
+    """Return the notice that a job, or a run of it, is blocked; None if the job's user does not want it."""
     run_id, fire_at, before = (None, job.next_fire_at, job.unblocked)
     if run is not None:
         run_id, fire_at, before = run.id, run.id.fire_at, run.unblocked
@@ -104,10 +108,10 @@ def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None
 
 
 def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
-    """Yield the notices that are called if a run of a schedule has not come so far in time as somebody wants it to.
+    """Yield the notices that are called if a scheduled run has not reached a milestone in time.
 
-    One that is skipped as missed is late at once, and all of its range with it. What was to start before the newest
-    change of its job is not late: a pause may have kept it from that.
+    A fire that is skipped as missed is late at once, with its whole range. A run whose regular start lies before the
+    newest change of its job is not late: a pause may have delayed it.
     """
     notify = job.spec.notify
     if notify is None or run.id.origin is not Origin.SCHEDULE or run.regular_at < job.change.at:
@@ -128,7 +132,7 @@ def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
 
 
 def is_late(run: Run | None, milestone: Milestone, by: int) -> bool:
-    """Say whether a run has not come so far by an instant (ms) that has passed, and nobody has kept it from that."""
+    """Say whether a run has missed a milestone by a past instant (ms), without a user or a parent that delays it."""
     if run is None or run.state in {RunState.CANCELLED, RunState.WITHDRAWN} or run.regular_at > by:
         return False
     if run.state is RunState.SKIPPED:
@@ -144,7 +148,7 @@ def _notice(job: Job, notice: Notice, told: Mapping[str, object], at: int, subje
     target = _target(job.spec.notify or Notify(), notice.news)
     if target is None:
         return None
-    # Of an older job with the same id it is another notice.
+    # The creation tells the notice from that of an older job with the same id.
     parts = (job.key.job_id, job.created_at, notice.news, subject)
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).hexdigest()
     payload = {"type": notice.news, "jobId": job.key.job_id, **told, "at": format_instant(at)}

@@ -1,4 +1,4 @@
-"""What happens when a fire comes while an earlier run of its job is live: one pure decision, taken at the claim.
+"""The decision when a fire comes while an earlier run of its job is live: one pure function, applied at the claim.
 
 A job whose policy is not `allow` has an overlap lock: one run *holds* it, and at most one is *next in line* (`parked`).
 Only the holder may start; its end hands the lock to the next in line.
@@ -12,7 +12,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 
 
 class Step(StrEnum):
-    """What a run does about the lock that it needs."""
+    """The action of a run on the lock that it needs."""
 
     START = "start"
     """It holds the lock, or needs none."""
@@ -21,37 +21,40 @@ class Step(StrEnum):
     PARK = "park"
     """Be next in line: the end of the holder sends the run again."""
     TAKE_PLACE = "take_place"
-    """End the run that is next in line, and take its place: that is older, or it has started before."""
+    """End the run that is next in line and replace it: that run is older, or this run has started before."""
     STAY = "stay"
     """It is next in line already."""
     SKIP = "skip"
-    """It does not run, or not again."""
+    """It does not run, or does not run again."""
     WAIT = "wait"
     """It has started before: try again later."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """A step, and whether the run that holds the lock is stopped for it."""
+    """A step of a run."""
 
     step: Step
+    """The action on the lock."""
     stop_holder: bool = False
+    """The run that holds the lock is stopped."""
 
 
 def holds_nothing(run: Run | None) -> bool:
-    """Say whether a run that a lock names keeps nobody from it: it is gone, over, or waits for its paused job."""
+    """Say whether a run that a lock names does not block it: the run is gone, has ended, or awaits its paused job."""
     return run is None or run.is_terminal or run.state is RunState.WITHDRAWN
 
 
 def decide_overlap(
     policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None, *, supersedes: bool = False
 ) -> Overlap:
-    """Decide about a run that is to be claimed, from the rows that the lock names, as read strongly.
+    """Decide about a run that is about to be claimed, from the rows that the lock names, as read strongly.
 
-    A holder that is over, withdrawn or gone holds nothing; a run that is no longer queued is not next in line. A holder
-    takes its lock anew before the first attempt of a budget: so whoever read it as over, before a manual retry, or as
-    withdrawn, before a resume, is refused if it is about to move the lock. One that `supersedes` takes the place of an
-    older one in line that has not started; a run that has started before takes the place of a newer one that has not.
+    A holder that has ended, was withdrawn or is gone does not block the lock; a run that is no longer queued is not
+    next in line. A holder acquires its lock anew before the first attempt of a budget. So a process that has read it as
+    ended, before a manual retry, or as withdrawn, before a resume, is refused when it tries to move the lock. A run
+    that `supersedes` replaces an older run in line that has not started. A run that has started before replaces a newer
+    run that has not.
     """
     if policy is OverlapPolicy.ALLOW:
         return Overlap(Step.START)
@@ -63,7 +66,7 @@ def decide_overlap(
     if policy is OverlapPolicy.CANCEL_OTHER:
         return _instead_of(holder, run, waiting)
     if not run.is_unstarted:
-        # It asks only now and then, and newer fires at their instants: else one of these would always be next in line.
+        # It asks rarely, and newer fires ask at their instants: without this, one of these would always be next.
         is_older = waiting is not None and waiting.is_unstarted and run.asked_at < waiting.asked_at
         return Overlap(_behind(run, waiting, Step.TAKE_PLACE if is_older else Step.WAIT))
     if policy is OverlapPolicy.SKIP:
@@ -73,7 +76,7 @@ def decide_overlap(
 
 
 def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
-    """Be next in line if nobody else is: also a run that cannot be skipped, or newer fires would overtake it."""
+    """Be next in line if no other run is. A run that cannot be skipped waits too, or newer fires would overtake it."""
     if run.state is not RunState.QUEUED:
         return Step.WAIT
     if parked is None:
@@ -82,7 +85,10 @@ def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
 
 
 def _instead_of(holder: Run, run: Run, parked: Run | None) -> Overlap:
-    """Let the newest go on, in whatever order they come; one that was retried manually is as new as its retry."""
+    """Let the newest run continue, whatever the order of claims.
+
+    A run that was retried manually is as new as its retry.
+    """
     if holder.asked_at > run.asked_at:
         return Overlap(Step.SKIP)
     is_newer = parked is not None and parked.asked_at < run.asked_at

@@ -1,1 +1,1 @@
-"""How jobs and runs go on that wait for others, or stand for several. Pure decisions."""
+"""The progress of jobs and runs that wait for others, and of heads with items. Pure decisions."""

@@ -1,7 +1,7 @@
-"""How a run goes on that has a run for each item: pure functions of its row, of what was named, and of those runs.
+"""The progress of a head, which has a run for each item: pure functions of its row, its items, and their runs.
 
-Invariant: a list of items is never changed. Its digest names it, and the row of a run names the digest: so whoever
-reads that row, at whatever time, sees the same items under the same numbers, from 1.
+Invariant: a list of items never changes. Its digest names it, and the row of a run names the digest. So every process
+that reads that row, at any time, sees the same items under the same numbers, from 1.
 """
 
 import json
@@ -26,7 +26,7 @@ from timeball.domain.planning.ledger import queued_run
 FIELD = "fanOut"
 """The field of an answer that names items."""
 MAX_ITEMS_BYTES = 256 * 1024
-"""So large may the items of a run be together."""
+"""The largest size of a run's items together, in bytes."""
 
 
 _NOBODY: Mapping[str, str] = MappingProxyType({})
@@ -34,10 +34,12 @@ _NOBODY: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Named:
-    """The items that a run has named, as JSON texts; and by whose requests, with digests of what each asked."""
+    """The items that a run has named."""
 
     items: tuple[str, ...] = ()
+    """The items, as JSON texts."""
     requests: Mapping[str, str] = field(default_factory=dict)
+    """The requests that named them, with a digest of each request's content."""
 
     @property
     def is_too_large(self) -> bool:
@@ -46,11 +48,11 @@ class Named:
 
     @property
     def is_too_many(self) -> bool:
-        """Whether they are more than a run may name."""
+        """Whether there are more than a run may name."""
         return len(self.items) > MAX_ITEMS
 
     def with_more(self, items: Iterable[str], requests: Mapping[str, str] = _NOBODY) -> "Named":
-        """Return them with others behind."""
+        """Return them with more items at the end."""
         return Named((*self.items, *items), {**self.requests, **requests})
 
     def to_text(self) -> str:
@@ -59,7 +61,7 @@ class Named:
 
 
 def to_named(text: str | None) -> Named:
-    """Return the items of a stored text; none, of none."""
+    """Return the items of a stored text; None stands for no items."""
     if text is None:
         return Named()
     stored = json.loads(text)
@@ -67,12 +69,12 @@ def to_named(text: str | None) -> Named:
 
 
 def item_text(item: Any) -> str:  # noqa: ANN401 - any JSON
-    """Return an item as it is stored. Raises ValueError for what is no JSON, such as an infinite number."""
+    """Return an item as it is stored. Raises ValueError for a value outside JSON, such as an infinite number."""
     return json.dumps(item, separators=(",", ":"), allow_nan=False)
 
 
 def answered_items(answer: str | None) -> list[str] | None:
-    """Return the items that an answer names, none if it names none; None: what it says of them cannot be used."""
+    """Return the items that an answer names, an empty list if it names none; None if its `fanOut` cannot be used."""
     read = read_json(answer or "")
     if read is None:
         return None if answer and is_cut(answer) and f'"{FIELD}"' in answer else []
@@ -87,7 +89,10 @@ def answered_items(answer: str | None) -> list[str] | None:
 
 
 def begun(head: Run, fan: FanOut, named: Named | None, digest: str | None, now: int) -> Run:
-    """Return a run that was let go as it begins with its items: under way; or over, if they are none, or no use."""
+    """Return a run that its parents have let run, as it begins with its items.
+
+    It is under way, or has ended if there are no items or they cannot be used.
+    """
     if named is None or named.is_too_many or named.is_too_large:
         return ended(head, RunState.FAILED, now, Guarantor.SCAN, Reason.BAD_ITEMS)
     if not named.items:
@@ -101,23 +106,23 @@ def waiting_again(head: Run, now: int) -> Run:
 
 
 def item_id(head: RunId, number: int) -> RunId:
-    """Return which run is that of an item."""
+    """Return the id of an item's run."""
     return RunId(head.job, head.fire_at, Origin.DEPENDENCY, str(number))
 
 
 def head_of(item: RunId) -> RunId | None:
-    """Return the run that an item belongs to; None of a run that is none of an item."""
+    """Return the head of an item's run; None for any other run."""
     return RunId(item.job, item.fire_at, Origin.SCHEDULE) if item.origin is Origin.DEPENDENCY else None
 
 
 def item_run(head: Run, job: Job, number: int, digest: str, now: int) -> Run:
-    """Return the run of an item, whose payload has a digest."""
+    """Return the run of an item; `digest` names its payload."""
     run = queued_run(job, Origin.DEPENDENCY, head.id.fire_at, max(now, head.budget_at or 0))
     return evolve(run, id=item_id(head.id, number), not_before=head.not_before, work_digest=digest, let_go_at=now)
 
 
 def is_of_before(item: Run, meant: Run, fan: FanOut) -> bool:
-    """Say whether an item has run, or runs, as one of a cycle that is run again since, and not yet as it is meant."""
+    """Say whether an item's run belongs to a cycle before its rerun, or has another payload than it should have."""
     if fan.since is None:
         return False
     is_meant = item.work_digest == meant.work_digest or item.payload_edited_at is not None
@@ -125,7 +130,7 @@ def is_of_before(item: Run, meant: Run, fan: FanOut) -> bool:
 
 
 def still_to_end(item: Run, meant: Run, fan: FanOut) -> bool:
-    """Say whether an item of before is not over, or nobody has seen to what that entails: it cannot run again yet."""
+    """Say whether an outdated item cannot run again yet: it has not ended, or its effects are not carried out."""
     return is_of_before(item, meant, fan) and (not item.is_terminal or item.due_at is not None)
 
 
@@ -139,7 +144,7 @@ def tried_again(item: Run, meant: Run, head: Run, fan: FanOut, now: int) -> Run 
 
 
 def stopped(item: Run, now: int, reason: Reason) -> Run | None:
-    """Return an item as it is when the whole is to stop; None: it stays."""
+    """Return an item's run as it is when its head must stop; None: unchanged."""
     if item.is_terminal or item.cancel_requested:
         return None
     if item.state is RunState.RUNNING:
@@ -148,20 +153,20 @@ def stopped(item: Run, now: int, reason: Reason) -> Run | None:
 
 
 def released(head: Run, fan: FanOut, through: int, now: int) -> Run:
-    """Return a run whose items have been sent up to one; it goes on at once, or soon if the next one still runs."""
+    """Return a head whose items are sent up to a number. It continues at once, or soon if the next item still runs."""
     return evolve(
         head, fan=evolve(fan, released=through), due_at=now if through > fan.released else next_look(now, now)
     )
 
 
 def watched(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
-    """Return a run that waits for its items, by how the next ones stand; None of them: never released."""
+    """Return a head that waits for its items, by the states of the next ones; None among them: never released."""
     over = next((place for place, item in enumerate(items) if item and not item.is_terminal), len(items))
     return evolve(head, fan=evolve(fan, over=fan.over + over), due_at=now if over else next_look(head.created_at, now))
 
 
 def concluded(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
-    """Return a run of which all items were over, by how they stand now: one may have been tried again."""
+    """Return a head whose items had all ended, by their present states: one may have been retried meanwhile."""
     live = next((place for place, item in enumerate(items) if item and not item.is_terminal), None)
     if live is not None:
         return evolve(head, fan=evolve(fan, over=live), due_at=next_look(head.created_at, now))
@@ -174,11 +179,11 @@ def concluded(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> 
 
 
 def healed(head: Run, items: Sequence[Run | None], now: int) -> Run | None:
-    """Return a dead run as one that has succeeded, if all of its items have by now; None if not."""
+    """Return a failed head as succeeded if all of its items have succeeded by now; None otherwise."""
     is_whole = bool(items) and all(item is not None and item.state is RunState.SUCCEEDED for item in items)
     return mended(head, now) if is_whole else None
 
 
 def is_answered(run: Run) -> bool:
-    """Say whether a run has succeeded by what its target said."""
+    """Say whether a run has succeeded by its target's answer."""
     return run.state is RunState.SUCCEEDED and run.last is not None and run.last.outcome is Outcome.SUCCEEDED

@@ -1,7 +1,7 @@
-"""Whether a job may run whose parents stand so: one pure decision, by its trigger rule.
+"""Whether a job may run, given the states of its parents: one pure decision, by its trigger rule.
 
-Invariant: it is a decision about how things stand, not about what has happened. So it may be taken by anyone, at any
-time, and again: who is told of an end twice, or late, decides the same.
+Invariant: the decision depends on the present states, not on past events. So any process may take it, at any time, and
+repeatedly: a process that is notified of an end twice, or late, decides the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import is_occurrence
 
 _NEW_MS = MINUTE_MS
-"""For so long a parent may be missing that is created together with its child."""
+"""How long a parent may be missing that is created together with its child."""
 
 
 OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED, State.CANCELLED})
@@ -27,21 +27,22 @@ OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED, State.CANCELLED})
 
 @dataclass(frozen=True)
 class Standing:
-    """A parent's state, its fire time if that is known, and what blocks those that wait for it, if anything does.
-
-    `ended` is what a child keeps of a parent that has ended, whichever end the child waits for; `over_at` is when its
-    run in a cycle did.
-    """
+    """The state of a parent."""
 
     state: State
+    """Its state."""
     fire_at: int | None = None
+    """Its fire time (ms); None: unknown."""
     blocked: Blocked | None = None
+    """The run that blocks the jobs that wait for it; None: it does not block them."""
     ended: Ended | None = None
+    """The record that a child stores of an ended parent, whichever end it waits for; None: it has not ended."""
     over_at: int | None = None
+    """When its run in a cycle ended (ms); None: unknown, or it has not ended."""
 
 
 class Step(StrEnum):
-    """What becomes of the cycle."""
+    """The decision about a cycle."""
 
     RUN = auto()
     SKIP = auto()
@@ -50,11 +51,14 @@ class Step(StrEnum):
 
 @dataclass(frozen=True)
 class Joined:
-    """A step; why a cycle is skipped; what blocks one that waits, if anything does."""
+    """A decision about a cycle, with its reason."""
 
     step: Step
+    """The decision."""
     reason: Reason | None = None
+    """Why the cycle is skipped; None: it is not."""
     blocked: Blocked | None = None
+    """The run that blocks a cycle that waits; None: it is not blocked."""
 
 
 _JOB_STATES: Mapping[JobStatus, State] = {
@@ -69,14 +73,14 @@ _RUN_STATES: Mapping[RunState, State] = {
     RunState.SKIPPED: State.SKIPPED,
     RunState.CANCELLED: State.CANCELLED,
 }
-"""How jobs and runs stand that have ended."""
+"""The states of ended jobs and runs as parents."""
 
 
 def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: Ended | None = None) -> Standing:
-    """Return how a one-off parent stands: by its row, or by what was kept of a parent that is gone.
+    """Return the state of a one-off parent, from its row, or from the child's record of a parent that is gone.
 
-    A parent that is gone and was not kept was never stored, or will be: it is stored together with its child. A child
-    that is run again does not wait for it: such a parent ended long ago.
+    A parent that is gone without a record was never stored, or will be: it is stored together with its child. A child
+    that is run again does not wait for it, because such a parent ended long ago.
     """
     if kept is not None and (parent is None or parent.created_at != kept.created_at):
         return kept_standing(kept, child.key.tenant)
@@ -93,26 +97,26 @@ def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: End
 
 
 def run_state_of(state: State) -> RunState:
-    """Return the state of the run of a parent that has ended so."""
+    """Return the state of a parent's run, given how the parent ended."""
     return next(run for run, of in _RUN_STATES.items() if of is state)
 
 
 def kept_of(child: Job | Run, job_id: str) -> Ended | None:
-    """Return what a child has kept of a parent that has ended; None: nothing."""
+    """Return a child's record of an ended parent; None: it has none."""
     return next((one for one in child.ended if one.job_id == job_id), None)
 
 
 def kept_standing(ended: Ended, tenant: str) -> Standing:
-    """Return how a parent stands that has ended so."""
+    """Return the state of an ended parent."""
     by = RunId(JobKey(tenant, ended.job_id), ended.fire_at, Origin.SCHEDULE)
     blocked = Blocked(by, (ended.job_id,)) if ended.state is State.DEAD else None
     return Standing(ended.state, ended.fire_at or None, blocked, ended)
 
 
 def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> Standing:
-    """Return how a recurring parent stands in the cycle of a fire time, by its row and by that of its ledger there.
+    """Return the state of a recurring parent in the cycle of a fire time, from its row and its ledger row there.
 
-    A fire that it has not, or not any more, is as one that was skipped.
+    A fire that the parent does not have, or no longer has, counts as skipped.
     """
     if parent is None:
         return Standing(State.CANCELLED)
@@ -130,7 +134,7 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
 
 
 def by_its_end(standing: Standing, on: End) -> Standing:
-    """Return how a parent stands for a child that waits for an end of it other than its success, perhaps."""
+    """Return the state of a parent for a child that may wait for another end than success."""
     if on is End.SUCCEEDED or standing.state not in OVER:
         return standing
     if on is End.DONE or standing.state is State.DEAD:
@@ -140,9 +144,10 @@ def by_its_end(standing: Standing, on: End) -> Standing:
 
 
 def join(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
-    """Decide about a cycle by how its parents stand. What blocks it is told even if others may still let it run.
+    """Decide about a cycle, given the states of its parents.
 
-    It is skipped only once nobody is going or blocked: then no other order of the same ends would let it run.
+    A blocking run is reported even if other parents may still let the cycle run. The cycle is skipped only after no
+    parent is going or blocked: then no other order of the same ends would let it run.
     """
     states = [parent.state for parent in parents]
     blocked = next((parent.blocked for parent in parents if _holds_up(rule, parent.state)), None)
@@ -156,7 +161,7 @@ def join(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
 
 
 def is_awaited(rule: TriggerRule, parent: State) -> bool:
-    """Say whether a cycle that waits does so for a parent in this state: it may end yet, or be mended."""
+    """Say whether a waiting cycle waits for a parent in this state: the parent may still end, or may yet succeed."""
     return parent is State.GOING or _holds_up(rule, parent)
 
 
@@ -173,7 +178,7 @@ def _is_met(rule: TriggerRule, states: Sequence[State]) -> bool:
 
 
 def _holds_up(rule: TriggerRule, state: State) -> bool:
-    """Say whether a parent in this state blocks a child of this rule: mending would still let it run."""
+    """Say whether a parent in this state blocks a child with this rule: the child could run if the parent succeeded."""
     if state is State.BLOCKED:
         return True
     return state is State.DEAD and rule in (TriggerRule.ALL_SUCCEEDED, TriggerRule.ANY_SUCCEEDED)

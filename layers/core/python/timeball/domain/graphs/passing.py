@@ -1,6 +1,6 @@
-"""What a call is handed beside its payload: how the job's parents ended, and what their targets answered.
+"""The parents' results that a call receives beside its payload: how each parent ended, and its target's answer.
 
-Invariant: an answer is handed on whole or not at all, and nothing of it is put into a template.
+Invariant: an answer is passed on whole or not at all, and no part of it is put into a template.
 """
 
 import json
@@ -11,28 +11,29 @@ from typing import Any
 from timeball.domain.model.ids import RunId
 
 KEPT_BYTES = 16 * 1024
-"""Of an answer so much is kept."""
+"""How many bytes of an answer are stored."""
 MAX_PASSED_BYTES = 256 * 1024
-"""So much may the answers of all parents come to together."""
+"""The largest size of all parents' answers together, in bytes."""
 
 _LONGEST_CHARACTER_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Passed:
-    """A parent by the name that the child has for it: the status of its run in the cycle, the run, and its answer.
-
-    All is None of one that has no run there, or none yet; the answer is None unless it has succeeded.
-    """
+    """The result of a parent."""
 
     name: str
+    """The name that the child has for it."""
     status: str | None = None
+    """The status of its run in the cycle; None: it has no run there yet."""
     run: RunId | None = None
+    """Its run in the cycle; None: it has none there yet."""
     answer: str | None = None
+    """The answer of its target; None: it has not succeeded, or there is none."""
 
 
 def handed(payload: str | None, parents: Sequence[Passed]) -> str | None:
-    """Return what a call is handed, as JSON text; None if the answers of its parents are too much together."""
+    """Return what a call receives, as JSON text; None if the answers of its parents are too large together."""
     answers = [_as_json(parent.answer) if parent.answer else "null" for parent in parents]
     if sum(len(answer.encode()) for answer in answers if answer is not None) > MAX_PASSED_BYTES:
         return None
@@ -51,19 +52,19 @@ def _told(parent: Passed, answer: str | None) -> str:
 
 
 def _as_json(answer: str) -> str | None:
-    """Return an answer as JSON: as it stands if it is that, else as a string; None if it is not whole."""
+    """Return an answer as JSON: unchanged if it is JSON, else as a string; None if it was cut."""
     if read_json(answer) is not None:
         return answer
     return None if is_cut(answer) else json.dumps(answer, ensure_ascii=False)
 
 
 def is_cut(answer: str) -> bool:
-    """Say whether an answer is as long as one that was cut, perhaps within a character."""
+    """Say whether an answer is so long that it was cut, perhaps within a character."""
     return len(answer.encode()) > KEPT_BYTES - _LONGEST_CHARACTER_BYTES
 
 
 def read_json(text: str) -> tuple[Any] | None:
-    """Return the JSON value that a text is, in a tuple; None if it is none, or none that everybody can read."""
+    """Return the JSON value of a text, in a tuple; None if the text is not JSON that every parser reads."""
     try:
         return (json.loads(text, parse_constant=_refused),)
     except (ValueError, RecursionError):
@@ -71,4 +72,4 @@ def read_json(text: str) -> tuple[Any] | None:
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(constant)  # NaN, Infinity: json reads them, and no other parser
+    raise ValueError(constant)  # NaN, Infinity: json reads them, but other parsers do not

@@ -1,6 +1,6 @@
-"""What becomes of a job, and of its run in a cycle, that is run again: pure functions from row to row.
+"""A rerun of a job, or of its run in a cycle: pure functions from row to row.
 
-Invariant: attempts and their history stay; only who was skipped by its trigger rule is decided about anew.
+Invariant: attempts and their history stay; of the skipped runs only those that a trigger rule skipped are decided anew.
 """
 
 from timeball.domain.model.evolve import evolve
@@ -13,7 +13,7 @@ _BY_THE_RULE = frozenset({Reason.PARENT_SKIPPED, Reason.PARENT_CANCELLED, Reason
 
 
 def is_under_way(job: Job, run: Run | None) -> bool:
-    """Say whether a job's run is being run, or about to be, or its end is not seen to: it cannot be cleared yet."""
+    """Say whether a job's run cannot be cleared yet: it runs, is about to run, or its effects are not carried out."""
     if run is None or run.is_superseded:
         return False
     if run.is_terminal:
@@ -23,13 +23,13 @@ def is_under_way(job: Job, run: Run | None) -> bool:
 
 
 def is_cleared(job: Job, run: Run | None, since: int) -> bool:
-    """Say whether a job's run was cleared by who asked for that at an instant (ms), or later."""
+    """Say whether a job's run was cleared by the request of an instant (ms), or by a later one."""
     marked_at = job.rerun_at if job.spec.schedule.is_one_off or run is None else run.budget_at
     return (marked_at or 0) >= since
 
 
 def stays(job: Job, run: Run | None) -> bool:
-    """Say whether there is nothing to clear: it is to come, or was skipped by a calendar, a policy or a person."""
+    """Say whether there is nothing to clear: the run is yet to come, or a calendar, a policy or a person skipped it."""
     if job.spec.schedule.is_one_off:
         is_left = job.status is JobStatus.SKIPPED and job.skips is None
         return is_left or (job.is_open and not job.waits)
@@ -43,12 +43,15 @@ def _is_by_the_rule(run: Run) -> bool:
 
 
 def run_cleared(run: Run, job: Job, now: int) -> Run:
-    """Return the run of a recurring job as one to be decided about anew."""
+    """Return the run of a recurring job as one that will be decided about anew."""
     return cleared(run, now, waits=bool(job.spec.depends_on))
 
 
 def job_cleared(job: Job, since: int, now: int) -> Job:
-    """Return a one-off as one to be decided about anew, at the fire that it had. One that waits does so from now on."""
+    """Return a one-off that will be decided about anew, at the fire that it had.
+
+    If it has parents, it waits from now on.
+    """
     if job.is_open:
         return evolve(job, rerun_at=since, due_at=now if job.status is JobStatus.PENDING else job.due_at)
     return evolve(

@@ -1,7 +1,7 @@
-"""How a one-off that waits for its parents goes on: one pure function from how they stand to its next row.
+"""The progress of a one-off that waits for its parents: one pure function from their states to its next row.
 
-Invariant: it is let run, or be skipped, by one write of its row, which fixes its fire time; only then is it planned, as
-any one-off. So it has one run, whoever looks at it, and whenever.
+Invariant: one write of its row lets it run or skips it, and fixes its fire time. Only then is it planned, like any
+one-off. So it has one run, whichever process evaluates its parents, and whenever.
 """
 
 from collections.abc import Sequence
@@ -23,17 +23,19 @@ from timeball.domain.time.schedule import At
 Waiting = TypeVar("Waiting", Job, Run)
 
 SOONEST_LOOK_MS = 30 * SECOND_MS
-"""How soon who waits is looked at again, also if nobody tells of anything."""
+"""How soon the parents of a waiting job are evaluated again without a notification."""
 AHEAD_MS = 10 * SECOND_MS
-"""A fire time further ahead than this is to come, by the clocks of all processes."""
+"""A fire time further ahead than this lies in the future by the clocks of all processes."""
 LATEST_LOOK_MS = HOUR_MS
-"""How late, at the latest."""
+"""How late they are evaluated again, at the latest."""
 
 
 def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
-    """Return a job that waits as it goes on at `now`, by how its parents stand; it is not untold.
+    """Return the next row of a waiting job at `now`, given the states of its parents.
 
-    If what blocks it has changed and it has children, that is written first, and told.
+    Its children are notified already.
+
+    If its blocking run has changed and it has children, that change is written first, and the children are notified.
     """
     fire_at = fire_time(job, parents, now)
     since_at = max(job.created_at, job.waits_since or 0, job.rerun_at or 0)
@@ -57,7 +59,10 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
 
 
 def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
-    """Return a run that waits as it goes on at `now`, by how its parents stand in its cycle; it is not untold."""
+    """Return the next row of a waiting run at `now`, given its parents' states in its cycle.
+
+    Its children are notified.
+    """
     ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = _joined(job, parents)
     if joined.step is Step.WAIT and now >= ends_at:
@@ -84,17 +89,17 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
 
 
 def keeping_ends(child: Waiting, parents: Sequence[Standing]) -> Waiting:
-    """Return a job or a run that waits with how those of its parents ended that have: their rows may expire first."""
+    """Return a waiting job or run with the ends of its parents that have ended: their rows may expire first."""
     return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
 
 
 def _reads_ends(job: Job) -> bool:
-    """Say whether the runs of a job read how its parents ended after it was let go."""
+    """Say whether the runs of a job use the ends of its parents after the parents let it run."""
     return job.spec.pass_parents or job.spec.for_each is not None
 
 
 def _joined(job: Job, parents: list[Standing]) -> Joined:
-    """Decide about a cycle. Whoever names its items must be over, too: then no more can come."""
+    """Decide about a cycle. The run that names its items must have ended too: then no more items can come."""
     joined, named = join(job.spec.trigger_rule, parents), _named_by(job, parents)
     if joined.step is Step.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
         return Joined(Step.WAIT, blocked=named[1].blocked)
@@ -102,7 +107,7 @@ def _joined(job: Job, parents: list[Standing]) -> Joined:
 
 
 def _named_by(job: Job, parents: list[Standing]) -> tuple[str, Standing] | None:
-    """Return who names the items for each of which a job has a run, and how that stands; None: it has none of them."""
+    """Return the parent that names the items, with its state; None: the job has no items."""
     places = zip(job.spec.depends_on, parents, strict=True)
     return next(((one.job_id, standing) for one, standing in places if one.job_id == job.spec.for_each), None)
 
@@ -114,7 +119,7 @@ def _blocked_run(run: Run, joined: Joined) -> Run:
 
 
 def fire_time(job: Job, parents: list[Standing], now: int) -> int:
-    """Return the fire time as it is known by now: the latest of the parents', or its own if that is later.
+    """Return the fire time as known by now: the latest of the parents' fire times, or the job's own if that is later.
 
     A parent that was cancelled long before its fire time has none.
     """
@@ -131,12 +136,12 @@ def _is_called_off(parent: Standing, now: int) -> bool:
 
 
 def next_look(since: int, now: int) -> int:
-    """Return when to look again who has waited since an instant: ever more seldom."""
+    """Return when to evaluate again what has waited since an instant: the checks become less frequent."""
     return now + min(max(now - since, SOONEST_LOOK_MS), LATEST_LOOK_MS)
 
 
 def told(job: Job, now: int) -> Job:
-    """Return a job whose children were told, and that waits, is planned, or has ended as before."""
+    """Return a job whose children were notified, and that still waits, is planned, or has ended as before."""
     if job.intent is not None:
         return evolve(job, untold=False)
     going_on_at = now if job.waits else job.next_fire_at
@@ -144,20 +149,20 @@ def told(job: Job, now: int) -> Job:
 
 
 def is_as_told(row: Job, read: Job) -> bool:
-    """Say whether children that were told of a job as it was read have nothing more to learn from its row."""
+    """Say whether children that were notified of a job as it was read need no further notification of its row."""
     seen = (row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_stamp)
     return row.untold and seen == (read.status, read.final_fire_at, read.blocked, read.unblocked, read.rerun_stamp)
 
 
 def is_run_as_told(row: Run, read: Run) -> bool:
-    """Say the same of a run that waits, of which the children in its cycle were told."""
+    """Say the same of a waiting run, whose children in its cycle were notified."""
     return row.untold and (row.state, row.blocked, row.unblocked) == (read.state, read.blocked, read.unblocked)
 
 
 def woken(job: Job, now: int, parents: Sequence[Standing] | None = None) -> Job | None:
-    """Return a job that waits as one to be looked at now; None if it does not, or is looked at anyway.
+    """Return a waiting job as due now, for an evaluation of its parents; None if it does not wait or needs none.
 
-    A paused job is looked at when it is resumed. Until then it keeps how `parents` ended, if they are given.
+    The parents of a paused job are evaluated when it is resumed. Until then it stores how `parents` ended, if given.
     """
     if job.waits and job.status is JobStatus.PAUSED and parents is not None:
         return keeping_ends(job, parents)

@@ -1,1 +1,1 @@
-"""Which row a fire gets: planned, missed, kept away or taken together with others. Pure decisions."""
+"""The row for a fire: planned, missed, deferred, or collected with others. Pure decisions."""

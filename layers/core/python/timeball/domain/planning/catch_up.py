@@ -1,8 +1,8 @@
-"""What becomes of fires that were missed: one decision, taken alike by the scan, the claim and the resume of a job.
+"""The decision about missed fires, which is the same in the scan, the claim and the resume of a job.
 
-A fire is missed once it is `misfire_ms` late; the jitter of its job is no lateness. So is a fire, however young, whose
-start lay in a time in which its job was paused or frozen, once that time is over. Of the missed fires the newest are
-caught up, as many and as old as the job's policy allows, one a second; all others are skipped. One-offs never misfire.
+A fire is missed once it is `misfire_ms` late; its job's jitter does not count as lateness. A fire whose start lay in a
+pause or a freeze of its job is also missed, however recent, once that time is over. The newest missed fires are caught
+up, as many and as old as the job's policy allows, one a second; all others are skipped. One-offs never misfire.
 """
 
 from timeball.domain.model.jobs.job import Job
@@ -12,7 +12,7 @@ from timeball.domain.time.instants import EARLIEST, SECOND_MS
 
 
 def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int, excluded: Exclusions) -> bool:
-    """Say whether a fire whose start, jitter apart, is `starts_at` counts as missed at `now`."""
+    """Say whether a fire whose start, apart from jitter, is `starts_at` counts as missed at `now`."""
     if job.spec.schedule.is_one_off:
         return False
     if starts_at < _late_before(job, now, misfire_ms):
@@ -22,7 +22,7 @@ def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int,
 
 
 def missed_before(job: Job, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int:
-    """Return the instant before which a job's fires may count as missed at `now`; those after it never do."""
+    """Return the instant before which a job's fires may count as missed at `now`; later fires never do."""
     return max(_late_before(job, now, misfire_ms), excluded.suspended_before(now))
 
 
@@ -31,9 +31,9 @@ def caught_up(
 ) -> list[int]:
     """Return the missed fires from an instant on that are caught up, earliest first.
 
-    A fire that the job's calendar skips is not caught up, and takes no other's place; one that it moves is no older
-    than its start. The steps are bounded, whatever was missed: by the policy's limit, and by the fires within a pause,
-    the jitter before it, and the time after which a fire is late.
+    A fire that the job's calendar skips is not caught up and does not count against the policy's limit. A fire that the
+    calendar moves is only as old as its start. The number of steps is bounded, however much was missed: by the policy's
+    limit, and by the fires within a pause, the jitter before it, and the time after which a fire is late.
     """
     policy = job.spec.catch_up
     oldest_at = max(now - policy.max_age_seconds * SECOND_MS, since_at - _most_jitter_ms(job))

@@ -1,4 +1,4 @@
-"""What becomes of an event that matches a job's pattern, by the job as it stands: a run, a skipped row, or nothing."""
+"""The row for an event that matches a job's pattern, given the job's status: a run, a skipped row, or none."""
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
@@ -16,10 +16,10 @@ def subscription_of(spec: JobSpec) -> SubscriptionKey | None:
 
 
 def event_row(job: Job, event: Event, digest: str | None, now: int, *, put_off: bool = False) -> Run:
-    """Return the row of an event that matches the pattern of an open job: of a paused one it is skipped.
+    """Return the row of an event that matches the pattern of an open job. If the job is paused, it is skipped.
 
-    `digest` names the payload that the run has for its own. The instant is that at which the event was first taken in,
-    so the row is the same however often it comes. If it was `put_off`, the tenant's share of making runs held it.
+    `digest` names the payload of the run. The instant is the one at which the event was first accepted, so the row is
+    the same however often the event comes. If it was `put_off`, the tenant's quota of created runs held it.
     """
     run = evolve(
         queued_run(job, Origin.EVENT, event.accepted_at, now),

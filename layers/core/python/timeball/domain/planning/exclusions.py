@@ -1,9 +1,10 @@
-"""What keeps fires of a job away beside its schedule: the dates of its calendar, and the freezes that match it.
+"""The blackouts of a job's fires: the dates of its calendar, and the freezes that match it.
 
-A value, read before a plan or a claim. A fire on the calendar's dates never starts, or is moved: it starts on the next
-allowed day. One that a freeze keeps away waits for its end, and then it is missed, as after a pause.
+They are read before a plan or a claim. A fire on the calendar's dates never starts, or is moved: it starts on the next
+allowed day. A fire that a freeze defers waits for the end of the freeze and is then missed, as after a pause.
 
-Invariant: fires start in the order of their times, jitter apart. What is moved starts before the next fire, or never.
+Invariant: fires start in the order of their times, apart from jitter. A moved fire starts before the next fire, or
+never.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,41 +21,43 @@ from timeball.domain.time.schedule import Cron, Schedule, next_fire, previous_fi
 from timeball.domain.time.spans import NO_TIME, Spans, spans_of
 
 LOOK_AGAIN_MS = 15 * SECOND_MS
-"""After how long what a freeze keeps away is looked at again: it may have been lifted. Soon, as fires grow late."""
+"""How soon a run that a freeze defers is rechecked: the freeze may have been lifted, and its fires grow late."""
 
 STOPPED_LOOK_AGAIN_MS = 5 * MINUTE_MS
-"""The same of what a tenant has that is disabled: for long, mostly, and each look is a write."""
+"""How soon a run of a disabled tenant is rechecked: tenants mostly stay disabled for long, and each recheck is a
+write."""
 
 
 _SKEW_MS = SECOND_MS
-"""So far apart the clocks may be of the process that ends a suspension and of one that plans or claims after it."""
+"""How far the clock of a process that ends a suspension may differ from the clock of a process that plans or claims."""
 
 MOST_DAYS_LATER = 31
-"""A fire is moved by so many days at most."""
+"""The most days by which a fire is moved."""
 
 MOST_MOVED_MS = (MOST_DAYS_LATER + 1) * DAY_MS
-"""Longer than that, however long those days are."""
+"""Longer than that many days, however long these are."""
 
 
 @dataclass(frozen=True)
 class Exclusions:
-    """When no fire starts: on the calendar's dates, and while frozen; and when nothing at all does: while `stopped`.
-
-    `suspended` is when the job was paused or frozen: the catch-up policy decides about the fires of that time.
-    `moves_in` is the zone by whose clocks a fire on one of the dates is moved; None: it is skipped.
-    """
+    """The times in which fires do not start."""
 
     dates: Spans = NO_TIME
+    """The calendar's dates."""
     frozen: Spans = NO_TIME
+    """The freezes, including stops."""
     stopped: Spans = NO_TIME
+    """The stops of a disabled tenant, in which nothing starts at all."""
     suspended: Spans = NO_TIME
+    """The pauses and freezes of the job: the catch-up policy decides about their fires."""
     moves_in: str | None = None
+    """The zone by whose clocks fires on the calendar's dates are moved; None: they are skipped."""
 
     def starts_at(self, schedule: Schedule, fire_at: int) -> int | None:
-        """Return when a fire of a schedule is to start, jitter apart; None: its calendar skips it.
+        """Return when a fire of a schedule starts (ms), apart from jitter; None: its calendar skips it.
 
-        On the calendar's dates that is at the same time of the next day that is none of them, but no later than the
-        next fire: that one stands for both. So of the fires on adjacent dates only the last may be moved.
+        A fire on the calendar's dates starts at the same time of the next day that is not on the calendar, but not
+        after the next fire, which then stands for both. So of the fires on adjacent dates only the last may be moved.
         """
         allowed_from = self.dates.end_of(fire_at)
         if allowed_from is None:
@@ -69,7 +72,7 @@ class Exclusions:
         return moved_to if moved_to < following_at else None
 
     def held_until(self, fire_at: int, now: int) -> int | None:
-        """Return when to look again at what would start at a fire, or now if that is later; None if it may start."""
+        """Return when to recheck a fire that is deferred, at its time or now if that is later; None if it may start."""
         starts_at = max(fire_at, now)
         end_at = self.frozen.end_of(starts_at)
         stopped_until = self.stopped_until(fire_at, now)
@@ -78,15 +81,15 @@ class Exclusions:
         return min(end_at, starts_at + LOOK_AGAIN_MS)
 
     def stopped_until(self, start_at: int, now: int) -> int | None:
-        """Return when to look again at what would start at an instant, or now, whatever it is; None if it may start."""
+        """Return when to recheck a start that a stop defers, at its instant or now if later; None if it may start."""
         starts_at = max(start_at, now)
         end_at = self.stopped.end_of(starts_at)
         return None if end_at is None else min(end_at, starts_at + STOPPED_LOOK_AGAIN_MS)
 
     def suspended_at(self, start_at: int, now: int) -> tuple[int, int] | None:
-        """Return the time (from, to) in which the job was suspended at a run's start; None if it was not, or still is.
+        """Return the suspension (from, to) of the job at a run's start; None if there was none, or it still lasts.
 
-        A start in the second in which that time ended is not late yet.
+        A start within the second in which the suspension ended is not late yet.
         """
         from_at, to_at = self.suspended.start_of(start_at), self.suspended.end_of(start_at)
         if from_at is None or to_at is None or start_at >= _second_of(to_at) or to_at > now + _SKEW_MS:
@@ -94,15 +97,15 @@ class Exclusions:
         return from_at, to_at
 
     def suspended_before(self, now: int) -> int:
-        """Return the end of the last time, up to now, in which the job was suspended."""
+        """Return the end of the job's last suspension up to now."""
         return max((_second_of(end) for end in self.suspended.ends if end <= now + _SKEW_MS), default=EARLIEST)
 
     def reason_of(self, *instants: int) -> Reason:
-        """Return why a missed fire is skipped that was to start at one of these instants."""
+        """Return why a missed fire is skipped, given the instants at which it could have started."""
         return Reason.FROZEN if any(self.frozen.end_of(at) is not None for at in instants) else Reason.MISFIRED
 
     def previous_fire(self, schedule: Schedule, before_at: int, earliest_at: int) -> int | None:
-        """Return the last fire that is to start from `earliest_at` to just before `before_at`."""
+        """Return the last fire that starts from `earliest_at` to just before `before_at`; None if there is none."""
         oldest_at = earliest_at if self.moves_in is None else earliest_at - MOST_MOVED_MS
         fire_at = previous_fire(schedule, before_at, oldest_at)
         while fire_at is not None:
@@ -130,7 +133,7 @@ def allowed_fires(schedule: Schedule, first_at: int, excluded: Exclusions) -> It
 
 
 def fires_to_come(job: Job, excluded: Exclusions) -> Iterator[int]:
-    """Yield the fires of a job that nothing is written of yet and that will start, as far as its schedule says."""
+    """Yield the fires of a job that have no row yet and that will start, according to its schedule and calendar."""
     if job.next_fire_at is None:
         return iter(())
     first_at = job.next_fire_at if job.skipped_to is None else max(job.next_fire_at, job.skipped_to + 1)
@@ -138,7 +141,7 @@ def fires_to_come(job: Job, excluded: Exclusions) -> Iterator[int]:
 
 
 def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Exclusions:
-    """Return what keeps fires of a job away, of its calendar (None: it has none) and of its tenant's freezes."""
+    """Return the blackouts of a job's fires, from its calendar (None: it has none) and its tenant's freezes."""
     meant = [one for one in freezes if one.match.matches(job)]
     frozen = spans_of(one.span for one in meant)
     stopped = spans_of(one.span for one in meant if one.stops_all)
@@ -163,7 +166,7 @@ def _suspended(job: Job, freezes: Iterable[Freeze]) -> Spans:
 
 
 def moves_in(use: CalendarUse, calendar: Calendar, schedule: Schedule) -> str | None:
-    """Return the zone by whose clocks a calendar moves fires of a schedule: that of a cron is its own."""
+    """Return the zone by whose clocks a calendar moves fires: a cron expression's own zone, or else the calendar's."""
     if use.policy is not CalendarPolicy.NEXT:
         return None
     return schedule.timing.timezone if isinstance(schedule.timing, Cron) else calendar.timezone

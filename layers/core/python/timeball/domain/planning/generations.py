@@ -1,6 +1,6 @@
-"""Generations: what a user makes is of generation 0, what a call of its runs makes of the next, and so on, to an end.
+"""Generations: a user's work is of generation 0, and work that the call of a run makes is of the run's next generation.
 
-So a target that creates or starts jobs, by mistake or for ever, multiplies them five times and no more.
+So a target that creates or starts jobs endlessly, or by mistake, multiplies them five times and no more.
 """
 
 from typing import Final
@@ -9,5 +9,5 @@ MOST: Final = 5
 
 
 def next_generation(depth: int) -> int | None:
-    """Return of which generation that is which a run's call makes; None: it may make nothing."""
+    """Return the generation of work that a run's call makes; None: the call must not make any."""
     return depth + 1 if depth < MOST else None

@@ -1,6 +1,6 @@
-"""The row that a plan writes to the fire ledger, and what it makes of one that stands there already.
+"""The row that a plan writes to the fire ledger, and the plan's effect on a row that is there already.
 
-Invariant: an instant has one row. Only a run has no `last_fire_at`: so the row itself says whether it counts as one.
+Invariant: an instant has one row. Only a run has no `last_fire_at`, so the row itself says whether it counts as a run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,9 +21,9 @@ from timeball.domain.time.schedule import fires
 
 
 def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int) -> Run:
-    """Return the row of a plan: a run, which stands in the due index if it starts behind the horizon, or a range.
+    """Return the row of a plan: a range, or a run, which is in the due index if it starts after the horizon.
 
-    A range does until the runs that wait for it are told.
+    A range is in the due index too, until the runs that wait for it are notified.
     """
     if isinstance(plan, SkippedRange):
         row = _range_row(job, list(fires(job.spec.schedule, plan.fire_at, plan.last_at)), plan.reason, now)
@@ -56,13 +56,13 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
 
 
 def met(standing: Run, planned: Run, now: int, rerun_stamp: int = 0) -> Run:
-    """Return what a plan makes of the row that refused its own: the same row, unless it is the plan's to decide about.
+    """Return the row that refused a plan's own, after the plan: unchanged, unless the plan decides about it.
 
-    That is one that a slow pause withdrew, or that is superseded although the job's schedule has its fire (again); and
-    only by a plan that is no older. A plan that skips the fire makes a range of it, which counts as no run. A run that
-    waits gets the plan's stamp: whoever acts for an older version of the schedule can no longer withdraw or supersede
-    it. Of a job that is run again a row with a stamp before `rerun_stamp` is of before: it is planned anew, or passes
-    for the new one, if it is being tried again already.
+    A plan that is not older than the row decides about two kinds of rows: a run that a slow pause withdrew, and a run
+    that is superseded although the job's schedule has its fire (again). A plan that skips the fire turns the row into a
+    range, which does not count as a run. A waiting run gets the plan's schedule version: a process that acts for an
+    older version can then no longer withdraw or supersede it. After a rerun of the job, a row with a version before
+    `rerun_stamp` is outdated: it is planned anew, or counts as the new row if it is being retried already.
     """
     is_of_before = standing.stamp < rerun_stamp
     is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
@@ -78,20 +78,20 @@ def met(standing: Run, planned: Run, now: int, rerun_stamp: int = 0) -> Run:
 
 
 def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
-    """Return a row that refuses every plan of an older version of the job, which would write at this fire."""
+    """Return a row that refuses every plan of an older version of the job at this fire."""
     run = queued_run(job, Origin.SCHEDULE, fire_at, now)
     return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
 
 
 def hand_skipped_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
-    """Return the row of a fire to come that somebody skips, or the job's calendar anyway."""
+    """Return the row of a future fire that a user skips, or that the job's calendar skips anyway."""
     return _range_row(job, [fire_at], reason, now)
 
 
 def hand_skipped(job: Job, run: Run, reason: Reason, now: int) -> Run | None:
-    """Return what becomes of the row that stands at a fire which somebody skips; None: it stays, as it has started.
+    """Return the row at a fire after a user skips that fire; None: it stays as it is, because it has started.
 
-    One that the job has moved on behind counts as a run, as it did.
+    A run that the job has already advanced past counts as a run, as before.
     """
     is_undecided = run.state in (RunState.QUEUED, RunState.WITHDRAWN) and run.is_unstarted
     if run.is_superseded or (is_undecided and job.next_fire_at is not None and job.next_fire_at <= run.id.fire_at):
@@ -101,7 +101,10 @@ def hand_skipped(job: Job, run: Run, reason: Reason, now: int) -> Run | None:
 
 
 def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing: Sequence[Run], now: int) -> list[Run]:
-    """Return ranges for the fires that no standing row covers. None spans a row, of whichever schedule that is."""
+    """Return ranges for the fires that no standing row covers.
+
+    No range spans a row, whichever schedule the row comes from.
+    """
 
     def place(at: int) -> tuple[bool, int]:
         return any(row.covers(at) for row in standing), sum(row.id.fire_at <= at for row in standing)

@@ -1,7 +1,7 @@
-"""The idea of Timeball: from a job's row and an instant, the one row that is to be written to the ledger now.
+"""The idea of Timeball: from a job's row and an instant, the one row that must be written to the ledger now.
 
-It is written at the job's next fire, and is a run or a skipped range. Whichever row stands there first decides for
-everybody: who comes second goes on behind it, so a plan may be made by anyone, at any time, and again.
+The row belongs to the job's next fire, and is a run or a skipped range. The first row that is stored there decides for
+all processes: a later process continues after it. So any process may plan, at any time, and repeatedly.
 """
 
 from dataclasses import dataclass
@@ -18,39 +18,47 @@ from timeball.domain.time.instants import EARLIEST
 from timeball.domain.time.schedule import fires, next_fire
 
 MAX_STEPS = 1_000
-"""Instants that one range skips: a job that is far behind goes on at the next plan."""
+"""The most fires that one range skips: a job that is far behind continues with the next plan."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """A fire that runs, the instant before which no call of it leaves, and where its calendar moves it, if it does."""
+    """A fire that runs."""
 
     fire_at: int
+    """The fire time (ms)."""
     not_before: int
+    """The instant before which no call may leave (ms)."""
     moved_to: int | None = None
+    """Where its calendar moves it (ms); None: it does not."""
 
 
 @dataclass(frozen=True)
 class SkippedRange:
-    """Fires that will not run: the first, the last (both included), and why."""
+    """Fires that will not run."""
 
     fire_at: int
+    """The first fire (ms)."""
     last_at: int
+    """The last fire (ms), included."""
     reason: Reason
+    """Why they are skipped."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing is to be written before the next fire, at `until`; None: the schedule has no fire left."""
+    """Nothing must be written before the next fire."""
 
     until: int | None
+    """The next fire (ms); None: the schedule has no fire left."""
 
 
 @dataclass(frozen=True)
 class Hold:
-    """A freeze keeps the next fire away: nothing is written, and the job is looked at again at `until`."""
+    """A freeze defers the next fire, so nothing is written."""
 
     until: int
+    """When to recheck the job (ms)."""
 
 
 Plan = Start | SkippedRange | Wait | Hold
@@ -59,10 +67,10 @@ Plan = Start | SkippedRange | Wait | Hold
 def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> Plan:
     """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead.
 
-    No range reaches beyond now, but for one of a single fire: a change of the job closes no more against older plans.
+    No range of several fires reaches beyond now: a change of the job closes no further fires against older plans.
     """
     fire_at = None if job.next_fire_at is None else next_fire(job.spec.schedule, job.next_fire_at - 1)
-    if job.skips is not None and fire_at is not None:  # its parents have decided that, however far ahead it is
+    if job.skips is not None and fire_at is not None:  # its parents skip the fire, however far ahead it is
         return SkippedRange(fire_at, fire_at, job.skips)
     if fire_at is None or fire_at > horizon_at:
         return Wait(fire_at)
@@ -79,7 +87,7 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
     since_at, until = excluded.suspended_at(not_before, now) or (EARLIEST, EARLIEST)
     kept = caught_up(job, now, misfire_ms, excluded, since_at)
     if fire_at in kept:
-        # Those that were sent before a pause are paced from its end by themselves, and count.
+        # Runs that were sent before a pause are paced from the end of the pause by themselves, and count here.
         paced_at = until + kept.index(fire_at) * PACE_MS
         return Start(fire_at, max(not_before, now, job.paced_until, paced_at), moved_to)
     kept_from = next((at for at in kept if at > fire_at), missed_before(job, now, misfire_ms, excluded))
@@ -93,9 +101,10 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
 
 
 def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> SkippedRange:
-    """Return the fires from one that its calendar skips, up to one that this moves, or that is on none of its dates.
+    """Return the fires from one that its calendar skips up to the next one that its calendar does not skip.
 
-    One that is to come stands alone: a new schedule may have it too, and finds no row there if a range reaches over it.
+    A future fire has a range of its own: a new schedule may have the same fire, but would find no row there if an
+    earlier range covered it.
     """
     schedule, end_at = job.spec.schedule, excluded.dates.end_of(fire_at) or fire_at + 1
     through = fires(schedule, fire_at, max(fire_at, min(end_at - 1, now)))
@@ -106,8 +115,8 @@ def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> S
 def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int | None:
     """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
 
-    Once it is skipped it stays so, and a claim never runs what an earlier plan skipped. A run that was put off already,
-    to be caught up, counts from what it was put off to.
+    A fire that is skipped stays skipped, and a claim never runs a fire that an earlier plan skipped. A run that was put
+    off to be caught up is judged by its new start.
     """
     fire_at, not_before = run.id.fire_at, run.not_before
     is_late = not_before < now - misfire_ms or excluded.suspended_at(not_before, now) is not None
