@@ -1,1 +1,1 @@
-"""What a schedule, a job and a run are, and every decision about them. Pure: no I/O, no clock, no AWS."""
+"""Schedules, jobs and runs, and every decision about them. Pure: no I/O, no clock, no AWS."""

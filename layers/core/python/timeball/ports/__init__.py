@@ -1,4 +1,4 @@
-"""What the engine asks of whatever is outside it. Lists in, lists out; the answer's order is the question's.
+"""The engine's interfaces to everything outside it. Lists in, lists out; answers have the order of the questions.
 
-A port raises `UnavailableError` where it does not know the outcome (throttled, timed out): unknown is never absent.
+A port raises `UnavailableError` if it does not know the outcome (throttled, timed out): unknown never means absent.
 """

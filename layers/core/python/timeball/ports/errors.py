@@ -1,4 +1,4 @@
-"""What a port raises: it does not know the outcome, or has none to tell."""
+"""The errors of ports: the outcome is unknown, or nothing was done."""
 
 
 class UnavailableError(Exception):
@@ -6,4 +6,4 @@ class UnavailableError(Exception):
 
 
 class ContendedError(UnavailableError):
-    """What was to be changed kept changing meanwhile: nothing of what was asked for was done."""
+    """The row kept changing during the change, so nothing was done."""

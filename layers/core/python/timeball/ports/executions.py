@@ -1,4 +1,4 @@
-"""What goes on after the call that started it: executions of state machines and tasks of ECS, by their ARNs."""
+"""Executions, which continue after the call that started them: of state machines and of ECS tasks, by their ARNs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,41 +7,41 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Standing:
-    """How an execution stands: under way, or over; then with an `error`, a sentence, or without.
-
-    `body` is what it left, cut at 16 KB.
-    """
+    """The state of an execution."""
 
     is_over: bool
+    """It has ended."""
     error: str | None = None
+    """Why it failed, as a sentence; None: it succeeded, or is under way."""
     body: str | None = None
+    """Its output, cut at 16 KB; None: there is none."""
 
 
 UNDER_WAY = Standing(is_over=False)
 UNKNOWN = Standing(is_over=True, error="AWS does not know the execution.")
-"""Not yet, or no more: AWS may tell of what was just started only minutes later."""
+"""AWS does not know it yet, or no longer: AWS may report a new execution only minutes after its start."""
 
 
 class Executions(Protocol):
-    """What has been started. Never raises: what is not known now is asked for again later."""
+    """The executions that calls have started. Never raises: unknown states are polled again later."""
 
     def look(self, arns: Sequence[str]) -> list[Standing | None]:
-        """Return how each execution stands; None: nobody knows now."""
+        """Return the state of each execution; None: unknown at present."""
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
-        """Stop each execution, as far as it is under way; return whether that is done. May be repeated.
+        """Stop each execution that is under way, and return whether that is done. May be repeated.
 
-        What AWS does not know is not stopped: it may be about to begin.
+        An execution that AWS does not know is not stopped: it may be about to begin.
         """
 
 
 class Unknown:
-    """The executions of a process that cannot ask: of none it is known how it stands, and none is stopped."""
+    """The executions for a process that cannot ask: all states are unknown, and none is stopped."""
 
     def look(self, arns: Sequence[str]) -> list[Standing | None]:
-        """Return that nobody knows."""
+        """Return that all states are unknown."""
         return [None] * len(arns)
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
-        """Return that nothing is done."""
+        """Return that none is stopped."""
         return [False] * len(arns)

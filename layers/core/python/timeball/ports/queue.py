@@ -1,4 +1,4 @@
-"""What carries runs to executors, and brings watches back."""
+"""The queues that carry runs to executors, and the queue that returns watches."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,43 +8,52 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 
 MAX_WATCHED = 100
-"""How many runs one watch may be over."""
+"""The most runs in one watch."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Runs that were sent, at most MAX_WATCHED, and are to be looked at again at `at` (ms): for the `look`th time."""
+    """Runs that were sent and will be checked later."""
 
     runs: tuple[RunId, ...]
+    """The runs, at most MAX_WATCHED."""
     at: int
+    """When to check them (ms)."""
     look: int = 1
+    """The number of this check, from 1."""
 
 
 @dataclass(frozen=True)
 class Depth:
-    """About how many messages a queue holds: to be received now, in an executor's hands, and to be seen later."""
+    """About how many messages a queue holds."""
 
     waiting: int
+    """Messages that can be received now."""
     in_flight: int
+    """Messages that executors have received."""
     delayed: int
+    """Messages that become visible later."""
 
 
 FEW = 50
-"""How many runs are few: one batch of messages holds them, so an executor that waits for them waits for them alone."""
+"""The most runs that count as few: one batch of messages holds them, so an executor that waits for them waits for no
+others."""
 
 
 @dataclass(frozen=True)
 class Lead:
-    """How long before its runs' instant a message comes, at the least (ms); `few_ms` where few runs are sent together.
+    """How long before its runs' instant a message arrives at least.
 
-    An executor is paid for while it waits. Few runs share that among few, and many need more executors to start.
+    An executor is paid for while it waits. Few runs share that cost among few, and many need more executors to start.
     """
 
     ms: int = 0
+    """The lead (ms)."""
     few_ms: int = 0
+    """The lead if few runs are sent together (ms)."""
 
     def of(self, count: int) -> int:
-        """Return the lead of so many runs that are sent together."""
+        """Return the lead for a number of runs that are sent together (ms)."""
         return self.few_ms if count <= FEW else self.ms
 
 
@@ -52,7 +61,7 @@ NO_LEAD = Lead()
 
 
 class Queue(Protocol):
-    """What carries runs to executors, and watches to whoever looks again: at least once, in any order.
+    """Carries runs to executors, and watches to the function that checks them: at least once, in any order.
 
     An empty list costs nothing, as with the store.
     """
@@ -60,18 +69,19 @@ class Queue(Protocol):
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:
         """Send each run to the queue of its priority, in a message with others. False: unknown, send it again.
 
-        Which others, `in_messages` says. It is delayed by the whole seconds until a lead before their `not_before`.
+        `in_messages` decides which runs go together. A message is delayed by whole seconds until a lead before
+        `not_before`.
         """
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
-        """Let each watch come at its instant or later, if that is at most 15 minutes ahead. False: unknown."""
+        """Make each watch arrive at its instant or later, if that is at most 15 minutes ahead. False: unknown."""
 
     def depth(self, priority: str) -> Depth:
-        """Return about how many messages of a priority there are, and how many of them wait for an executor."""
+        """Return about how many messages of a priority there are."""
 
 
 def in_messages(runs: Sequence[Run], most: int) -> list[list[int]]:
-    """Return the positions of runs that go together: so many at most, alike in tenant, priority and `not_before`."""
+    """Return the positions of runs that go together: at most `most`, equal in tenant, priority and `not_before`."""
     alike: dict[tuple[str, str, int], list[int]] = {}
     for position, run in enumerate(runs):
         alike.setdefault((run.id.job.tenant, run.priority, run.not_before), []).append(position)
@@ -82,18 +92,18 @@ def in_messages(runs: Sequence[Run], most: int) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Delivery:
-    """A run that a message named as an executor received it. `receipt` names this receipt of it, for the inbox alone.
-
-    `not_before` is when the run could be called as the message was sent: a hint, for the row may have changed.
-    `unfit` is how many executors had too little time left for it.
-    `together` is how many runs the message names: the others have deliveries of the same receipt.
-    """
+    """A run that a message named, as an executor received it."""
 
     run: RunId
+    """The run."""
     receipt: str
+    """The name of this receipt of the message, for the inbox alone."""
     not_before: int | None = None
+    """When the run could be called as the message was sent (ms): a hint, for the row may have changed."""
     unfit: int = 0
+    """How many executors had too little time left for it."""
     together: int = 1
+    """How many runs the message names: the others have deliveries with the same receipt."""
 
 
 def by_message(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
@@ -110,19 +120,19 @@ def one_of_each_message(deliveries: Iterable[Delivery]) -> list[Delivery]:
 
 
 class Inbox(Protocol):
-    """The executor's side of one queue. Each call may fail for an item in silence: the message then comes again.
+    """The executor's side of one queue. Each call may fail for an item silently: the message then comes again.
 
-    What is hidden or deleted are messages, with all runs that they name: it is given one delivery of each.
+    Calls hide or delete whole messages, with all runs that they name; callers pass one delivery of each message.
     """
 
     def receive(self, limit: int, seconds: int) -> list[Delivery]:
-        """Take up to `limit` messages, ten at the most, that wait now; each is kept from others for so many seconds."""
+        """Receive up to `limit` messages that wait now, at most ten; each is hidden from others for `seconds`."""
 
     def hide(self, deliveries: Sequence[Delivery], seconds: int) -> None:
-        """Keep the messages from other executors for so many seconds from now (0: give them back at once)."""
+        """Hide the messages from other executors for `seconds` from now (0: return them at once)."""
 
     def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
-        """Send new messages for others to receive in so many seconds: of one receipt, in one. False: unknown."""
+        """Send new messages that others receive after `seconds`, one message for each receipt. False: unknown."""
 
     def delete(self, deliveries: Sequence[Delivery]) -> None:
         """Remove the messages for good."""

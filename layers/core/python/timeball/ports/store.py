@@ -1,4 +1,4 @@
-"""All that the engine stores, as one value that holds it."""
+"""The whole store of the engine, as one value."""
 
 from dataclasses import dataclass
 
@@ -33,10 +33,10 @@ from timeball.ports.registers.windows import Windows
 
 @dataclass(frozen=True)
 class Store:
-    """The collections of rows, of tenants' slots, freezes and patterns by the tenant; and what stands beside them.
+    """The collections of rows, and the registers beside them. Slots, freezes and patterns are keyed by tenant.
 
-    `task_versions` holds the versions of tasks that others have replaced. An empty list costs nothing: it is answered
-    by an empty one, without a request.
+    `task_versions` holds the versions of tasks that newer ones have replaced. An empty list costs nothing: the answer
+    is empty, without a request.
     """
 
     jobs: Jobs

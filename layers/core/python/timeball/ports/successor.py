@@ -1,13 +1,13 @@
-"""What starts another executor, beside those that a queue has already."""
+"""The start of another executor, in addition to those that a queue has already."""
 
 from typing import Protocol
 
 
 class Successor(Protocol):
-    """Another executor of the same queue, that holds nothing yet."""
+    """Another executor of the same queue, which holds no runs yet."""
 
     def start(self, until: int) -> None:
-        """Start it, and do not wait for it: it takes what waits until an instant (ms), and later while calls last.
+        """Start it without waiting for it. It takes runs until an instant (ms), and lasts longer while its calls do.
 
-        It may not come; nothing but time is lost then. May raise.
+        The start may fail; that costs only time. May raise.
         """

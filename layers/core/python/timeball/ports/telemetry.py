@@ -1,4 +1,4 @@
-"""What people watch."""
+"""The events that people watch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,22 +7,26 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Event:
-    """What a metric tells of: its name, whose it is (a tenant, and what of the tenant's), and why.
-
-    `value` is how many of it; of a timing, how many ms one thing took. What is not `watched` is only added up.
-    """
+    """One event of a metric."""
 
     name: str
+    """The metric."""
     tenant: str
+    """The tenant that it is about."""
     subject: str
+    """The subject within the tenant, such as a priority."""
     value: int = 1
+    """How many; for a timing, how many ms one thing took."""
     reason: str = ""
+    """Why; empty: none."""
     is_timing: bool = False
+    """It is a timing."""
     watched: bool = True
+    """It is shown as a metric; False: it is only summed up."""
 
 
 class Telemetry(Protocol):
-    """Where events go that people watch. Never raises."""
+    """The receiver of events. Never raises."""
 
     def note(self, events: Sequence[Event]) -> None:
-        """Take note of events. An empty list is nothing to tell."""
+        """Record events. An empty list records nothing."""

@@ -1,4 +1,4 @@
-"""Trials: one call of a target that belongs to no run. Nothing of it is stored, and it is never made again."""
+"""Trials: one call of a target that belongs to no run. Nothing of it is stored, and it is never repeated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,40 +7,47 @@ from typing import Any, Protocol
 from timeball.domain.model.terms.work import Work
 
 TRIAL_JOB = "timeball-trial"
-"""What a target is told as the id of the job: there is none."""
+"""The job id that a target receives in a trial: there is no job."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Whose target is to be called, with what, and how long that may take."""
+    """A trial."""
 
     tenant: str
+    """The tenant whose target is called."""
     work: Work
+    """The target and the payload."""
     timeout_seconds: int
+    """How long the call may take."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a trial: the `verdict` by its name, and whether a run would be tried again that failed so.
-
-    `request` is what was sent, in the words of the target's protocol, without what is secret: a header of the user's
-    has no value. `headers` and `body` are of the answer. `took_ms` are the parts of the call in their order, those that
-    could be told apart; `signatures` counts the keys that signed.
-    """
+    """The result of a trial."""
 
     verdict: str
+    """The name of the verdict."""
     may_retry: bool
+    """A run that failed like this would be retried."""
     status: int | None
+    """The status of the target's protocol; None: it has none, or none was received."""
     body: str
+    """The answer."""
     error: str | None
+    """The failure, as a sentence; None: there was none."""
     request: Mapping[str, Any] = field(default_factory=dict)
+    """The request in the target's protocol, without secrets: users' headers have no values."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """The headers of the answer."""
     took_ms: Mapping[str, int] = field(default_factory=dict)
+    """The parts of the call that could be measured, in their order (ms)."""
     signatures: int = 0
+    """How many keys signed the request."""
 
 
 class Trials(Protocol):
-    """What makes a trial where runs are called, with the rights and the guards that those have."""
+    """Makes trials where runs are called, with the same rights and guards."""
 
     def make(self, trial: Trial) -> Tried:
-        """Call the target once. Raises UnavailableError if it is unknown what came of that."""
+        """Call the target once. Raises UnavailableError if the outcome is unknown."""

@@ -101,7 +101,7 @@ def begun(head: Run, fan: FanOut, named: Named | None, digest: str | None, now: 
 
 
 def waiting_again(head: Run, now: int) -> Run:
-    """Return a run that was let go as one that waits: who names its items has been started again meanwhile."""
+    """Return a run that its parents have let run as waiting again: the run that names its items was started again."""
     return evolve(head, fan=None, waits=True, let_go_at=None, reason=Reason.WAITING_FOR_PARENTS, due_at=now)
 
 
@@ -135,7 +135,7 @@ def still_to_end(item: Run, meant: Run, fan: FanOut) -> bool:
 
 
 def tried_again(item: Run, meant: Run, head: Run, fan: FanOut, now: int) -> Run | None:
-    """Return an item as it is run again, because its cycle is, or somebody has retried the whole; None: it stays."""
+    """Return an item's run as it is run again, by a rerun of its cycle or a retry of the head; None: unchanged."""
     since = max(now, head.budget_at or 0)
     if is_of_before(item, meant, fan):
         return evolve(cleared(item, since, waits=False), work_digest=meant.work_digest, payload_edited_at=None)

@@ -1,1 +1,1 @@
-"""Who may take what others want too: places, turns, quotas. Pure decisions."""
+"""Decisions about what tenants and runs compete for: slots, rate tokens, capacity, quotas. Pure."""

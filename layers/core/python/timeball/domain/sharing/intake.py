@@ -1,8 +1,10 @@
-"""How many jobs a tenant may still create: counted down at each, and reckoned anew where it would be over.
+"""The submit budget: how many jobs a tenant may still create.
 
-Jobs end without a word to anybody, so what is left is too little as time goes on, and never too much for long: before a
-tenant is refused, its jobs are counted. That count is of the index, which lags, so it is of those that are older than
-GRACE_MS; what was taken since then counts whole.
+Each submit reduces it; before it refuses, it is recounted.
+
+Jobs end without an update of the budget, so it becomes too small over time, and is never too large for long: before a
+tenant is refused, its jobs are counted. The count uses the index, which lags, so it covers jobs older than GRACE_MS.
+Everything reserved since then is subtracted in full.
 """
 
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 GRACE_MS: Final = 3 * SECOND_MS
-"""How long after its request a job is sure to be in the index."""
+"""How long after its request a job is certain to be in the index."""
 
 _COUNTED_PER_SECOND: Final = 10_000
 _KEPT_MS: Final = MINUTE_MS
@@ -21,58 +23,65 @@ _KEPT_MS: Final = MINUTE_MS
 
 @dataclass(frozen=True)
 class Intake:
-    """What a tenant took lately, by the second (the instant at which it began, in ms), and what is left.
-
-    What was taken `beside` is a part of that: it does not count against all that the tenant may have, as events do not.
-    `left` is of the quota `most`, as it was reckoned at `counted_at` (0: never) and counted down since.
-    """
+    """The submit budget of a tenant."""
 
     tenant: str
+    """The tenant."""
     taken: Mapping[int, int] = field(default_factory=dict)
+    """The recent reservations, by the second (the instant at which it began, in ms)."""
     beside: Mapping[int, int] = field(default_factory=dict)
+    """The part of `taken` that does not count against the open jobs, such as events."""
     most: int = 0
+    """The quota of open jobs by which `left` was counted."""
     left: int = 0
+    """How many open jobs the tenant may still create: counted at `counted_at`, and reduced since."""
     counted_at: int = 0
+    """When `left` was counted (ms); 0: never."""
 
 
 @dataclass(frozen=True)
 class Taking:
-    """Jobs that a tenant is about to create at an instant (ms), and its quotas of a second and of all; 0: no bound."""
+    """A reservation for jobs that a tenant is about to create."""
 
     tenant: str
+    """The tenant."""
     amount: int
+    """How many jobs."""
     at: int
+    """When they were asked for (ms)."""
     per_second: int
+    """The tenant's quota of new jobs in a second; 0: no bound."""
     active: int
+    """The tenant's quota of open jobs; 0: no bound."""
 
     @property
     def second(self) -> int:
-        """The instant at which its second began."""
+        """The instant at which its second began (ms)."""
         return self.at - self.at % SECOND_MS
 
 
 def is_refused(intake: Intake, taking: Taking) -> bool:
-    """Say whether so many more would be too many for their second."""
+    """Say whether a reservation exceeds the quota of its second."""
     return bool(taking.per_second) and intake.taken.get(taking.second, 0) + taking.amount > taking.per_second
 
 
 def may_count(intake: Intake, most: int, now: int) -> bool:
-    """Say whether a tenant's jobs are to be counted: not again at once, and the later the more there are."""
+    """Say whether a tenant's jobs may be counted now: not again at once, and less often the more jobs there may be."""
     return intake.most != most or now >= intake.counted_at + SECOND_MS + most * SECOND_MS // _COUNTED_PER_SECOND
 
 
 def counted_until(now: int) -> int:
-    """Return the instant before which jobs were created that are counted."""
+    """Return the instant (ms) up to which created jobs are counted."""
     return now - now % SECOND_MS - GRACE_MS
 
 
 def reckoned(intake: Intake, counted: int, most: int, now: int) -> Intake:
-    """Return what is left if so many jobs have not ended of those that are older than `counted_until`."""
+    """Return the budget after a count of open jobs that are older than `counted_until`."""
     recent = [second for second in intake.taken if second >= counted_until(now)]
     since = sum(intake.taken[second] - intake.beside.get(second, 0) for second in recent)
     return evolve(intake, most=most, left=max(most - counted - since, 0), counted_at=now)
 
 
 def outdated(intake: Intake, at: int) -> list[int]:
-    """Return the seconds of which nobody asks any more."""
+    """Return the seconds that are no longer needed."""
     return [second for second in intake.taken if second <= at - _KEPT_MS]

@@ -1,18 +1,18 @@
-"""What bounds how many runs are under way at once, and how fast they begin: under a key, or those of a whole tenant.
+"""A limiter bounds how many runs are under way at once, and how fast they begin: for a limit, or for a whole tenant.
 
-One row for each key that a job names, and for a tenant with such quotas; nobody else asks. What is under way is no
-count: the row names runs, and a process that finds it full reads these, and drops those that are over. So nothing
-leaks, wherever a process died. A turn is an instant, taken at the claim; the run is held until then.
+One row for each limit that a job names, and for each tenant with such quotas; no other run asks. The row has no counter
+of runs under way: it names them. A process that finds it full reads these runs, and drops those that have ended. So
+nothing leaks, wherever a process died. A rate token is an instant, taken at the claim; the run is held until then.
 
-A run that gets no place, or no turn soon, waits in a line, by priority and fire time, until the limiter calls it. While
-a run may wait there the row is due, so the scan calls it if no other process has.
+A run that gets no slot, or no token soon, waits in a line, by priority and fire time, until the limiter admits it.
+While a run may wait there the row is due, so the scan admits it if no other process has.
 
 Invariant: a run is named before its claim is written, until its row says that the run needs its slot no more. No lease
-and no clock frees a slot: an executor that stands still may go on, and the next one takes the run over in its slot.
+and no clock frees a slot: a suspended executor may continue, and the next one takes the run over in its slot.
 
-Order: every run asks for its job's overlap lock, then for its host, then for the slot of its key, the token of its key,
-the slot and the token of its tenant. While it waits for one of these it keeps what comes before, but while it waits for
-its host or its lock, or for a time, it keeps no slot. So no two runs wait for each other.
+Order: every run asks for its job's overlap lock, then for its resource, then for the slot of its limit, the token of
+its limit, the slot and the token of its tenant. While it waits for one of these it keeps what comes before. But while
+it waits for its resource or its lock, or for a time, it keeps no slot. So no two runs wait for each other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,28 +29,34 @@ from timeball.domain.sharing.stated import Ask, stated
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_HOLD_MS: Final = 2 * SECOND_MS
-"""How far ahead of its instant a turn is taken: the run is claimed, and held until then."""
+"""How far ahead of its instant a rate token is taken: the run is claimed, and held until then."""
 
 CALLS_AHEAD_MS: Final = 2_500
-"""How far ahead of their turns runs are called: until the next scan, and time to come."""
+"""How far ahead of their rate tokens runs are admitted: until the next scan, plus the time of delivery."""
 
 CALLED_AT_ONCE: Final = 100
+"""The most runs that are admitted at once."""
 
 SETTLES_MS: Final = 10 * SECOND_MS
-"""For how long who has just lined up may not be seen in the line: its row is about to be written, or the index lags."""
+"""How long a run that has just joined a line may be missing there: its row is about to be written, or the index
+lags."""
 
 LOOKS_MS: Final = 15 * SECOND_MS
-"""How often a limiter that somebody waits for is looked at though no place was left: its holder may have died."""
+"""How often a full limiter with waiting runs is rechecked: the process of a holder may have died."""
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What a run is told: it may begin at `turn_at` (ms); or it waits, or it is skipped. It may have a place by now."""
+    """The answer of a limiter to a run."""
 
     turn_at: int = 0
+    """When the run may begin (ms); only if it neither waits nor is skipped."""
     has_place: bool = False
+    """The run has a slot."""
     waits_for: Part | None = None
+    """What the run waits for; None: nothing."""
     is_skipped: bool = False
+    """The run is skipped."""
 
 
 def waits_because(waiting: Waiting) -> Reason:
@@ -61,7 +67,7 @@ def waits_because(waiting: Waiting) -> Reason:
 
 
 def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
-    """Say whether those that have places are to be read: there is none for all that come, and no line yet."""
+    """Say whether the runs that hold slots must be read: there are too few slots for the runs that ask, but no line."""
     coming = [ask for run, ask in asking if ask.bounds.places is not None and not _is_named(limiter, run)]
     if not coming or not limiter.begun or Part.PLACE in limiter.lines:
         return False
@@ -70,18 +76,19 @@ def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> b
 
 
 def looked_at(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> Limiter:
-    """Return the limiter without those that need their places no more, as far as rows are given that say so."""
+    """Return the limiter without runs that no longer need their slots, according to the rows that are given."""
     kept = (one for one in limiter.begun if one.run not in rows or has_place(limiter, one, rows[one.run], now))
     return evolve(limiter, begun=tuple(kept))
 
 
 def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    """Say whether a run that is named has its place, given its row.
+    """Say whether a named run holds its slot, given its row.
 
-    A running one has it, whether or not its lease is out. One whose row is as it was when it was named may be about to
-    be claimed. If its row has changed since, it goes on in another way, and asks again; but while it waits in the line
-    of another limiter it keeps its place, and so it does for a while if it was called for that. A row from before it
-    was named says nothing, whatever its state: a process that stood still has it, and the run has been tried again.
+    A running run holds it, whether or not its lease has expired. A run whose row is unchanged since it was named may be
+    about to be claimed. If its row has changed since, the run continues in another way and asks again. But while it
+    waits in the line of another limiter it keeps its slot, and so it does for a while after it was admitted for that
+    slot. A row from before the run was named proves nothing, whatever its state: a suspended process may have read it,
+    and the run has been retried meanwhile.
     """
     if row is None:
         return False
@@ -94,12 +101,12 @@ def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool
 
 
 def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
-    """Say whether a run that is named should have been claimed long ago: its row is as it was then."""
+    """Say whether a named run should have been claimed long ago: its row is unchanged since."""
     return row is not None and not row.is_terminal and row.revision <= begun.revision and now >= begun.until
 
 
 def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
-    """Return the runs that were named more than a second ago and were not sent: their rows still stand in the line."""
+    """Return the runs that were named more than a second ago and were not sent: their rows are still in the line."""
     found = (rows.get(one.run) for one in limiter.begun if now >= one.until - 2 * lease_ms + SECOND_MS)
     mine = Waiting(limiter.key.name, Part.PLACE)
     return [run for run in found if run is not None and run.waiting == mine]
@@ -112,14 +119,14 @@ def slots_of(run: Run) -> set[str]:
 
 
 def slots_needed(run: Run) -> set[str]:
-    """Return the same, but nothing of a run that is not under way and waits in no line."""
+    """Return the same, but nothing for a run that is neither under way nor in a line."""
     return slots_of(run) if run.state is RunState.RUNNING or run.waiting is not None else set()
 
 
 def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
     """Decide whether a run that is about to be claimed may begin at an instant (ms), `now` or later.
 
-    Returns the limiter as that leaves it. Who is named keeps its place; nobody else overtakes those in a line.
+    Also returns the limiter after the decision. A named run keeps its slot; no other run overtakes the runs in a line.
     """
     limiter, bounds = stated(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
     others = tuple(one for one in limiter.begun if one.run != run.id)
@@ -142,7 +149,7 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
 
 
 def room_for(limiter: Limiter, part: Part, now: int) -> int:
-    """Return how many of those in a line may be called now."""
+    """Return how many runs in a line may be admitted now."""
     bounds = limiter.bounds
     if part is Part.PLACE:
         return CALLED_AT_ONCE if bounds.places is None else min(CALLED_AT_ONCE, bounds.places - len(limiter.begun))
@@ -153,9 +160,9 @@ def room_for(limiter: Limiter, part: Part, now: int) -> int:
 
 
 def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms: int) -> tuple[Limiter, list[int]]:
-    """Return the limiter with the first of a line called, and when each may begin (ms).
+    """Return the limiter with the first runs of a line admitted, and when each may begin (ms).
 
-    A place is kept for who is called for two leases, until its row says that it has it, or needs it no more.
+    An admitted run's slot is reserved for two leases, until its row says that it holds the slot or needs it no more.
     """
     if part is Part.PLACE and limiter.bounds.places is None:
         return limiter, [now] * len(runs)
@@ -171,14 +178,14 @@ def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms
 
 
 def expected(limiter: Limiter, now: int) -> Limiter:
-    """Return the limiter with somebody in a line who may not be seen there yet: due now, as it will be for a while."""
+    """Return the limiter with a run in a line that may not be listed there yet: due now, and for a while after."""
     return evolve(limiter, joined_at=max(now, limiter.joined_at), due_at=now)
 
 
 def left_in_line(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
-    """Return the limiter with somebody left in these lines: due again while that is so, or may be and is not seen yet.
+    """Return the limiter with runs left in these lines: due again while there are any, or may be ones not listed yet.
 
-    And once more behind a call: who was called in vain stands in the line still.
+    It is due once more after an admission, because a run whose message was lost is still in the line.
     """
     is_settling = now < limiter.joined_at + SETTLES_MS
     due_at = None
@@ -188,7 +195,7 @@ def left_in_line(limiter: Limiter, left: Sequence[Part], now: int, *, some_calle
 
 
 def turns_taken(limiter: Limiter, now: int) -> int:
-    """Return how many turns of the second at hand are taken, if all of it are bounded."""
+    """Return how many rate tokens of the current second are taken, if the limiter bounds the rate."""
     per_second = limiter.bounds.per_second
     if per_second is None:
         return 0
@@ -197,7 +204,7 @@ def turns_taken(limiter: Limiter, now: int) -> int:
 
 
 def under_way(limiter: Limiter, rows: Sequence[Run | None], now: int) -> int:
-    """Count what may be under way, given the rows of the runs that are named, in their order."""
+    """Count the runs that may be under way, given the rows of the named runs in their order."""
     return sum(has_place(limiter, one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
 
 
@@ -206,9 +213,9 @@ def _is_named(limiter: Limiter, run: Run) -> bool:
 
 
 def _is_called_for_turn(limiter: Limiter, run: Run) -> bool:
-    """Say whether a run stood in the line for turns and was called.
+    """Say whether a run stood in the line for rate tokens and was admitted.
 
-    A run whose row does not say so yet asks again, and is called again: else a second message could overtake.
+    A run whose row does not say so yet asks again, and is admitted again: otherwise a second message could overtake.
     """
     return run.waiting == Waiting(limiter.key.name, Part.TURN, called=True)
 
@@ -218,7 +225,7 @@ def _has_waited(run: Run, key: LimiterKey, part: Part) -> bool:
 
 
 def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
-    """Return the limiter with somebody in a line: it is looked at soon, for a holder may just have ended unseen."""
+    """Return the limiter with a run in a line: it is rechecked soon, for a holder may just have ended unseen."""
     soon_at = now if part is Part.TURN else now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
     lines = tuple(one for one in Part if one is part or one in limiter.lines)
@@ -226,7 +233,7 @@ def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
 
 
 def _next_turn(turns: Turns, bounds: Bounds, at: int) -> tuple[int, Turns]:
-    """Return the first turn from an instant on, and the turns with that taken (a bucket of tokens, as one instant)."""
+    """Return the first rate token from an instant on, and the state after it (a token bucket, as one instant)."""
     apart_ms = SECOND_MS / (bounds.per_second or 1)
     turn_at = ceil(max(at, turns.free_at - apart_ms * ((bounds.burst or 1) - 1)))
     return turn_at, evolve(turns, free_at=max(at, turns.free_at) + apart_ms)

@@ -1,7 +1,7 @@
-"""The patterns of events that a tenant has. All tenants share the rules of one bus, and each pattern needs a rule.
+"""The event patterns of a tenant. All tenants share the rules of one bus, and each pattern needs a rule.
 
-Invariant: a pattern is named here before its rule is made, and is dropped after its rule has gone. So a tenant never
-has more rules than patterns that are named here, wherever a process dies.
+Invariant: a pattern is named here before its rule is made, and is dropped after its rule is gone. So a tenant never has
+more rules than patterns that are named here, wherever a process dies.
 """
 
 from collections.abc import Collection
@@ -12,25 +12,31 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.time.instants import MINUTE_MS
 
 YOUNG_MS: Final = MINUTE_MS
-"""Longer than a request lives: what was noted so lately may be about to be used."""
+"""Longer than a request lives: a pattern that was noted this recently may be about to be used."""
 
 
 @dataclass(frozen=True)
 class NotedPattern:
-    """A pattern, by its digest, and when a request noted it last."""
+    """A pattern of a tenant."""
 
     digest: str
+    """The digest of the pattern."""
     noted_at: int
+    """When a request last noted it (ms)."""
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """The patterns of a tenant, and when its rules were last checked for jobs that need them (0: never)."""
+    """The patterns of a tenant."""
 
     tenant: str
+    """The tenant."""
     noted: tuple[NotedPattern, ...] = ()
+    """The patterns."""
     checked_at: int = 0
+    """When the rules were last checked for jobs that need them (ms); 0: never."""
     revision: int = 1
+    """Counts the writes of the row."""
 
     def old(self, now: int) -> list[str]:
         """Return the patterns that no request is about to use for the first time."""
@@ -38,11 +44,11 @@ class Patterns:
 
 
 def with_pattern(patterns: Patterns, digest: str, most: int, now: int) -> Patterns | None:
-    """Return the patterns of a tenant with one that is noted now; None: it has as many others as it may (0: any)."""
+    """Return a tenant's patterns with one that is noted now; None: there are `most` others already (0: no bound)."""
     others = tuple(one for one in patterns.noted if one.digest != digest)
     return None if most and len(others) >= most else evolve(patterns, noted=(*others, NotedPattern(digest, now)))
 
 
 def without(patterns: Patterns, gone: Collection[str]) -> Patterns:
-    """Return the patterns of a tenant without those that have no rule any more."""
+    """Return a tenant's patterns without those that have no rule any more."""
     return evolve(patterns, noted=tuple(one for one in patterns.noted if one.digest not in gone))

@@ -1,13 +1,14 @@
-"""Which waiting runs get a place in an executor: tenants share its places by weight, and priorities come in order.
+"""Capacity: which waiting runs an executor accepts. Tenants share its capacity by weight, and priorities come in order.
 
-Each tenant may hold its weight times a level. The level is as high as the places allow if a tenant that comes next
-finds as many free as one of weight 1 may hold. So one tenant alone fills half of the places, two a third each, and n of
-weight 1 leave the n+1st part free: a tenant that holds none finds one, however many calls of others hang. Tenants get
-the places that others do not want. Nothing is preempted, nothing is shared between executors, and nothing is written.
+Each tenant may hold its weight times a level. The level is as high as the capacity allows if the next tenant still
+finds as much free as a tenant of weight 1 may hold. So a single tenant fills half of the capacity, two tenants a third
+each, and n tenants of weight 1 leave the n+1st part free: a tenant that holds nothing finds room, however many calls of
+others hang. Tenants get the capacity that others do not want. Nothing is preempted, nothing is shared between
+executors, and nothing is written.
 
-While runs of a higher priority wait, a tenant gets no more for a lower one than that priority's minimum.
+While runs of a higher priority wait, a tenant gets no more for a lower one than that lower priority's minimum.
 
-Invariant: a run never waits for one of a lower priority, except while that priority holds less than its minimum.
+Invariant: a run never waits for a run of a lower priority, except while that priority holds less than its minimum.
 """
 
 from collections import Counter
@@ -15,18 +16,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 PLACES = 100
-"""How many runs an executor holds at once. A call that is waited for needs a socket and some kilobytes."""
+"""How many runs an executor holds at once. A call that is under way needs a socket and some kilobytes."""
 
 MINIMUMS = (0, 15, 5)
-"""How many of a hundred places `high`, `normal` and `low` get before all others: together a fifth of an executor."""
+"""How much of a capacity of a hundred `high`, `normal` and `low` get before all others: together a fifth of an
+executor."""
 
 LOWEST = len(MINIMUMS) - 1
 
 _MUCH = 30
-"""Of so many messages in flight on, SQS may let others go first."""
+"""With this many messages of a tenant in flight, SQS may serve other tenants first."""
 
 _MORE = 3
-"""While a queue has more, tenants are taken to want so many times what they have here."""
+"""While a queue has more messages, tenants are assumed to want this many times what they have here."""
 
 Holder = tuple[str, int]
 """A tenant, and the rank of a priority: 0 is `high`, 1 `normal`, 2 `low`."""
@@ -36,17 +38,20 @@ _NO_WEIGHTS: Mapping[str, int] = {}
 
 @dataclass(frozen=True)
 class Asking:
-    """A message that waits for places: whose it is, the rank of its priority, and how many runs it names."""
+    """A message that asks for capacity."""
 
     tenant: str
+    """The tenant of its runs."""
     rank: int = 0
+    """The rank of their priority; see `Holder`."""
     runs: int = 1
+    """How many runs it names."""
 
 
 def level(
     held: Mapping[str, int], wanted: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES
 ) -> float:
-    """Return how many places a tenant of weight 1 may hold, if tenants hold so many, and want so many in all."""
+    """Return how many runs a tenant of weight 1 may hold, given what each tenant holds, and what it wants in all."""
     lowest, highest = 0.0, float(places)
     for _ in range(14):
         middle = (lowest + highest) / 2
@@ -64,11 +69,11 @@ def placed(
     *,
     more: bool = False,
 ) -> list[bool]:
-    """Say of each message that asks whether its runs get places: by priority, then the tenant first that holds least.
+    """Say for each message whether its runs are accepted: by priority, then the tenant that holds least.
 
-    A priority that holds less than its minimum comes before all others, also beyond its tenant's share. Among equals
-    the order is that in which they ask. `late` is the rank of the highest priority of which runs wait too long. With
-    `more` these are some of those that wait, and tenants share as if the others were alike.
+    A priority that holds less than its minimum comes before all others, even beyond its tenant's share. Equals are
+    ordered as they ask. `late` is the rank of the highest priority whose runs wait too long. With `more`, the messages
+    are a sample of the waiting ones, and tenants share as if the others were alike.
     """
     free = places - sum(held.values())
     of_tenant, of_rank, of_holder = Counter[str](), Counter[int](), Counter(held)
@@ -115,16 +120,16 @@ def placed(
 
 
 def room_for_others(held: Mapping[str, int], places: int = PLACES) -> int:
-    """Return how many more runs get a place for sure, if they are of no tenant that holds much by now.
+    """Return how many more runs are certainly accepted if they belong to tenants that hold little by now.
 
-    Its messages come after all others of its queue, which is fair.
+    A tenant that holds much comes after all others in its queue, so its messages do not count.
     """
     most = max((count for count in held.values() if count < _MUCH), default=0)
     return max(0, places - sum(held.values()) - most + 1) // 2
 
 
 def room_for_alike(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES) -> int:
-    """Return how many more runs get a place if tenants share in them as they do in what is held.
+    """Return how many more runs are accepted if tenants share in them as they share in what is held.
 
     Runs of a tenant beyond its share do not count: others have room beside them.
     """
@@ -137,7 +142,7 @@ def room_for_alike(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEI
 
 
 def room_for_any(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES) -> int:
-    """Return how many more runs get a place, even if all of them are of the tenant that has the most of its share."""
+    """Return how many more runs are accepted, even if all belong to the tenant that has the most of its share."""
     if not held:
         return places
     most = max(held, key=lambda tenant: held[tenant] / weights.get(tenant, 1))

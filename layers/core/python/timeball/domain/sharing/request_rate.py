@@ -1,12 +1,12 @@
-"""So many requests a second, as many at once: decided from one number, the instant until which the rate is used up."""
+"""A request rate with bursts: decided from one number, the instant until which the rate is used up."""
 
 SECOND_US = 1_000_000
 
 
 def used_until(before_us: int, now_ms: int, per_second: int, most_at_once: int) -> int | None:
-    """Return until when (µs) a rate is used up with one more request at `now_ms`; None: it is one too many.
+    """Return until when (µs) a rate is used up after one more request at `now_ms`; None: the request exceeds the rate.
 
-    Room comes back evenly, until there is room for `most_at_once`.
+    Room returns evenly, until `most_at_once` requests fit.
     """
     interval_us, now_us = SECOND_US // per_second, 1_000 * now_ms
     after_us = max(before_us, now_us) + interval_us

@@ -1,7 +1,7 @@
-"""The bounds of a limiter: jobs state them, the quotas of a tenant do, and a person may set them.
+"""The bounds of a limiter: jobs state them, the quotas of a tenant state them, and a person may set them.
 
-A job states its bounds whenever a run of it asks. How many may be under way is each job's own statement. The slowest
-rate that was stated lately holds for all jobs, or it would protect nothing. A person has the last word.
+A job states its bounds whenever one of its runs asks. How many may be under way is each job's own statement. The
+slowest rate that was stated lately holds for all jobs, or it would protect nothing. A person's bounds come first.
 """
 
 from dataclasses import dataclass
@@ -17,23 +17,26 @@ from timeball.domain.model.terms.flow import OnFull
 from timeball.domain.time.instants import SECOND_MS
 
 RATE_HOLDS_MS: Final = 3_600 * SECOND_MS
-"""How long a rate that a job has stated holds for others that state a faster one."""
+"""How long a rate that a job has stated holds for jobs that state a faster one."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A run's request to a limiter, with the bounds that its job or its tenant's quotas state."""
+    """A run's request to a limiter."""
 
     key: LimiterKey
+    """The limiter."""
     bounds: Bounds
+    """The bounds that the run's job, or its tenant's quotas, state."""
     skips: bool = False
+    """The run is skipped instead of waiting if all slots are taken."""
 
 
 def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
-    """Return what a run of a job needs before it may begin, in the order in which it asks: its tenant's place last.
+    """Return the requests of a run before it may begin, in their order: its tenant's slot comes last.
 
-    So who waits for a key takes no place from its tenant's other runs. All ask in one order, and keep the places that
-    they have: no two wait for each other, and none goes to and fro between two lines.
+    So a run that waits for a limit takes no slot from its tenant's other runs. All runs ask in one order, and keep the
+    slots that they have: no two wait for each other, and none moves back and forth between two lines.
     """
     tenant, asks = spec.key.tenant, dict[str, Ask]()
     if spec.flow.concurrency is not None:
@@ -50,15 +53,15 @@ def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
 
 
 def bounded_by(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
-    """Return the limiter as a person bounds it from now on: due now, if others wait."""
+    """Return the limiter as a person bounds it from now on: due now, if runs wait."""
     fixed = evolve(limiter, fixed=Fixed(bounds, limiter.fixed.version + 1))
     return evolve(_counted_on(limiter, fixed, now), due_at=None if limiter.due_at is None else now)
 
 
 def said_anew(limiter: Limiter, bounds: Bounds, now: int, before: Bounds | None = None) -> Limiter:
-    """Return the limiter as a job that was changed bounds it from now on: due now, if others wait.
+    """Return the limiter as a changed job bounds it from now on: due now, if runs wait.
 
-    The rate that the job stated before holds no more, unless another states it again.
+    The rate that the job stated before holds no more, unless another job states it again.
     """
     if before is not None and before.per_second is not None and _rate_of(before) == _rate_of(limiter.said):
         limiter = evolve(limiter, rate_said_at=0)
@@ -66,17 +69,23 @@ def said_anew(limiter: Limiter, bounds: Bounds, now: int, before: Bounds | None 
 
 
 def is_bound(quotas: Quotas) -> bool:
-    """Say whether quotas hold runs back."""
+    """Say whether quotas limit runs."""
     return bool(quotas.runs_per_second or quotas.runs_at_once)
 
 
 def bounds_of(quotas: Quotas) -> Bounds:
-    """Return what a tenant's quotas allow: its turns are as far apart as they can be, so no second has more."""
+    """Return the bounds of a tenant's quotas.
+
+    Its rate tokens are as far apart as possible, so no second exceeds the quota.
+    """
     return Bounds(quotas.runs_at_once or None, quotas.runs_per_second or None, 1)
 
 
 def stated(limiter: Limiter, bounds: Bounds, now: int) -> Limiter:
-    """Return the limiter with what a job states. Of two rates the slower one holds; the quotas of a tenant are one."""
+    """Return the limiter with the bounds that a job states.
+
+    The slower of two rates holds; quotas always replace the rate.
+    """
     said = bounds.over(limiter.said)
     is_held = now < limiter.rate_said_at + RATE_HOLDS_MS and _rate_of(limiter.said) < _rate_of(bounds)
     if limiter.key.name and is_held:
@@ -90,7 +99,10 @@ def _rate_of(bounds: Bounds) -> tuple[float, int]:
 
 
 def _counted_on(before: Limiter, after: Limiter, now: int) -> Limiter:
-    """Return a limiter with other bounds. Turns that are given stand, and a bucket that was empty is not full now."""
+    """Return a limiter with other bounds.
+
+    Rate tokens that were given stay valid, and an empty bucket does not become full.
+    """
     old, new, free_at = before.bounds, after.bounds, before.turns.free_at
     if old.per_second == new.per_second or old.per_second is None or new.per_second is None:
         return after

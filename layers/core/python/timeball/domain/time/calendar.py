@@ -1,13 +1,13 @@
 """The shapes of a month: its length (28 to 31) and the weekday of its first day. There are 28 of them.
 
-Which days of a month a schedule picks depends on nothing else. Every shape that a month can have does come up within
-400 years. Weekdays count from Sunday = 0.
+The days of a month that a schedule picks depend on nothing else. Every shape that a month can have occurs within 400
+years. Weekdays count from Sunday = 0.
 """
 
 from typing import Final
 
 SHAPES: Final = tuple((length, weekday) for length in range(28, 32) for weekday in range(7))
-"""Every (length, weekday of day 1); a month's shape is its index here: `(length - 28) * 7 + weekday`."""
+"""Every (length, weekday of day 1). The shape of a month is its index here: `(length - 28) * 7 + weekday`."""
 
 _LENGTHS: Final = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 

@@ -1,4 +1,4 @@
-"""What a clock change does to a fire, for a person who reads a preview of fire times."""
+"""The effect of a clock change on a fire, for a person who reads a preview of fire times."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -20,9 +20,9 @@ def clock_change(
     gap: Gap | None = None,
     overlap: Overlap | None = None,
 ) -> str | None:
-    """Say what a clock change does to a fire (ms UTC), such as `moved by the clock change from 02:30`; None: nothing.
+    """Return the effect of a clock change on a fire (ms UTC), as a text such as `moved by the clock change from 02:30`.
 
-    Without `fields` (an interval, a single instant) only the two passes of a repeated local time are told.
+    None: there is none. Without `fields` (an interval, a single instant) only a repeated local time is reported.
     """
     instant = fire_at // 1000
     period = zone.period_at(instant)
@@ -39,7 +39,7 @@ def clock_change(
         if skipped:
             more = f" and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
             return f"moved by the clock change from {', '.join(skipped[:_SHOWN])}{more}"
-    # The first fire of a period, if the period before had a fire too.
+    # The first fire of a period, if the previous period had a fire too.
     change_at = zone.starts[period] * 1000
     if next_fire(fields, zone, change_at - 1, gap, overlap) != fire_at:
         return None
@@ -60,7 +60,7 @@ def _skipped(fields: CronFields, zone: Zone, period: int) -> Iterator[int]:
 
 
 def _clock(skipped: datetime, fire: datetime) -> str:
-    """Write a local time, with its date if that is not the date of the fire."""
+    """Return a local time as text, with its date if that differs from the date of the fire."""
     return f"{skipped:%H:%M}" if skipped.date() == fire.date() else f"{skipped:%Y-%m-%d %H:%M}"
 
 

@@ -1,11 +1,11 @@
-"""A cron expression, read once: its fields become sets, the two day fields become one set per month shape.
+"""A cron expression, parsed once: its fields become sets, and the two day fields become one set per month shape.
 
-The rules of cronie (crontab(5)) hold wherever cronie has one:
-- Day-of-month and day-of-week both restricted: a day matches if *either* does; else it must match both (see
+The rules of cronie (crontab(5)) apply wherever cronie has one:
+- Day-of-month and day-of-week both restricted: a day matches if *either* does; otherwise it must match both (see
   cron_days.py for what counts as restricted).
 - Sunday is 0 and 7, and a range runs upwards: `FRI-SUN` is 5-7, `FRI-MON` is refused.
-- An expression is *interval-like* if its minute or hour holds a `*` or a step, and *fixed* otherwise;
-  stepper.py treats the two differently when clocks change.
+- An expression is *interval-like* if its minute or hour has a `*` or a step, and *fixed* otherwise; stepper.py treats
+  the two differently when clocks change.
 """
 
 import re
@@ -33,27 +33,30 @@ _YEAR: Final = re.compile(r"(19|20|21)\d\d\b.*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class CronFields:
-    """Hold what an expression means: bit sets of minutes, hours and months (bit 1 = January), and of days.
+    """The meaning of an expression: bit sets of minutes, hours and months (bit 1 = January), and of days.
 
-    Expressions that mean the same are equal.
+    Expressions with the same meaning are equal.
     """
 
     minutes: int
+    """The minutes, as a bit set."""
     hours: int
+    """The hours, as a bit set."""
     months: int
+    """The months, as a bit set: bit 1 is January."""
     days: tuple[int, ...]
     """`days[shape]` is the set of matching days of a month of that shape (see calendar.py)."""
     fixed: bool
-    """Neither minute nor hour holds a `*` or a step: the schedule names times of day, not an interval."""
+    """Neither minute nor hour has a `*` or a step: the schedule names times of day, not an interval."""
     first_time: int
     """The earliest matching time of a day, in minutes."""
     expression: str = field(compare=False)
-    """As it was written, without surrounding blanks."""
+    """The expression as it was written, without surrounding blanks."""
 
 
 @lru_cache(maxsize=4096)
 def parse_cron(expression: str) -> CronFields:
-    """Read a five-field cron expression or a nickname.
+    """Return the meaning of a five-field cron expression or a nickname.
 
     Raises InvalidSchedule, whose text says what to write instead.
     """

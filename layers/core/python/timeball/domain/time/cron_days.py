@@ -1,9 +1,8 @@
 """The two day fields of a cron expression, resolved together into one set of days for each month shape.
 
-If both fields are restricted, a day matches if *either* does (POSIX); else it must match both. As in cronie,
-a field is unrestricted if it *begins* with `*` or `?`: `*/2` in day-of-month and `MON` in day-of-week are the
-Mondays that are odd days. A day that a month lacks (`31W` in June, `5#5` in most months) is passed over,
-never moved.
+If both fields are restricted, a day matches if *either* does (POSIX); otherwise it must match both. As in cronie, a
+field is unrestricted if it *begins* with `*` or `?`: `*/2` in day-of-month with `MON` in day-of-week means the Mondays
+that are odd days. A day that a month lacks (`31W` in June, `5#5` in most months) is skipped, never moved.
 """
 
 import re
@@ -23,7 +22,7 @@ from timeball.domain.time.cron_field import (
 )
 
 Matches = Callable[[int, int, int], bool]
-"""Whether an item picks a day of a month, by the day (1 to 31), its weekday, and the month's length."""
+"""Whether an item picks a day of a month, given the day (1 to 31), its weekday, and the month's length."""
 
 _FROM_LAST: Final = re.compile(r"L-(\d+)", re.ASCII)
 _WORKDAY: Final = re.compile(r"(\d+)W", re.ASCII)
@@ -34,9 +33,9 @@ _NTH_WEEKDAY: Final = re.compile(r"(\d+|[A-Z]{3})#(\d+)", re.ASCII)
 
 @lru_cache(maxsize=1024)
 def read_days(day_of_month: str, day_of_week: str) -> tuple[int, ...]:
-    """Read both fields; the result holds a set of days per month shape, in the order of `calendar.SHAPES`.
+    """Return a set of days per month shape, in the order of `calendar.SHAPES`, from both fields.
 
-    Cached apart from the expression, because most of these differ only in the time of day.
+    The cache is separate from the expression's, because most expressions differ only in the time of day.
     """
     dates = [_date(item) for item in _items(day_of_month, DAY_OF_MONTH)]
     weekdays = [_weekday(item) for item in _items(day_of_week, DAY_OF_WEEK)]
@@ -77,7 +76,7 @@ def _date(item: str) -> Matches:
 
 
 def _is_nearest_workday(wanted: int, day: int, weekday: int, length: int) -> bool:
-    """Say whether a day is the one from Monday to Friday that is nearest to the wanted one, within its month."""
+    """Say whether a day is the day from Monday to Friday that is nearest to the wanted one, within its month."""
     match (weekday + wanted - day) % 7:
         case 6:
             nearest = wanted - 1 if wanted > 1 else 3

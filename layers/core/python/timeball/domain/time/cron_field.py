@@ -1,7 +1,7 @@
-"""One field of a cron expression, read item by item into a set of values (bit `v` of an int stands for `v`).
+"""One field of a cron expression, parsed item by item into a set of values (bit `v` of an int stands for `v`).
 
-An item is `*`, a value, a range `a-b`, or one of these with a step `/n`; `a/n` runs from `a` to the field's
-end. Whatever else is written is refused with a sentence that says what to write instead.
+An item is `*`, a value, a range `a-b`, or one of these with a step `/n`; `a/n` runs from `a` to the field's end. All
+other text is refused with a sentence that says what to write instead.
 """
 
 import re
@@ -13,18 +13,22 @@ from timeball.domain.time.errors import InvalidSchedule
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Describe a field: its name, its values, and how many different ones there are."""
+    """A field of a cron expression."""
 
     name: str
+    """Its name in messages."""
     low: int
+    """Its lowest value."""
     high: int
+    """Its highest value."""
     size: int
+    """How many different values it has."""
     names: tuple[str, ...] = ()
-    """Names of the values from `low` on."""
+    """The names of the values from `low` on; empty: they have none."""
 
     @property
     def allowed(self) -> str:
-        """Say which values there are."""
+        """The allowed values, as text."""
         numbers = f"a number from {self.low} to {self.high}"
         return f"{numbers} or a name from {self.names[0]} to {self.names[-1]}" if self.names else numbers
 
@@ -37,7 +41,7 @@ HOUR: Final = Field("hour", 0, 23, 24)
 DAY_OF_MONTH: Final = Field("day-of-month", 1, 31, 31)
 MONTH: Final = Field("month", 1, 12, 12, _MONTHS)
 DAY_OF_WEEK: Final = Field("day-of-week", 0, 7, 7, _WEEKDAYS)
-"""Sunday is 0 and 7; the sets made here hold it as 0 only."""
+"""Sunday is 0 and 7; the sets made here contain it as 0 only."""
 
 _ITEM: Final = re.compile(r"(?:(?P<star>\*)|(?P<low>\w+)(?:-(?P<high>\w+))?)(?:/(?P<step>\w+))?", re.ASCII)
 _HASHED: Final = re.compile(r"([HR])(\(.*\))?(/.*)?", re.ASCII)
@@ -60,7 +64,7 @@ def split_items(text: str, of: Field) -> list[str]:
 
 
 def read_values(text: str, of: Field) -> int:
-    """Read a field that holds nothing but values, ranges and steps."""
+    """Return the set of a field that has only values, ranges and steps."""
     bits = 0
     for item in split_items(text, of):
         bits |= read_item(item, of)
@@ -68,7 +72,7 @@ def read_values(text: str, of: Field) -> int:
 
 
 def read_item(item: str, of: Field) -> int:
-    """Read one value, range or step."""
+    """Return the set of one value, range or step."""
     parts = _ITEM.fullmatch(item)
     hashed = _HASHED.fullmatch(item)
     if hashed:
@@ -88,7 +92,7 @@ def read_item(item: str, of: Field) -> int:
 
 
 def read_number(text: str, of: Field, item: str) -> int:
-    """Read one value, given as a number or a name."""
+    """Return one value, given as a number or a name."""
     if text in of.names:
         return of.names.index(text) + of.low
     if not text.isdigit():
@@ -126,7 +130,7 @@ def _step(text: str, of: Field, item: str) -> int:
 
 
 def _unwrapped(low: int, high: int, step: int, of: Field) -> str:
-    """Spell the values that a wrap-around range was meant to have."""
+    """Return the values that a wrap-around range was meant to have, as text."""
     values = [of.low + (value - of.low) % of.size for value in range(low, high + of.size + 1, step)]
     if of.names:
         return ",".join(of.names[value - of.low] for value in dict.fromkeys(values))

@@ -1,4 +1,4 @@
-"""Durations are whole seconds. Text of ISO 8601 exists only at the edges."""
+"""Durations are whole seconds. ISO 8601 text exists only at the edges."""
 
 import re
 from typing import Final

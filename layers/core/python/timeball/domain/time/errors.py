@@ -2,4 +2,4 @@
 
 
 class InvalidSchedule(ValueError):  # noqa: N818 - it says what is wrong, as an API error does
-    """A schedule that cannot be kept: its text says what is wrong and what to write instead."""
+    """A schedule that is invalid: its text says what is wrong and what to write instead."""

@@ -11,10 +11,10 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
 EARLIEST = 0
-"""1970-01-01T00:00:00Z: no instant that Timeball stores lies before it."""
+"""1970-01-01T00:00:00Z: no instant that Timeball stores is earlier."""
 
 LATEST = 13_569_465_600_000
-"""2400-01-01T00:00:00Z: no instant that Timeball stores lies at or after it."""
+"""2400-01-01T00:00:00Z: every instant that Timeball stores is earlier."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""How far apart the fires of a schedule are at the least, by the clock on the wall."""
+"""The shortest time between two fires of a schedule, by local clocks."""
 
 from itertools import pairwise
 from typing import Final
@@ -12,9 +12,10 @@ _MINUTE_SECONDS: Final = 60
 
 
 def least_period_seconds(schedule: Schedule) -> int | None:
-    """Return the shortest time between two fires of a schedule, in seconds; None: it has one fire.
+    """Return the shortest time between two fires of a schedule, in seconds; None: it has one fire at most.
 
-    Of a cron it is that of its times of day: that its days or months are rare makes it longer nowhere but overnight.
+    For a cron expression only the times of day count: rare days or months lengthen no interval except the one
+    overnight.
     """
     match schedule.timing:
         case Every(seconds):
@@ -31,7 +32,7 @@ def least_period_seconds(schedule: Schedule) -> int | None:
 
 
 def _has_neighbours(days: tuple[int, ...]) -> bool:
-    """Say whether two days in a row may match: within a month, or the last of one and the first of the next."""
+    """Say whether two days in a row may match: within a month, or the last day of one and the first of the next."""
     within = any(of_shape & of_shape >> 1 for of_shape in days)
     first_matches = [any(days[shape] >> 1 & 1 for shape in range(weekday, len(days), 7)) for weekday in range(7)]
     ends = zip(days, SHAPES, strict=True)

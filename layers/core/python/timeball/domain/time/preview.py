@@ -1,4 +1,4 @@
-"""The fire times of a schedule as a person reads them: by the clock on the wall, with a note where clocks change.
+"""The fire times of a schedule as a person reads them: by local clocks, with a note where clocks change.
 
 Invariant: a preview shows what the scheduler will do. Its fire times come from the same function as the runs.
 """
@@ -16,20 +16,22 @@ from timeball.domain.time.zones import Zone, load_zone
 
 @dataclass(frozen=True, slots=True)
 class Fire:
-    """One fire: its instant (ms), what clocks show then, and what a clock change does to it, if anything."""
+    """One fire of a preview."""
 
     fire_at: int
+    """The fire time (ms)."""
     local_time: str
     """`2026-10-25T02:30:00`, without an offset; parts of a second are cut off."""
     utc_offset: str
     """`+02:00`; with seconds (`-00:44:30`) where a zone once had such an offset."""
     note: str | None
+    """The effect of a clock change on it; None: there is none."""
 
 
 def preview(schedule: Schedule, from_at: int, count: int, timezone: str = "UTC") -> list[Fire]:
-    """Return the first fires from an instant (ms) on, itself included, earliest first; fewer if the schedule ends.
+    """Return the first fires from an instant (ms) on, including it, earliest first; fewer if the schedule ends.
 
-    A cron is shown in its own zone, anything else in `timezone`. Ignores `max_runs`.
+    A cron expression is shown in its own zone, every other schedule in `timezone`. `max_runs` is ignored.
     """
     timing = schedule.timing
     zone = load_zone(timing.timezone if isinstance(timing, Cron) else timezone)

@@ -11,9 +11,9 @@ _MINUTES_OF_A_DAY = 1440
 
 
 def same_time_later(at: int, timezone: str) -> Iterator[int]:
-    """Yield when clocks show the same time as at an instant (ms), once on each day after that, whatever its length.
+    """Yield when clocks show the same time as at an instant (ms), once on each later day, however long the day is.
 
-    Where clocks skip the time it is when they have; where they show it twice it is the first.
+    If clocks skip the time, it is the instant at which they have skipped it; if they show it twice, it is the first.
     """
     zone = load_zone(timezone)
     instant = at // SECOND_MS

@@ -1,8 +1,8 @@
-"""When a job is due: one instant, an interval or a cron expression, within a window; or on events alone, so at no time.
+"""When a job is due: at one instant, by an interval or by a cron expression, within a window; or on events alone.
 
-Only fire times; no policy.
+This module computes fire times and applies no policy.
 
-Invariant: fire times depend on the schedule alone, never on when or from where one asks.
+Invariant: fire times depend on the schedule alone, never on when, or from which instant, they are computed.
 """
 
 from collections.abc import Iterator
@@ -17,35 +17,39 @@ from timeball.domain.time.zones import load_zone
 
 @dataclass(frozen=True)
 class At:
-    """One instant. `now` and `delay` are this too: they are reckoned when the job is submitted."""
+    """One instant. `now` and `delay` become an instant when the job is submitted."""
 
     at: int
+    """The instant (ms)."""
 
 
 @dataclass(frozen=True)
 class Every:
-    """An interval of whole seconds, aligned to an anchor instant, without drift."""
+    """An interval, aligned to an anchor instant, without drift."""
 
     seconds: int
+    """The length of the interval."""
     anchor_at: int
+    """The instant of the first fire (ms)."""
 
 
 @dataclass(frozen=True)
 class Cron:
-    """A cron expression of five fields, read in a time zone.
-
-    `gap` and `overlap` say what becomes of local times that clocks skip or show twice; None takes cronie's way.
-    """
+    """A cron expression of five fields."""
 
     expression: str
+    """The expression."""
     timezone: str = "UTC"
+    """The IANA name of the zone in which it is interpreted."""
     gap: Gap | None = None
+    """The policy for local times that clocks skip; None: as in cronie."""
     overlap: Overlap | None = None
+    """The policy for local times that clocks show twice; None: as in cronie."""
 
 
 @dataclass(frozen=True)
 class OnEvents:
-    """No time at all: events alone let the job run."""
+    """No fire times: only events let the job run."""
 
 
 Timing = At | Every | Cron | OnEvents
@@ -53,26 +57,30 @@ Timing = At | Every | Cron | OnEvents
 
 @dataclass(frozen=True)
 class Schedule:
-    """A timing within a window: no fire before `start_at` or after `end_at` (both may fire), and `max_runs` runs."""
+    """A timing within a window."""
 
     timing: Timing
+    """When it fires."""
     start_at: int | None = None
+    """The first instant at which it may fire (ms); None: no bound."""
     end_at: int | None = None
+    """The last instant at which it may fire (ms); None: no bound."""
     max_runs: int | None = None
+    """How many runs the job may have; None: no bound."""
 
     @property
     def is_one_off(self) -> bool:
-        """Whether the job is due once: it never misfires, however late."""
+        """Whether the job is due once; such a job never misfires, however late it is."""
         return isinstance(self.timing, At)
 
     @property
     def is_recurring(self) -> bool:
-        """Whether it has one fire time after the other."""
+        """Whether it fires repeatedly."""
         return isinstance(self.timing, Every | Cron)
 
 
 def next_fire(schedule: Schedule, after_at: int) -> int | None:
-    """Return the first fire time strictly after an instant (ms), or None if there is none. Ignores `max_runs`."""
+    """Return the first fire time strictly after an instant (ms); None if there is none. `max_runs` is ignored."""
     after_at = after_at if schedule.start_at is None else max(after_at, schedule.start_at - 1)
     fire_at: int | None
     match schedule.timing:
@@ -90,9 +98,9 @@ def next_fire(schedule: Schedule, after_at: int) -> int | None:
 
 
 def previous_fire(schedule: Schedule, before_at: int, earliest_at: int) -> int | None:
-    """Return the last fire time from `earliest_at` to just before `before_at`, or None if there is none.
+    """Return the last fire time from `earliest_at` to just before `before_at`; None if there is none.
 
-    Halves the span until one fire is left in it: at most some 80 steps, however many fires lie between.
+    It halves the span until one fire is left: at most some 80 steps, however many fires are in the span.
     """
     fire_at = next_fire(schedule, earliest_at - 1)
     if fire_at is None or fire_at >= before_at:
@@ -109,7 +117,7 @@ def previous_fire(schedule: Schedule, before_at: int, earliest_at: int) -> int |
 
 
 def first_fire(schedule: Schedule, now: int) -> int | None:
-    """Return the first fire time of a job that is submitted now; a one-off in the past is due at its own instant."""
+    """Return the first fire time of a job that is submitted now. A one-off in the past is due at its own instant."""
     return next_fire(schedule, -1 if schedule.is_one_off else now - 1)
 
 

@@ -1,6 +1,6 @@
-"""Stretches of time, such as the days of a calendar: each from its start up to its end, which is no part of it.
+"""Spans of time, such as the days of a calendar: each from its start up to its end, which is excluded.
 
-Invariant: they are in order, and apart from each other; so an instant lies in one of them at most.
+Invariant: they are in order and do not touch each other, so an instant lies in one of them at most.
 """
 
 from bisect import bisect_right
@@ -16,23 +16,25 @@ _DAY_SECONDS = DAY_MS // SECOND_MS
 
 @dataclass(frozen=True)
 class Spans:
-    """Where the stretches begin and end (ms); the tuples run in parallel."""
+    """The starts and ends of spans; the tuples run in parallel."""
 
     starts: tuple[int, ...] = ()
+    """When each begins (ms)."""
     ends: tuple[int, ...] = ()
+    """When each ends (ms), excluded."""
 
     def start_of(self, at: int) -> int | None:
-        """Return where the stretch begins that holds an instant; None if none does."""
+        """Return the start of the span that contains an instant; None if none does."""
         position = self._position(at)
         return None if position is None else self.starts[position]
 
     def end_of(self, at: int) -> int | None:
-        """Return where the stretch ends that holds an instant; None if none does."""
+        """Return the end of the span that contains an instant; None if none does."""
         position = self._position(at)
         return None if position is None else self.ends[position]
 
     def next_edge(self, at: int) -> int:
-        """Return the first instant after `at` at which a stretch begins or ends; LATEST if there is none."""
+        """Return the first instant after `at` at which a span begins or ends; LATEST if there is none."""
         end_at = self.end_of(at)
         position = bisect_right(self.starts, at)
         return end_at if end_at is not None else self.starts[position] if position < len(self.starts) else LATEST
@@ -46,7 +48,7 @@ NO_TIME = Spans()
 
 
 def spans_of(parts: Iterable[tuple[int, int]]) -> Spans:
-    """Return stretches in any order as such that are apart: what meets or overlaps is one."""
+    """Return ordered, separate spans from spans in any order: spans that touch or overlap are merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(parts):
         if merged and start <= merged[-1][1]:
@@ -58,9 +60,9 @@ def spans_of(parts: Iterable[tuple[int, int]]) -> Spans:
 
 @lru_cache(maxsize=64)
 def local_days(timezone: str, days: tuple[tuple[int, int], ...]) -> Spans:
-    """Return when clocks in a zone show a date of these: each from a first to a last day number, both included.
+    """Return when clocks in a zone show any of the dates: each pair is a first and a last day number, both included.
 
-    Where clocks go back over midnight the day before is shown again: a date is then more than one stretch.
+    If clocks go back over midnight, the previous day is shown again: a date may then have more than one span.
     """
     return spans_of(part for first, last in days for part in _shown(timezone, first, last))
 
@@ -68,7 +70,7 @@ def local_days(timezone: str, days: tuple[tuple[int, int], ...]) -> Spans:
 def _shown(timezone: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     zone = load_zone(timezone)
     from_local, to_local = first * _DAY_SECONDS, (last + 1) * _DAY_SECONDS
-    # No clock is as much as two days off: only these periods may show the dates.
+    # Every offset is less than two days, so only these periods may show the dates.
     near = range(zone.period_at(from_local - 2 * _DAY_SECONDS), zone.period_at(to_local + 2 * _DAY_SECONDS) + 1)
     for period in near:
         start = max(from_local - zone.offsets[period], zone.starts[period])

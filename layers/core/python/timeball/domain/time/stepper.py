@@ -1,17 +1,17 @@
 """The next instant at which a cron schedule fires: search local time as sets, then map it through the zone.
 
-Local time is searched without a clock in mind (`next_minute`: which minute of the calendar matches next), and
-the zone's periods say when, if ever, a clock shows that minute. Where clocks change, two policies decide:
+The search in local time ignores clocks (`next_minute`: which minute of the calendar matches next), and the zone's
+periods say when, if ever, a clock shows that minute. Where clocks change, two policies decide:
 - *gap* (local times that no clock shows): `next` fires once at the first instant after the gap, however many
   times fell into it; `skip` does not fire.
-- *overlap* (local times shown twice): `first` fires in the first pass only; `both` in each.
+- *overlap* (local times shown twice): `first` fires in the first pass only; `both` fires in each pass.
 
 The default is cronie's: a fixed schedule (see cron.py) takes `next` and `first`, so that it fires once a day
-whatever the clocks do; an interval-like one takes `skip` and `both`, so that it follows elapsed time. Unlike
-cronie, a change is a change whatever its size: also the day that Samoa left out.
+whatever the clocks do; an interval-like schedule takes `skip` and `both`, so that it follows elapsed time. Unlike
+in cronie, the size of a change does not matter: even the day that Samoa left out is a gap.
 
-Instants are ints in ms UTC; inside, seconds. Fires are unique and strictly increasing, and what comes after
-an instant does not depend on where the search began.
+Instants are ints in ms UTC; internally, seconds. Fires are unique and strictly increasing, and the fires after an
+instant do not depend on where the search began.
 """
 
 from bisect import bisect_right
@@ -25,22 +25,22 @@ from timeball.domain.time.instants import DAY_MS, LATEST
 from timeball.domain.time.zones import Zone
 
 RULE_VERSION: Final = 1
-"""Raised when the same expression, zone, policies and time zone data may give other instants than before."""
+"""Raised when the same expression, zone, policies and time zone data may yield other instants than before."""
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _END_DAY: Final = LATEST // DAY_MS
-"""No fire is looked for from this day on."""
+"""The search for fires ends before this day."""
 
 
 class Gap(StrEnum):
-    """Say what happens to local times that clocks skip."""
+    """The policy for local times that clocks skip."""
 
     NEXT = "next"
     SKIP = "skip"
 
 
 class Overlap(StrEnum):
-    """Say what happens to local times that clocks show twice."""
+    """The policy for local times that clocks show twice."""
 
     FIRST = "first"
     BOTH = "both"
@@ -49,9 +49,9 @@ class Overlap(StrEnum):
 def next_fire(
     fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
 ) -> int | None:
-    """Find the first fire strictly after an instant (ms UTC, may be negative); None if there is none that is stored.
+    """Return the first fire strictly after an instant (ms UTC, may be negative); None if there is none before LATEST.
 
-    A policy that is None takes the default for the expression.
+    A policy that is None takes the default of the expression.
     """
     gap, overlap = clock_policies(fields, gap, overlap)
     at_jump, once = gap == Gap.NEXT, overlap == Overlap.FIRST
@@ -80,13 +80,13 @@ def next_fire(
 
 
 def clock_policies(fields: CronFields, gap: Gap | None, overlap: Overlap | None) -> tuple[Gap, Overlap]:
-    """Return the policies that hold: where none is given, that which the expression implies."""
+    """Return the policies in force: a policy that is not given is implied by the expression."""
     implied = (Gap.NEXT, Overlap.FIRST) if fields.fixed else (Gap.SKIP, Overlap.BOTH)
     return gap or implied[0], overlap or implied[1]
 
 
 def next_minute(fields: CronFields, minute: int) -> int | None:
-    """Find the first matching minute of the calendar not before `minute`, whether clocks show it or not.
+    """Return the first matching minute of the calendar not before `minute`, whether clocks show it or not; None: none.
 
     Minutes count from 1970-01-01 00:00, local time.
     """
@@ -106,7 +106,7 @@ def next_minute(fields: CronFields, minute: int) -> int | None:
 
 
 def _next_day(fields: CronFields, day: int) -> int | None:
-    """Find the first matching day that is not before `day`."""
+    """Return the first matching day that is not before `day`; None: there is none."""
     if day >= _END_DAY:
         return None
     today = date.fromordinal(_EPOCH + day)

@@ -1,11 +1,10 @@
 """Time zones from the pinned `tzdata` package, never from the machine, as periods of constant offset.
 
-A zone is a sequence of periods. Its clock shows local times (seconds, counted as if they were UTC) that run
-on within a period and jump between two: forwards over a gap, or back, and then a stretch of local time is
-shown twice.
+A zone is a sequence of periods. Its clock shows local times (seconds, counted as if they were UTC) that run on within a
+period and jump between two periods: forwards over a gap, or back, so that a stretch of local time is shown twice.
 
-Invariant, tested for every zone: a period is longer than the steps at its ends. So no local time is shown
-three times or both skipped and shown, and the local starts of the periods only increase.
+Invariant, tested for every zone: a period is longer than the jumps at its ends. So no local time is shown three times,
+or is both skipped and shown, and the local starts of the periods only increase.
 """
 
 import re
@@ -28,19 +27,20 @@ _FIRST: Final = datetime(1840, 1, 1)  # noqa: DTZ001 - no zone had changed its c
 _END: Final = datetime(2400, 1, 1)  # noqa: DTZ001 - later changes are not listed
 _SECOND: Final = timedelta(seconds=1)
 _BETWEEN_CHANGES: Final = timedelta(days=6)
-"""No zone changes its clocks twice within so long: a test asks each."""
+"""No zone changes its clocks twice within this time; a test checks every zone."""
 
 _FIXED_OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])0?(\d{1,2})(?::?00)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """Hold a zone's periods, in order of time; all numbers are seconds, and the tuples run in parallel.
+    """A zone's periods, in order of time. All numbers are seconds, and the tuples run in parallel.
 
-    Zones compare by identity; `load_zone` gives the same one for the same name.
+    Zones compare by identity; `load_zone` returns the same zone for the same name.
     """
 
     name: str
+    """The IANA name."""
     starts: tuple[int, ...]
     """The instant (UTC) at which each period begins."""
     offsets: tuple[int, ...]
@@ -48,21 +48,19 @@ class Zone:
     local_starts: tuple[int, ...]
     """The local time at which each period begins."""
     reached: tuple[int, ...]
-    """The first local time not shown before a period: below its local start after a gap, above it after a repeat.
-
-    One more than there are periods: a period ends where the next one's is.
-    """
+    """The first local time not shown before a period: below its local start after a gap, above it after a repeat. It
+    has one entry more than there are periods: a period ends where the next entry is."""
 
     def period_at(self, instant: int) -> int:
-        """Find the index of the period that holds an instant (seconds UTC)."""
+        """Return the index of the period that contains an instant (seconds UTC)."""
         return bisect_right(self.starts, instant) - 1
 
 
 @lru_cache(maxsize=256)
 def load_zone(name: str) -> Zone:
-    """Load a zone by its IANA name. That takes some milliseconds, so zones are kept.
+    """Return a zone by its IANA name. Loading takes some milliseconds, so zones are cached.
 
-    Raises InvalidSchedule on an unknown name; the text gives the nearest valid one.
+    Raises InvalidSchedule for an unknown name; its text suggests the nearest valid name.
     """
     if name not in _names():
         _reject(name)
@@ -73,23 +71,23 @@ def load_zone(name: str) -> Zone:
 
 
 def tzdata_version() -> str:
-    """Name the release of the time zone database in use, such as `2026a`."""
+    """Return the release of the time zone database in use, such as `2026a`."""
     from tzdata import IANA_VERSION  # type: ignore[import-untyped] # noqa: PLC0415 - as below
 
     return str(IANA_VERSION)
 
 
 def _data() -> Path:
-    import tzdata  # noqa: PLC0415 - whoever needs no zone pays for none
+    import tzdata  # noqa: PLC0415 - a process that needs no zone pays for none
 
     return Path(tzdata.__file__).parent
 
 
 def _periods(name: str) -> Iterator[tuple[int, int]]:
-    """Yield the start of each period and its offset, as zoneinfo knows them.
+    """Yield the start of each period and its offset, from zoneinfo.
 
-    zoneinfo gives the offset of a local time. One that is shown twice, or never, has that from before the change: so
-    the offset changes at the end of the repeat, or of the gap.
+    zoneinfo returns the offset of a local time. For a local time that is shown twice, or never, it is the offset from
+    before the change. So the offset changes at the end of the repeat, or of the gap.
     """
     from zoneinfo import ZoneInfo  # noqa: PLC0415 - as above
 
@@ -122,7 +120,7 @@ def _reject(name: str) -> NoReturn:
 
 
 def _advice(name: str) -> str:
-    """Suggest the valid name that was probably meant."""
+    """Return the valid name that was probably meant."""
     if match := _FIXED_OFFSET.fullmatch(name.strip().upper()):
         fixed = f"Etc/GMT{'-' if match[1] == '+' else '+'}{match[2]}"
         if fixed in _names():

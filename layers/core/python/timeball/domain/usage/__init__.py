@@ -1,1 +1,1 @@
-"""What a tenant's runs came to, told from counts that add up."""
+"""The sums of a tenant's runs, computed from counts that add up."""

@@ -1,7 +1,7 @@
-"""What was counted, item by item and in dollars.
+"""The bill of what was counted, item by item and in dollars.
 
-The writes of a run are known (spending.py), and so is the time that it had of its executors. What goes in batches is
-known by the batch in which an executor received it; the others on the way are taken to be as full.
+The writes of a run are known (spending.py), and so is its share of its executors' time. Its share of a batch is known
+from the batch in which an executor received it; the other batches on its way are assumed to be as full.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ from timeball.domain.usage.prices import Prices
 QUEUE_REQUESTS_OF_A_BATCH: Final = 7
 """Messages are sent, received, hidden and deleted; the watch that goes with them is sent, received and deleted."""
 CALLS_OF_A_BATCH: Final = 2
-"""Of an executor, and of the function that looks again."""
+"""The call of an executor, and of the function that handles the watch."""
 READ_UNITS_OF_A_BATCH: Final = 3
-"""What keeps fires away, for the scan and for the claim; and the host."""
+"""The blackouts, read by the scan and by the claim; and the resource."""
 
 _API_GB = 1.0
 _THOUSAND = 1_000
 
 
 class Counted(StrEnum):
-    """The name under which what costs is counted by the hour: as in `Spent`, and of the API."""
+    """The names of the hourly counts that cost money: the fields of `Spent`, and requests to the API."""
 
     WRITE_UNITS = "WriteUnits"
     READ_UNITS = "ReadUnits"
@@ -36,15 +36,18 @@ class Counted(StrEnum):
 
 @dataclass(frozen=True)
 class Item:
-    """A line of a bill: how much of what, and what that is in dollars."""
+    """A line of a bill."""
 
     name: str
+    """The item, as the API shows it."""
     quantity: float
+    """How much of it."""
     usd: float
+    """Its price in dollars."""
 
 
 def counts_of(spent: Spent) -> dict[str, int]:
-    """Return what runs have spent, as it is counted."""
+    """Return the cost of runs as hourly counts."""
     return {
         Counted.WRITE_UNITS: spent.write_units,
         Counted.READ_UNITS: spent.read_units,
@@ -54,7 +57,7 @@ def counts_of(spent: Spent) -> dict[str, int]:
 
 
 def items_of_runs(counts: Mapping[str, float], prices: Prices, executor_gb: float) -> list[Item]:
-    """Return the bill of runs, by executors of so much memory."""
+    """Return the bill of runs; `executor_gb` is the memory of an executor."""
     batches = counts.get(Counted.BATCHES, 0) / _THOUSAND
     reads = counts.get(Counted.READ_UNITS, 0) + READ_UNITS_OF_A_BATCH * batches
     seconds = counts.get(Counted.EXECUTOR_MS, 0) / _THOUSAND

@@ -1,4 +1,4 @@
-"""Counts by the hour: of a tenant, of a subject such as a priority, by name. They are only ever added to."""
+"""Counts by the hour: by tenant, subject (such as a priority) and name. Counts are only ever added to."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,24 +8,27 @@ from typing import Final
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 
 NOBODY: Final = ""
-"""The tenant of what cannot be told whose it is."""
+"""The tenant of counts whose tenant is unknown."""
 
 CALLERS: Final = "callers"
-"""The subject of what is counted about requests; all others so far are the priorities of runs."""
+"""The subject of counts of requests; all other subjects so far are the priorities of runs."""
 
 KEPT_DAYS: Final = 40
 
 Counts = Mapping[str, int]
-"""How many, by name. A name is that of a metric, and behind a dot its reason, or the bucket of a timing."""
+"""Counts by name. A name is that of a metric, and after a dot its reason, or the bucket of a timing."""
 
 
 @dataclass(frozen=True, order=True)
 class HourKey:
-    """An hour of a tenant: when it began (ms), and whose counts these are."""
+    """The name of an hour's counts."""
 
     tenant: str
+    """The tenant."""
     began_at: int
+    """When the hour began (ms)."""
     subject: str
+    """What the counts are about."""
 
 
 def hour_of(at: int) -> int:
@@ -34,7 +37,7 @@ def hour_of(at: int) -> int:
 
 
 WINDOWS: Final = {"hour": HOUR_MS, "day": DAY_MS, "month": 30 * DAY_MS}
-"""How far back each window reaches from now, to the beginning of the hour there."""
+"""How far back each window reaches from now; it begins with an hour."""
 
 
 def window_from(window: str, now: int) -> int:
@@ -43,7 +46,7 @@ def window_from(window: str, now: int) -> int:
 
 
 def added(hours: Iterable[Counts]) -> Counter[str]:
-    """Return all counts together."""
+    """Return the sum of all counts."""
     total: Counter[str] = Counter()
     for counts in hours:
         total.update(counts)

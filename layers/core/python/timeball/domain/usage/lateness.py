@@ -1,7 +1,7 @@
-"""Lateness as a histogram: buckets that are the same everywhere and for ever, so that counts of them add up.
+"""Lateness as a histogram: its buckets are the same everywhere and never change, so that their counts add up.
 
-From 10 ms on each bucket ends at most a third above the one before. So a percentile is known to within that, and the
-share that was on time exactly, where a bucket ends: at 1, 5 and 30 s.
+From 10 ms on each bucket ends at most a third above the previous one. So a percentile is known to within a third, and
+the share that was on time is exact where a bucket ends: at 1, 5 and 30 s.
 """
 
 from bisect import bisect_left
@@ -12,7 +12,7 @@ _STEPS: Final = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)
 _DECADES: Final[int] = 8
 
 BOUNDS: Final[tuple[int, ...]] = tuple(step * 10**decade for decade in range(_DECADES) for step in _STEPS)
-"""Where the buckets end (ms, included). What is later than the last bound, 9 days, counts as that late."""
+"""The ends of the buckets (ms, included). Lateness beyond the last bound, 9 days, counts as that bound."""
 
 
 def bucket_of(late_ms: int) -> int:
@@ -21,7 +21,7 @@ def bucket_of(late_ms: int) -> int:
 
 
 def percentile(histogram: Mapping[int, int], part: float) -> int | None:
-    """Return how late (ms) a part of all were at most: the bound of a bucket. None if there are none."""
+    """Return the lateness (ms) that a part of all did not exceed, as the bound of a bucket; None if there are none."""
     left = part * sum(histogram.values())
     for bound in sorted(histogram):
         left -= histogram[bound]
@@ -31,6 +31,6 @@ def percentile(histogram: Mapping[int, int], part: float) -> int | None:
 
 
 def on_time(histogram: Mapping[int, int], within_ms: int) -> float | None:
-    """Return the share that was no later than a bound. None if there are none."""
+    """Return the share that was not later than a bound; None if there are none."""
     total = sum(histogram.values())
     return sum(count for bound, count in histogram.items() if bound <= within_ms) / total if total else None

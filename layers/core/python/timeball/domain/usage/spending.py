@@ -1,8 +1,8 @@
-"""What an attempt spends, by DynamoDB's published rules: the writes that its run takes from its plan to its end.
+"""The cost of an attempt by DynamoDB's published rules: the writes that its run takes from its plan to its end.
 
-Nobody counts a run's writes one by one: each kind of run makes the same ones. tests/contract/costs/test_run_costs.py
-holds this table against what is written. What is done for others as well (a scan's queries, notes about a host, a
-user's changes) is in it nowhere.
+A run's writes are not counted one by one, because every run of a kind makes the same writes.
+tests/contract/costs/test_run_costs.py compares this table with the actual writes. Work for several runs or other
+purposes (a scan's queries, notes about a resource, a user's changes) is not included.
 """
 
 from typing import Final
@@ -15,25 +15,25 @@ from timeball.domain.model.runs.spent import NOTHING, Spent
 from timeball.domain.model.terms.policies import OverlapPolicy
 
 FIRE: Final = 6
-"""Of a recurring job: the run's row is inserted, claimed and ended; the job's row moves on in the due index."""
+"""For a recurring job: the run's row is inserted, claimed and ended; the job's row moves in the due index."""
 ONE_OFF: Final = 11
-"""Over its whole life: its creation and its conclusion, each with its place in the lists, beside its fire."""
+"""For the whole life of a job: its creation and its conclusion, each with its entries in the listings, and its fire."""
 BACKFILLED: Final = 6
-"""As a fire, with the backfill's row instead of the job's."""
+"""Like a fire, with the backfill's row instead of the job's."""
 MANUAL: Final = 7
-"""It goes through the due index, and the audit log names it."""
+"""The run goes through the due index, and the audit log names it."""
 RETRY: Final = 5
 """Into the due index and out of it again, and the second claim."""
 
 _OF_A_TASK = 1
-"""Of a one-off: it is listed under its task, too."""
+"""For a one-off, which is listed under its task, too."""
 _LOCK, _LOCK_OF_A_ONE_OFF = 2, 3
 _JITTER = 3
-"""Into the due index and out of it again; a fire that its calendar moves, too."""
+"""Into the due index and out of it again; also for a fire that its calendar moves."""
 _JOINED = 4
-"""It waits in the due index, and looks at its parents."""
+"""The run waits in the due index, and its parents are evaluated."""
 _HAS_CHILDREN = 3
-"""It is due at its end, so that they are told."""
+"""The run is due at its end, so that its children are notified."""
 _HAND_OVER = 6
 """The due key at the end of the lease, the report, and the key dropped."""
 _INLINE_WORK_BYTES = 400
@@ -47,10 +47,10 @@ _SKIPPED, _SKIPPED_AT_ITS_CLAIM = 4, 5
 def spent_on(
     run: Run, job: Job, attempt: Attempt, *, has_row: bool, is_handed_over: bool, heartbeat_ms: int, lookahead_ms: int
 ) -> Spent:
-    """Return what an attempt's end adds to what its running run has spent.
+    """Return the cost that an attempt's end adds to its running run.
 
-    The first one brings all that the run takes without a retry. An attempt that was lost, and a run that ends without
-    an attempt's end, bring nothing.
+    The first attempt adds everything that the run takes without a retry. A lost attempt adds nothing, nor does a run
+    that ends without an attempt's end.
     """
     is_first = run.spent == NOTHING
     held_ms = (attempt.finished_at or attempt.claimed_at) - attempt.claimed_at

@@ -1,1 +1,1 @@
-"""Collections of rows: what a tenant has, each row with its revision."""
+"""Collections of rows: a tenant's data, each row with its revision."""

@@ -1,4 +1,4 @@
-"""The finished attempts of runs, each in a row of its own that a run's row has no room for."""
+"""Finished attempts in rows of their own, for which the run's row has no room."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,13 +8,13 @@ from timeball.domain.model.runs.attempt import Attempt
 
 
 class Attempts(Protocol):
-    """The attempts that have more to tell than their run's row keeps."""
+    """The attempts with more content than their run's row stores."""
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:
-        """Store each attempt if absent. None: stored; an attempt: what stood there."""
+        """Store each attempt if absent. None: stored; otherwise the attempt that was there."""
 
     def replace(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:
-        """Write each attempt in place of what stands in its row."""
+        """Write each attempt over the content of its row."""
 
     def of_run(self, run: RunId) -> list[Attempt]:
         """Return the stored attempts of a run, by number."""

@@ -1,4 +1,4 @@
-"""The backfills: rows beside their job's."""
+"""The backfills: rows beside their jobs."""
 
 from typing import Protocol
 
@@ -11,4 +11,4 @@ class Backfills(Rows[BackfillKey, Backfill], Protocol):
     """The backfills."""
 
     def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
-        """Return up to `limit` backfills of a job, those with a name behind `after`, in the order of their names."""
+        """Return up to `limit` backfills of a job, in the order of their names, with names after `after`."""

@@ -1,4 +1,4 @@
-"""The calendars, and which jobs may name one."""
+"""The calendars, and the jobs that may name each."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,13 +9,13 @@ from timeball.ports.collections.rows import Rows
 
 
 class Calendars(Rows[CalendarKey, Calendar], Protocol):
-    """The calendars. Who names one notes that before; a note says only that the job's row is to be asked."""
+    """The calendars. A job notes its use before it names a calendar; the job's row says whether it still does."""
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
-        """Return up to `limit` calendars of a tenant that are not deleted, by name, behind the one called `after`."""
+        """Return up to `limit` calendars of a tenant that are not deleted, by name, after the name `after`."""
 
     def note_uses(self, uses: Sequence[tuple[CalendarKey, JobKey]], now: int) -> list[None]:
-        """Note that each job is about to name a calendar; a note that stands is of now."""
+        """Note that each job is about to name a calendar; an existing note gets the present time."""
 
     def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
-        """Return up to `limit` jobs that may name a calendar, and when they noted that; by id, behind `after`."""
+        """Return up to `limit` jobs that may name a calendar, with the time of their notes; by id, after `after`."""

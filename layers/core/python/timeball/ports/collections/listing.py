@@ -1,4 +1,4 @@
-"""The listing: what a tenant has, by its state and in the order of time. Like the due index it only names."""
+"""The listing: a tenant's data by state and in the order of time. Like the due index, it only nominates."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -11,14 +11,17 @@ Id = TypeVar("Id", JobKey, RunId, TaskKey, OperationKey)
 
 @dataclass(frozen=True)
 class ListQuery(Generic[Id]):
-    """A page of what a tenant has whose time lies from `from_at` to `to_at` (both included), newest first.
-
-    `after` is the last one of the page before: its time, and what it names. `oldest_first` turns the order round.
-    """
+    """A page of a tenant's listing, the newest first. Instants are in ms."""
 
     tenant: str
+    """The tenant."""
     limit: int
+    """The most entries on the page."""
     from_at: int = 0
+    """The earliest time, included."""
     to_at: int = LATEST
+    """The latest time, included."""
     after: tuple[int, Id] | None = None
+    """The time and the name of the last entry of the previous page; None: the first page."""
     oldest_first: bool = False
+    """The oldest come first instead."""

@@ -12,4 +12,4 @@ class Operations(Rows[OperationKey, Operation], Protocol):
     """The operations."""
 
     def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
-        """Return up to `limit` operations that the listing names, by when each was created. It may lag."""
+        """Return up to `limit` operations in the listing, by creation time. It may lag."""

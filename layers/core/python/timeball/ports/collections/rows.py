@@ -1,8 +1,8 @@
-"""A collection of rows of one kind, which is all that most of what is stored is.
+"""A collection of rows of one kind, which is what most of the store consists of.
 
-Every write of a row that exists is a *swap*: it holds only if the row is still at the revision that was read, and it
-raises that revision: nobody else does. A swap or an insert whose answer was lost and which was repeated underneath
-finds its own write in place and counts as done. Of two calls that write the very same row one is refused.
+Every write of an existing row is a *swap*: it holds only if the row still has the revision that was read, and it raises
+that revision; nothing else does. A swap or an insert may be repeated underneath because its answer was lost: it finds
+its own write and counts as done. If two calls write exactly the same row, one is refused.
 """
 
 from collections.abc import Sequence
@@ -52,33 +52,37 @@ class Swap(Generic[Row]):
     """Replace `before` by `after`, on the condition that the stored row still has `before`'s revision."""
 
     before: Row
+    """The row as it was read."""
     after: Row
+    """The row to write."""
 
     @property
     def written(self) -> Row:
-        """The row as it stands if the swap is done."""
+        """The row as it is stored if the swap is done."""
         return evolve(self.after, revision=self.before.revision + 1)
 
 
 @dataclass(frozen=True)
 class Swapped(Generic[Row]):
-    """Whether a swap was done by this very call, and the row as it now stands; None: there is no such row."""
+    """The result of a swap."""
 
     done: bool
+    """This call wrote the row."""
     row: Row | None
+    """The row as it is stored now; None: there is no such row."""
 
 
 class Rows(Protocol[Key_contra, Row]):
-    """Rows of one kind. They are written one by one: of a list some may be done, and others refused."""
+    """Rows of one kind. They are written one by one: of a list some writes may be done, and others refused."""
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
-        """Insert each row if absent. None: inserted; a row: the one that stood there."""
+        """Insert each row if absent. None: inserted; otherwise the row that was there."""
 
     def read(self, keys: Sequence[Key_contra], *, strong: bool = True) -> list[Row | None]:
         """Return each row, or None if there is none.
 
-        A reading that is not `strong` costs half, and may be that of some seconds ago.
+        A read that is not `strong` costs half, and may be some seconds old.
         """
 
     def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:
-        """Write each row if it is as it was read, at the next revision."""
+        """Write each row if it is unchanged since it was read, at the next revision."""

@@ -1,4 +1,4 @@
-"""The runs: rows, a job's ledger of them, and the list of those that failed for good."""
+"""The runs: rows, each job's ledger of runs, and the list of dead letters."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,44 +12,49 @@ from timeball.ports.collections.rows import Rows
 
 @dataclass(frozen=True)
 class LedgerQuery:
-    """A page of a job's runs with fire times from `from_at` to `to_at` (both included), newest first.
-
-    `before` is the last run of the page before (None: the first page); `states` empty means all.
-    """
+    """A page of a job's runs, the newest first. Instants are in ms."""
 
     job: JobKey
+    """The job."""
     limit: int
+    """The most runs on the page."""
     from_at: int | None = None
+    """The earliest fire time, included; None: no bound."""
     to_at: int | None = None
+    """The latest fire time, included; None: no bound."""
     states: frozenset[RunState] = frozenset()
+    """Only runs in these states; empty: all."""
     before: RunId | None = None
+    """The last run of the previous page; None: the first page."""
 
 
 @dataclass(frozen=True)
 class LedgerPage:
-    """Runs, and the run to continue before, or None at the end."""
+    """A page of runs."""
 
     runs: tuple[Run, ...]
+    """The runs."""
     next_before: RunId | None
+    """The run before which the next page begins; None: this is the last page."""
 
 
 class Runs(Rows[RunId, Run], Protocol):
     """The runs."""
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
-        """Return the runs of origin schedule that cover any instant from `first_at` to `last_at`, earliest first.
+        """Return the scheduled runs that cover any instant from `first_at` to `last_at`, earliest first.
 
         A skipped range is returned if its first instant lies within.
         """
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
-        """Return a page of a job's runs, read strongly. Under a filter it may be short, or empty, before the end."""
+        """Return a page of a job's runs, read strongly. With a filter, a page may be short or empty before the end."""
 
     def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
-        """Return the first runs that the listing names as in a line: by priority, then fire time. It may lag."""
+        """Return the first runs that the listing has in a line: by priority, then fire time. It may lag."""
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:
-        """Return up to `limit` runs that the listing names as dead letters, by when each died. It may lag."""
+        """Return up to `limit` dead letters in the listing, by the time of their failure. It may lag."""
 
     def count_dead_letters(self, tenant: str) -> Estimate:
-        """Return how many dead letters a tenant has: all counted if they are few, else an estimate. May lag."""
+        """Return how many dead letters a tenant has: an exact count if they are few, else an estimate. May lag."""

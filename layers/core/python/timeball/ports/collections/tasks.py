@@ -1,4 +1,4 @@
-"""The tasks: rows by their ids, the current version of each."""
+"""The tasks: one row for each id, with the current version."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from timeball.ports.collections.rows import Rows
 
 
 class Tasks(Rows[TaskKey, Task], Protocol):
-    """The tasks. One that is deleted keeps its row: it is only listed no more."""
+    """The tasks. A deleted task keeps its row, but is no longer listed."""
 
     def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
-        """Return up to `limit` tasks that the listing names, by when each was created. It may lag."""
+        """Return up to `limit` tasks in the listing, by creation time. It may lag."""

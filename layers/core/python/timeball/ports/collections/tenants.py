@@ -1,4 +1,4 @@
-"""Tenants and their keys, in a table of their own: whoever may write jobs may make no keys."""
+"""Tenants and their API keys, in a separate table: a process that may write jobs must not be able to make keys."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,29 +9,31 @@ from timeball.ports.collections.rows import Rows
 
 
 class TenantRows(Rows[str, Tenant], Protocol):
-    """The tenants, by their names. One that is deleted keeps its row."""
+    """The tenants, by name. A deleted tenant keeps its row."""
 
     def listed(self, after: str, limit: int) -> list[Tenant]:
-        """Return up to `limit` tenants behind a name, in the order of their names."""
+        """Return up to `limit` tenants in the order of their names, after a name."""
 
 
 class KeyRows(Rows[str, Key], Protocol):
-    """The keys, by their ids. One that is revoked keeps its row."""
+    """The API keys, by id. A revoked key keeps its row."""
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[Key]:
-        """Return up to `limit` keys of a tenant behind an id, in the order of their ids."""
+        """Return up to `limit` keys of a tenant in the order of their ids, after an id."""
 
 
 @dataclass(frozen=True)
 class Tenants:
-    """The rows of tenants, and those of keys."""
+    """The rows of tenants and of API keys."""
 
     tenants: TenantRows
+    """The tenants."""
     keys: KeyRows
+    """Their API keys."""
 
 
 class Holders(Protocol):
-    """What the authorizer asks."""
+    """The query of the authorizer."""
 
     def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
         """Return a key and its tenant as they are now, in one request. Raises UnavailableError."""

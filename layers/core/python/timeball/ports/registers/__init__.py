@@ -1,1 +1,1 @@
-"""What is kept that is no row of a tenant's: what is due, who owns it, who depends on whom, how much was asked for."""
+"""Stored data that is no row of a tenant: due entries, edges, notes of requests, counters and secrets."""

@@ -1,6 +1,6 @@
-"""What is kept of users' changes: the revisions that jobs had, and the announcements of a tenant's changes, by time.
+"""The record of users' changes: earlier revisions of jobs, and the announcements of a tenant's changes, by time.
 
-Nothing here is ever changed. A revision that a job still has stands on the job's row alone.
+Nothing here ever changes. The current revision of a job is on the job's row alone.
 """
 
 from collections.abc import Sequence
@@ -14,30 +14,33 @@ from timeball.domain.time.instants import LATEST
 
 @dataclass(frozen=True)
 class ChangesQuery:
-    """A page of a tenant's announcements from `from_at` to `to_at` (ms, both included), the newest first.
-
-    `job`: those of other jobs may be left out. `after` is the last one of the page before, announced or not.
-    """
+    """A page of a tenant's announcements, the newest first. Instants are in ms."""
 
     tenant: str
+    """The tenant."""
     limit: int
+    """The most announcements on the page."""
     from_at: int = 0
+    """The earliest instant, included."""
     to_at: int = LATEST
+    """The latest instant, included."""
     job: JobKey | None = None
+    """Announcements of other jobs may be left out; None: all jobs."""
     after: Announcement | None = None
+    """The last announcement of the previous page, which need not be stored; None: the first page."""
 
 
 class Changes(Protocol):
-    """Revisions and announcements, each kept so many days after it was written. What is there already stays."""
+    """Revisions and announcements, each stored for a number of days. Stored ones are never overwritten."""
 
     def note(self, notes: Sequence[Revision | Announcement], now: int) -> None:
-        """Keep each, unless it is kept: a revision with its work read, before its job's row gets the next one."""
+        """Store each, unless it is stored: a revision with its work read, before its job's row gets the next one."""
 
     def read(self, ids: Sequence[RevisionId], *, whole: bool = False) -> list[Revision | None]:
         """Return the outline of each revision that is kept, else None; if `whole`, with a large payload still there."""
 
     def of_job(self, newest: RevisionId, limit: int) -> list[Revision]:
-        """Return up to `limit` outlines of revisions of a job that are kept, from one backwards."""
+        """Return up to `limit` outlines of a job's stored revisions, from one backwards."""
 
     def announced(self, query: ChangesQuery) -> list[Announcement]:
         """Return up to `limit` announcements."""

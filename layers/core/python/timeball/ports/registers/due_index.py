@@ -1,4 +1,4 @@
-"""The due index: what waits for a time, and how far back there may be any of it. It only nominates."""
+"""The due index: everything that waits for a time, and how far back such entries may lie. It only nominates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,76 +7,83 @@ from typing import Protocol
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId
 
 Owned = JobKey | RunId | BackfillKey | OperationKey | LimiterKey
-"""What may stand in the due index."""
+"""The names of rows that may have an entry in the due index."""
 
 MAX_LEFT_OUT = 90
-"""How many tenants a query may leave out."""
+"""The most tenants that a query may leave out."""
 
 
 def tenant_of(owned: Owned) -> str:
-    """Return whose it is."""
+    """Return the tenant of a name."""
     return owned.tenant if isinstance(owned, JobKey | OperationKey | LimiterKey) else owned.job.tenant
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page stopped: behind this entry, which may be gone by now. The entries of an instant have an order."""
+    """The position after which a page continues. Its entry may be gone by now. Entries of one instant have an order."""
 
     due_at: int
+    """When the entry is due (ms)."""
     owned: Owned
+    """The name of the entry."""
 
 
 @dataclass(frozen=True)
 class DueQuery:
-    """The entries of one shard in one UTC day (ms of its start) that are due through `through_at`, earliest first.
-
-    Examines `limit` of them at most, from `after` on. Those of tenants that are `left_out` are examined, and not told.
-    """
+    """The due entries of one shard in one UTC day, earliest first."""
 
     shard: int
+    """The shard."""
     day_at: int
+    """When the day begins (ms)."""
     through_at: int
+    """The latest due time (ms), included."""
     limit: int
+    """The most entries that are examined."""
     after: Place | None = None
+    """The position after which to begin; None: the beginning of the day."""
     left_out: frozenset[str] = frozenset()
+    """Tenants whose entries are examined but not returned."""
 
     @property
     def bucket(self) -> tuple[int, int]:
-        """Return the shard and the day."""
+        """The shard and the day."""
         return self.shard, self.day_at
 
 
 @dataclass(frozen=True)
 class DuePage:
-    """What a due query nominates, and where it stopped; None: at the bucket's end."""
+    """The answer to a due query."""
 
     candidates: tuple[Owned, ...]
+    """The names that it nominates."""
     stopped: Place | None = None
+    """The position at which it stopped; None: at the end of the bucket."""
 
 
 class DueIndex(Protocol):
-    """The entries of all shards, the shards' oldest days, and how many shards there are."""
+    """The entries of all shards, the shards' oldest days, and the number of shards."""
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
-        """Answer each query. The index may lag: what it says only nominates."""
+        """Answer each query. The index may lag: its entries only nominate."""
 
     def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
-        """Return at which instants (ms), of a stretch that is to come, a shard has entries due: earliest first.
+        """Return the instants (ms) at which a shard has entries due within a future span, earliest first.
 
-        Of some more than `most`, the later ones may be left out.
+        If there are more than `most`, the later ones may be left out.
         """
 
     def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
-        """Return the oldest day (ms of its start) that may still hold due entries, of each shard of which one is known.
+        """Return for each shard the oldest day (ms of its start) that may still hold due entries.
 
-        It may be that of some seconds ago, which is never a later one.
+        Shards without a known day are left out. The answer may be some seconds old, which never makes it a later day.
         """
 
     def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
-        """Let a shard's oldest day be a later one; it never moves back."""
+        """Move a shard's oldest day to a later one; it never moves back."""
 
     def most_shards(self, shards: int) -> int:
-        """Keep a number of shards if it is greater than what is kept; return the greatest, which never falls.
+        """Store a number of shards if it exceeds the stored one; return the greatest, which never decreases.
 
-        It may be the number of some seconds ago.
+        The answer may be some seconds old.
         """

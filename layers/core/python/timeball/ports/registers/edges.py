@@ -1,4 +1,4 @@
-"""Who depends on whom, from the parent's side. An edge only names: the child's row says whether it still does."""
+"""The jobs that depend on each job. An edge only nominates: the child's row says whether it still depends."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,10 +11,10 @@ class Edges(Protocol):
     """The edges from jobs to those that depend on them."""
 
     def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Keep each edge, also one that is about to be forgotten. May be repeated. Raises UnavailableError."""
+        """Store each edge, even one that is about to be removed. May be repeated. Raises UnavailableError."""
 
     def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
         """Return the children of each parent, in the order of their ids."""
 
     def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:
-        """Forget each edge that was noted, the last time, before an instant. Raises UnavailableError."""
+        """Remove each edge whose last note is earlier than an instant. Raises UnavailableError."""

@@ -1,7 +1,7 @@
-"""Which execution of the ticker drives a partition of the due index, and when it last did.
+"""The execution of the ticker that drives each partition of the due index, and when it last did.
 
-The newest execution owns a partition for as long as it ticks. If it stops, an older one that still stands by drives the
-partition on, until a newer one ticks again. Two may do the same work for some seconds: that is wasted, and harmless.
+The newest execution owns a partition for as long as it ticks. If it stops, an older one that still stands by continues,
+until a newer one ticks again. Two may do the same work for some seconds, which is wasted but harmless.
 """
 
 from dataclasses import dataclass
@@ -12,27 +12,31 @@ from timeball.domain.time.instants import SECOND_MS
 BEAT_MS = 5 * SECOND_MS
 """How often an owner notes that it ticks: each note is a write."""
 SILENCE_MS = 8 * SECOND_MS
-"""After how long without a note an owner is taken for dead: one note may be late by a few seconds."""
+"""How long after its last note an owner counts as dead: one note may be late by a few seconds."""
 
 
 @dataclass(frozen=True, order=True)
 class Owner:
-    """The execution of the ticker that drives a partition: the greater (start, name) owns it."""
+    """An execution of the ticker: the greater (start, name) owns a partition."""
 
     started_at: str
+    """When it started, as text."""
     name: str
+    """Its name."""
 
 
 @dataclass(frozen=True)
 class Tick:
-    """The note of an owner: it has ticked at an instant (ms)."""
+    """The note of an owner."""
 
     owner: Owner
+    """The execution."""
     at: int
+    """When it ticked (ms)."""
 
 
 def next_tick(last: Tick | None, owner: Owner, now: int) -> Tick | None:
-    """Return the note that stands after a tick: the last one while that is fresh. None: a newer owner ticks."""
+    """Return the note that is stored after a tick: the last note while that is fresh. None: a newer owner ticks."""
     if last is not None and last.owner > owner and now < last.at + SILENCE_MS:
         return None
     is_fresh = last is not None and last.owner == owner and now < last.at + BEAT_MS

@@ -1,4 +1,4 @@
-"""The secrets with which Timeball signs what it gives to targets."""
+"""The secrets with which Timeball signs the tokens that it gives to targets."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ class Signing(Protocol):
     """The same secrets for all processes. Both methods raise UnavailableError."""
 
     def secrets(self, fresh: str) -> SigningSecrets:
-        """Return the secrets that are stored: `fresh` alone if there was none yet."""
+        """Return the stored secrets; `fresh` alone if there were none."""
 
     def rotate(self, fresh: str, now: int) -> SigningSecrets:
-        """Make `fresh` the newest secret, unless the one before is still accepted. Return what stands then."""
+        """Make `fresh` the newest secret, unless the previous one is still accepted. Return the secrets after that."""

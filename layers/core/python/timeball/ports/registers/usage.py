@@ -1,4 +1,4 @@
-"""What has been counted of tenants, by the hour."""
+"""The hourly counts of tenants."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,12 +7,12 @@ from timeball.domain.usage.hours import Counts, HourKey
 
 
 class Usage(Protocol):
-    """The counts of each hour, which are forgotten after KEPT_DAYS."""
+    """The counts of each hour, which are deleted after KEPT_DAYS."""
 
     def add(self, sums: Sequence[tuple[HourKey, Counts]], now: int) -> list[bool]:
-        """Add to the counts of each hour, at most once. False: it is not known to be done; adding again might double.
+        """Add to the counts of each hour, at most once. False: unknown, and a repeat might count twice.
 
-        One write for each hour, so hours are to be added seldom and together.
+        Each hour costs one write, so callers add rarely and together.
         """
 
     def between(self, tenant: str, first_at: int, last_at: int) -> list[tuple[HourKey, Counts]]:

@@ -1,4 +1,4 @@
-"""How much was asked for in a window of time: counted where it is bounded, and nowhere else."""
+"""Amounts in a window of time, counted only where they are bounded."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,24 +6,28 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Window:
-    """Some seconds, from an instant (ms) on, of what is counted under a name of a tenant's."""
+    """A window of a count."""
 
     tenant: str
+    """The tenant."""
     name: str
+    """What is counted."""
     from_at: int
+    """When the window begins (ms)."""
     seconds: int
+    """How long it is."""
 
     @property
     def ends_at(self) -> int:
-        """When the next one begins."""
+        """When the next window begins (ms)."""
         return self.from_at + self.seconds * 1000
 
 
 class Windows(Protocol):
-    """The counts of windows. They are exact: whoever counts at the same time counts one after the other."""
+    """The counts of windows. They are exact: concurrent counts are applied one after the other."""
 
     def take(self, window: Window, amount: int, most: int) -> bool:
-        """Count so many more, unless they would be more than `most` together: then none of them, and False.
+        """Add an amount, unless the sum would exceed `most`: then add nothing and return False.
 
         A count whose answer was lost may be repeated, and then counts twice.
         """
