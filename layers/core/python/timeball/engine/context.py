@@ -62,12 +62,12 @@ class Rules:
     misfire_seconds: int = whole(60, 5, 3600, "How late a run may start without being a misfire")
     lease_seconds: int = whole(30, 20, 300, "How long a claim holds unless it is renewed")
     heartbeat_seconds: int = whole(10, 2, 100, "How often an executor renews its claims")
-    host_failures: int = whole(5, 2, 1000, "After how many failures in a row a host is not called for a while")
+    host_failures: int = whole(5, 2, 1000, "After how many failures in a row a resource is not called for a while")
     host_rest_seconds: int = whole(
-        30, 1, 600, "How long such a host is not called at first; this doubles each time in a row"
+        30, 1, 600, "How long such a resource is not called at first; this doubles each time in a row"
     )
     host_retries_per_second: int = whole(
-        10, 1, 1000, "Retries a second that go to a host that failed lately; twice as many at once"
+        10, 1, 1000, "Retries a second that go to a resource that failed lately; twice as many at once"
     )
     active_jobs: int = whole(
         0,

@@ -206,7 +206,7 @@ class MemoryTasks(MemoryRows[TaskKey, Task]):
 
 
 class MemoryHosts(MemoryRows[HostKey, Host]):
-    """The hosts."""
+    """The resources, with their circuits."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory, attrgetter("key"))

@@ -221,7 +221,7 @@ class Batch:
     async def _hold_and_call(self, flight: InFlight) -> Answer | None:
         """Hold the run until its instant, then call it, unless the call is no longer allowed.
 
-        Keys, tokens and addresses for the call are fetched first, so that nothing delays it at the instant.
+        Keys, tokens, clients and addresses for the call are fetched first, so that nothing delays it at the instant.
         """
         call = call_of(flight.run, flight.job)
         await self.caller.prepare(call)

@@ -1,7 +1,8 @@
-"""Ask the circuits of a host before a call, and record afterwards how the host answered.
+"""Ask the circuits of a resource before a call, and record afterwards how the resource answered.
 
 All of it is advice: a row that cannot be read or written never keeps a run from its call, nor an answer from the store.
-A host that does not fail has no row, and costs one read for each batch. The segments of its paths are in the same row.
+A resource that does not fail has no row, and costs one read for each batch. The segments of its paths are in the same
+row.
 """
 
 import logging
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admission]:
-    """Return for each run whose host has failed lately whether it may call; runs that need tokens take them.
+    """Return for each run whose resource has failed lately whether it may call; runs that need tokens take them.
 
     Runs without an answer may call.
     """
@@ -31,7 +32,7 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
     try:
         hosts = context.store.hosts.read(list(by_host))
     except Exception:
-        log.exception("hosts not asked for")
+        log.exception("circuits not read")
         return {}
     failing = [(host, by_host[host.key]) for host in hosts if host is not None]
     admissions = [zip(runs, _admit(context, host, runs, now), strict=True) for host, runs in failing]
@@ -39,7 +40,7 @@ def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) 
 
 
 def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
-    """Record what answers say of their hosts; `True` for a host that has a row already, so that a success counts."""
+    """Record what answers say of their resources; `True`: the resource has a row already, so a success counts."""
     by_host: dict[HostKey, list[Observation]] = {}
     for job, answer, is_watched in answered:
         key = _key(job)
@@ -49,7 +50,7 @@ def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]],
         try:
             _note(context, key, observed, now)
         except Exception:
-            log.exception("answers of a host not noted")
+            log.exception("answers not recorded")
 
 
 def _key(job: Job) -> HostKey | None:
@@ -62,13 +63,13 @@ def _segment(job: Job) -> str | None:
 
 
 def _observed(job: Job, answer: Answer) -> Observation:
-    """Return what an answer says of its host: a call that made no connection concerns the host, whatever its path."""
+    """Return what an answer says of its resource. A call that made no connection concerns all of its paths."""
     is_of_host = answer.is_down and answer.called_at is None
     return Observation(bool(answer.is_down), None if is_of_host else _segment(job))
 
 
 def _admit(context: Context, host: Host, runs: Sequence[tuple[Run, str | None]], now: int) -> list[Admission]:
-    """Decide about the runs of one host in their order: one write for all of them, if any.
+    """Decide about the runs of one resource in their order: one write for all of them, if any.
 
     If the row cannot be written, or keeps changing, the decision stands unwritten: a call or two too many are better
     than one that never comes.

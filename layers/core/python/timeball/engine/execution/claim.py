@@ -56,7 +56,7 @@ _WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP, Acti
 class Claim:
     """The run that a message names, and its job, as they were read, then as they stand; and the decision.
 
-    `is_watched`: the run's host has failed lately, so its success is recorded.
+    `is_watched`: the run's resource has failed lately, so its success is recorded.
     """
 
     run: Run | None
@@ -205,7 +205,7 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
 
 
 def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
-    """Defer each run whose host does not allow its call yet. The run keeps the lock that it has."""
+    """Defer each run whose resource may not be called yet. The run keeps the lock that it has."""
     admissions = pass_hosts(context, [(run, job) for _, run, job in starting], now)
     for one, run, job in starting:
         admission = admissions.get(run.id)

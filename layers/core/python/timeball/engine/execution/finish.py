@@ -37,7 +37,7 @@ _FAULT = 500
 
 @dataclass(frozen=True)
 class Result:
-    """A run as its executor holds it, its job, and the answer of the target, whose host may be watched.
+    """A run as its executor holds it, its job, and the answer of the target, whose resource may be watched.
 
     `took` is the run's share of its executor's invocation.
     """

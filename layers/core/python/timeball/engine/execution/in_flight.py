@@ -23,8 +23,8 @@ from timeball.ports.target import Answer, Call
 class InFlight:
     """A run with its message, its row as last written, and its call.
 
-    `is_watched` says that its host has failed lately; `called_at` is when the call was made; `is_answered` says that
-    the call has ended, `is_over` that this executor has nothing left to do for it; `took` is its share of the
+    `is_watched` says that its resource has failed lately; `called_at` is when the call was made; `is_answered` says
+    that the call has ended, `is_over` that this executor has nothing left to do for it; `took` is its share of the
     invocation, once it is answered.
     """
 

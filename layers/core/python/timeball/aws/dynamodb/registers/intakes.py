@@ -18,7 +18,7 @@ _MANY: Final = 30
 
 
 class DynamoIntakes:
-    """The intakes in one table."""
+    """The reservations in one table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

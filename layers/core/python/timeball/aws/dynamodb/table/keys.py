@@ -92,7 +92,7 @@ def edge_key(edge: Edge) -> Key:
 
 
 def host_key(key: HostKey) -> Key:
-    """Return the key of the row of a host that a tenant calls; no job's id has such a mark."""
+    """Return the key of the row of a resource that a tenant calls; no job's id has such a mark."""
     return {"pk": f"{key.tenant}#!{key.host}", "sk": HOST}
 
 
@@ -107,7 +107,7 @@ def patterns_key(tenant: str) -> Key:
 
 
 def limiter_key(key: LimiterKey) -> Key:
-    """Return the key of a limiter's row; no job, host or task has a name with such a mark."""
+    """Return the key of a limiter's row; no job, resource or task has a name with such a mark."""
     return {"pk": f"{key.tenant}#!${key.name}", "sk": LIMITER}
 
 
@@ -122,7 +122,7 @@ def calendar_key(key: CalendarKey) -> Key:
 
 
 def use_key(key: CalendarKey, job: JobKey) -> Key:
-    """Return the key of the note that a job may name a calendar; no host has a name with such a mark."""
+    """Return the key of the note that a job may name a calendar; no resource has a name with such a mark."""
     return {"pk": f"{key.tenant}#!!{key.name}", "sk": f"{USE}{job.job_id}"}
 
 
@@ -148,7 +148,7 @@ def announcement_key(announced: Announcement, list_shards: int) -> Key:
 
 
 def announcements_of(tenant: str, list_shard: int) -> str:
-    """Return the partition of a tenant's announcements in a shard; no job or host has a name with such a mark."""
+    """Return the partition of a tenant's announcements in a shard; no job or resource has a name with such a mark."""
     return f"{tenant}#!#{list_shard:04d}"
 
 
@@ -164,7 +164,7 @@ def announcement_in(tenant: str, sk: str) -> Announcement:
 
 
 def task_key(key: TaskKey) -> Key:
-    """Return the key of a task's row; no job or host has a name with such a mark."""
+    """Return the key of a task's row; no job or resource has a name with such a mark."""
     return {"pk": f"{key.tenant}#!!{key.task_id}", "sk": TASK}
 
 
@@ -174,7 +174,7 @@ def task_version_key(ref: TaskRef) -> Key:
 
 
 def operation_key(key: OperationKey) -> Key:
-    """Return the key of a bulk operation's row; no job, host or task has a name with such a mark."""
+    """Return the key of a bulk operation's row; no job, resource or task has a name with such a mark."""
     return {"pk": f"{key.tenant}#!!!{key.name}", "sk": OPERATION}
 
 
@@ -200,7 +200,7 @@ def unique_row_key(key: UniqueKey) -> Key:
 
 
 def hour_key(key: HourKey) -> Key:
-    """Return the key of the counts of a tenant's hour; no job or host has a name with such a mark."""
+    """Return the key of the counts of a tenant's hour; no job or resource has a name with such a mark."""
     return {"pk": f"{key.tenant}#!", "sk": f"{hour_bound(key.began_at)}#{key.subject}"}
 
 
@@ -221,7 +221,7 @@ def intake_key(tenant: str) -> Key:
 
 
 def window_key(window: Window) -> Key:
-    """Return the key of the count of a window; no job, host or task has a name with such a mark."""
+    """Return the key of the count of a window; no job, resource or task has a name with such a mark."""
     return {"pk": f"{window.tenant}#!?{window.name}", "sk": f"WINDOW#{window.from_at:015d}"}
 
 

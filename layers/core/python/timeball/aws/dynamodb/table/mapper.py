@@ -110,7 +110,7 @@ class Mapper:
         return item
 
     def of_host(self, host: Host, now: int) -> Item:
-        """Return a host's row, which expires a day after it was written."""
+        """Return a resource's row, which expires a day after it was written."""
         return {**_row(host_key(host.key), host, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
 
     def of_revision(self, revision: Revision, now: int) -> Item:
@@ -233,7 +233,7 @@ def to_backfill(row: dict[str, Any]) -> Backfill:
 
 
 def to_host(row: dict[str, Any]) -> Host:
-    """Return the host that a row holds."""
+    """Return the resource that a row holds."""
     return from_item(Host, row, key=HostKey(*row["pk"].split("#!", 1)))
 
 
