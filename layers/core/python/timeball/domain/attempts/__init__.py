@@ -1,1 +1,1 @@
-"""Whether and when a run is tried, and what an attempt makes of it. Pure decisions."""
+"""Whether and when a run is tried, and the effect of an attempt on its run. Pure decisions."""

@@ -34,14 +34,14 @@ def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int,
     last = lost_attempt(run) if run.state is RunState.RUNNING else None
     if decision.lets_go(run):
         freed = out_of_line(run)
-        # Another executor may have lined the run up since, and removed the message that this one relies on.
+        # Another executor may have lined the run up since, and removed the message that this executor relies on.
         return evolve(freed, due_at=wait_until) if decision.action is Action.WAIT else freed
     if decision.action is Action.PUT_OFF:
         return put_off(run, wait_until, run.due_at)
     if decision.action is Action.MOVE:
         return moved_later(run, decision.moved_to or wait_until, wait_until)
     if decision.action is Action.HOLD:
-        return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes what is due within the look-ahead
+        return frozen(run, wait_until + rules.lookahead_ms)  # a scan takes entries that are due within the look-ahead
     if decision.action is Action.LINE_UP and decision.waiting is not None:
         return lined_up(run, decision.waiting, waits_because(decision.waiting), last, decision.slots)
     if decision.action is Action.DEFER:

@@ -50,5 +50,5 @@ def find(run: Run, now: int, horizon_at: int, takeover_margin_ms: int) -> Findin
 
 
 def pause_ms(look: int) -> int:
-    """Return how long (ms) after its `look`th look a run is looked at again: each time twice as long."""
+    """Return the time (ms) from the `look`th check of a run to the next: it doubles each time, up to 15 minutes."""
     return min(FIRST_LOOK_MS << look - 1, _LONGEST_PAUSE_MS)

@@ -34,13 +34,15 @@ _LOOK_FOR_SLOT_MS = 30 * SECOND_MS
 
 
 class BackfillStatus(StrEnum):
-    """The status of a backfill."""
+    """The status of a backfill.
+
+    Waiting: as many backfills of its tenant run as may run at once. Completed: each of its runs was started or skipped;
+    some may still be under way.
+    """
 
     WAITING = "waiting"
-    """It waits for a slot: as many backfills of its tenant run as may."""
     RUNNING = "running"
     COMPLETED = "completed"
-    """Each of its runs was started or skipped; some may still be under way."""
     CANCELLED = "cancelled"
 
 

@@ -54,12 +54,12 @@ class Reason(StrEnum):
     ITEMS_CANCELLED = "items_cancelled", "The run of one of its items was cancelled."
     CIRCUIT_OPEN = (
         "circuit_open",
-        "Its host keeps failing, so it is not called for a while; waiting uses up no attempt.",
+        "The resource that it calls keeps failing, so no run calls it for a while; waiting uses up no attempt.",
     )
     SUCCEEDED_BY_HAND = "succeeded_by_hand", "It had failed for good, and a user marked it as succeeded."
     HOST_PACED = (
         "host_paced",
-        "Its host has failed lately, so runs that wait for it start at a limited rate; this one has its start time.",
+        "The resource that it calls has failed lately, so waiting runs start at a limited rate; its start is set.",
     )
     KEY_WAIT = (
         "key_wait",
@@ -82,7 +82,10 @@ class Reason(StrEnum):
         "parents_too_large",
         "The answers of its parents exceed 256 KB together: store the data elsewhere, and answer with its location.",
     )
-    HOST_DOWN = "host_down", "Its host kept failing for as long as the retry policy lets a run wait."
+    HOST_DOWN = (
+        "host_down",
+        "The resource that it calls kept failing for as long as the retry policy lets a run wait.",
+    )
     UNDELIVERABLE = "undeliverable", "The queue repeatedly failed to deliver the run's message."
 
 

@@ -43,7 +43,7 @@ def most_made(quotas: Quotas) -> int:
 
 
 def page_of(most: int) -> int:
-    """Return how many runs are made together under a quota of a minute: small parts of it, so that each finds room."""
+    """Return how many runs are made together under a quota of a minute: a small part of it, so that each finds room."""
     return min(PAGE, max(most // 4, 1)) if most else PAGE
 
 

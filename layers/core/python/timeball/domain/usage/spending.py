@@ -61,7 +61,7 @@ def spent_on(
 
 
 def spent_by(row: Run) -> Spent:
-    """Return what a row of the ledger has cost: a run as it says, a fire that was skipped its row and its plan."""
+    """Return the cost of a ledger row: a run's cost as its row says; for a skipped fire, its row and its plan."""
     if row.state is not RunState.SKIPPED or row.spent != NOTHING:
         return row.spent
     return Spent(write_units=_SKIPPED if row.last_fire_at is not None else _SKIPPED_AT_ITS_CLAIM, read_units=2)

@@ -53,4 +53,4 @@ class Jobs(Rows[JobKey, Job], Protocol):
         """
 
     def sample_open(self, tenant: str, most: int) -> list[JobKey]:
-        """Return so many open jobs of a tenant, by a hash of their ids: a fair sample. All if they are fewer."""
+        """Return a fair sample of a tenant's open jobs, by a hash of their ids: `most` jobs, or all if fewer."""

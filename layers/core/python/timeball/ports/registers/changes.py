@@ -37,7 +37,7 @@ class Changes(Protocol):
         """Store each, unless it is stored: a revision with its work read, before its job's row gets the next one."""
 
     def read(self, ids: Sequence[RevisionId], *, whole: bool = False) -> list[Revision | None]:
-        """Return the outline of each revision that is kept, else None; if `whole`, with a large payload still there."""
+        """Return the outline of each stored revision, else None; with `whole`, also large payloads still stored."""
 
     def of_job(self, newest: RevisionId, limit: int) -> list[Revision]:
         """Return up to `limit` outlines of a job's stored revisions, from one backwards."""

@@ -1,1 +1,1 @@
-"""A job, how it begins and ends, and what users change of it."""
+"""A job, how it begins and ends, and how users change it."""

@@ -20,8 +20,9 @@ from timeball.domain.model.terms.flow import Collected
 
 
 class RunState(StrEnum):
-    """The state of a run; the comment of each state says which actor moves the run on."""
+    """The state of a run."""
 
+    # The comment of each state names the actor that moves the run on.
     QUEUED = "queued"  # the executor that claims it
     RUNNING = "running"  # its executor, or the executor that takes it over after the lease has expired
     RETRYING = "retrying"  # the scan, when its retry is due

@@ -4,7 +4,11 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """The role of a key. Each role includes those below it, except `worker`, which may only report on runs."""
+    """The role of a key.
+
+    A worker may only report on runs. An operator may do everything but administer; a submitter may submit and read; a
+    viewer may read.
+    """
 
     ADMIN = "admin"
     OPERATOR = "operator"
