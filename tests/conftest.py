@@ -1,7 +1,7 @@
-"""What holds for the whole suite: the figures that tests have measured are shown at its end, and it makes haste.
+"""Hooks and fixtures of all tests: report measured figures at the end of a run, and save time.
 
-Each tier's processor time is shown too, and not the time by the clock, which on a machine that is shared says little.
-What measures time by the clock runs last, when all other processes of the run are through.
+The report shows each tier's processor time and not its wall-clock time, which says little on a shared machine. Tests
+that measure wall-clock time run last, after all other processes of the run have finished.
 """
 
 import fcntl
@@ -18,10 +18,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if "FAKETIME_DONT_FAKE_MONOTONIC" in os.environ:
-    # libfaketime 0.9 refuses to sleep until an instant of a clock that it does not fake, as Python asks it to.
+    # Python asks libfaketime to sleep until an instant of the monotonic clock. Version 0.9 does not fake that clock,
+    # and refuses.
     vars(time)["sleep"] = lambda seconds: threading.Event().wait(seconds)
 
-# An example has no time limit, which a busy machine would break, and each run of the tests has the same examples.
+# Examples have no deadline, because a busy machine would miss it. Each run of the tests uses the same examples.
 settings.register_profile(
     "timeball", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -31,13 +32,13 @@ _STARTED_AT = pytest.StashKey[float]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put off what is to be alone."""
+    """Move the tests marked `alone` to the end."""
     items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
 
 
 @pytest.fixture(scope="session")
 def at_work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TextIO | None]:
-    """Show the other processes of a run that this one has tests left."""
+    """Hold a shared lock that shows the other processes of a run that this one has tests left."""
     if not hasattr(request.config, "workerinput"):
         yield None
         return
@@ -48,13 +49,13 @@ def at_work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(autouse=True)
 def alone(request: pytest.FixtureRequest, at_work: TextIO | None) -> None:
-    """Let a test that is to be alone wait until the other processes have no tests left."""
+    """Let a test marked `alone` wait until the other processes have no tests left."""
     if at_work is not None and request.node.get_closest_marker("alone") is not None:
         fcntl.flock(at_work, fcntl.LOCK_EX)
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector of garbage look seldom, and no more at what every test needs, to save time."""
+    """Run the garbage collector seldom, and exclude from it what every test needs, to save time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -62,7 +63,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let the report of a test's teardown, its last, tell how much processor time went by."""
+    """Note the processor time before a test, for the report of its teardown, which is its last."""
     item.stash[_STARTED_AT] = _processor_seconds()
     return (yield)
 
@@ -71,7 +72,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the processor time travel with a report, also from another process."""
+    """Add the processor time to the teardown's report, so that it also arrives from another process."""
     report = yield
     if call.when == "teardown":
         vars(report)["processor_seconds"] = _processor_seconds() - item.stash[_STARTED_AT]
@@ -79,7 +80,7 @@ def pytest_runtest_makereport(
 
 
 def _processor_seconds() -> float:
-    """Return how long this process has worked, and those that it has waited for: the embedded AWS, at its end."""
+    """Return the processor time (s) of this process and of its finished children, such as the embedded AWS."""
     return sum(os.times()[:4])
 
 
@@ -102,7 +103,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _processor_times(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
-    """Tell how much of it each tier of the tests took, dearest first."""
+    """Yield the processor time of each tier of the tests, the most expensive first."""
     tiers: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -114,7 +115,7 @@ def _processor_times(terminalreporter: pytest.TerminalReporter) -> Iterator[str]
 
 
 def _crash_points(reports: list[pytest.TestReport]) -> Iterator[str]:
-    """Tell what the tests of tests/crash have counted: on which store, file by file and in all."""
+    """Yield what the tests of tests/crash have counted: per store, file by file and in all."""
     files: dict[str, Counter[str]] = {}
     for report in reports:
         counted = getattr(report, "measured", None)

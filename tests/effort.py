@@ -1,4 +1,4 @@
-"""How dear a piece of work is, beside a yardstick: a machine that is slow, or busy, is so at both."""
+"""The cost of a piece of work, relative to a yardstick: a slow or busy machine slows both."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ _MEASURED_SECONDS = 0.05
 
 @contextmanager
 def at_most(yardsticks: int) -> Iterator[None]:
-    """Hold that what is done here takes less than so many yardsticks: each is a millisecond of a fast processor."""
+    """Assert that the body takes less than this many yardsticks. Each is a millisecond of a fast processor."""
     one, began = _yardstick(), process_time()
     yield
     took = (process_time() - began) / one
@@ -19,7 +19,7 @@ def at_most(yardsticks: int) -> Iterator[None]:
 
 
 def busyness() -> float:
-    """Return how many times as long as its processor time work takes now: 1 where nothing else wants the processors."""
+    """Return the ratio of wall-clock time to processor time: 1 where nothing else uses the processors."""
     began, used = perf_counter(), process_time()
     while process_time() - used < 4 * _MEASURED_SECONDS:
         sum(number * number % 7 for number in range(30_000))

@@ -1,10 +1,10 @@
-"""A leap of an event loop's clock: what times out does so at once, and not when the machine has the time."""
+"""A leap of an event loop's clock: a timeout expires at once, and does not depend on the machine's speed."""
 
 import asyncio
 
 
 def leap(seconds: float) -> None:
-    """Let the running loop's clock go on by so many seconds: all that is due by then is due now."""
+    """Advance the running loop's clock by this many seconds: everything that is due by then is due now."""
     loop = asyncio.get_running_loop()
     shown = loop.time
     vars(loop)["time"] = lambda: shown() + seconds

@@ -1,4 +1,4 @@
-"""What matches a pattern of EventBridge's, as moto knows it: the memory bus decides nothing by itself."""
+"""Match EventBridge's patterns by moto's rules: the memory bus has no rules of its own."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,7 +14,7 @@ def _loaded(pattern: str) -> EventPattern:
 
 
 def matches(pattern: str, event: Mapping[str, Any]) -> bool:
-    """Say whether a pattern matches an event. Raises ValueError for what is no pattern."""
+    """Return whether a pattern matches an event. Raise ValueError if the pattern is invalid."""
     try:
         loaded = _loaded(pattern)
     except JsonRESTError as error:

@@ -5,9 +5,9 @@ test_races_of_executors.py has those of executors and messages. Three are tested
 * a PATCH of tags inside the look-ahead: test_a_change_of_tags_within_the_look_ahead_supersedes_nothing
   (tests/engine/changes/test_reschedule.py);
 * a pause inside the look-ahead:
-  test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets_it_run_on_time
+  test_a_pause_withdraws_runs_dispatched_ahead_and_a_prompt_resume_lets_them_run_on_time
   (tests/engine/changes/test_pause_and_resume.py);
-* two claims of one overlap lock: test_two_claims_of_one_guard_in_one_batch_leave_one_running and
+* two claims of one overlap lock: test_two_claims_of_one_lock_in_one_batch_leave_one_running and
   test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothing_stuck
   (tests/engine/execution/test_overlap.py).
 """

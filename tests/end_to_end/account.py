@@ -1,4 +1,4 @@
-"""What targets of AWS there are to call in the account of a stage, made with the rights of its owner."""
+"""Targets of AWS in the account of a stage, created with the rights of the account's owner."""
 
 import json
 from contextlib import suppress
@@ -15,7 +15,7 @@ OF = f"{REGION}:{ACCOUNT}"
 
 @dataclass(frozen=True)
 class Account:
-    """The account of a stage. What it makes is on the stage's list of targets."""
+    """The account of a stage. The targets that it creates are on the stage's list of allowed targets."""
 
     stage: Stage
 
@@ -23,7 +23,7 @@ class Account:
         return self.stage.emulator.client(service)
 
     def queue(self, name: str, **attributes: str) -> str:
-        """Make a queue, and return its ARN."""
+        """Create a queue, and return its ARN."""
         self.client("sqs").create_queue(QueueName=NAME.format(name), Attributes=attributes)
         return f"arn:aws:sqs:{OF}:{NAME.format(name)}"
 
@@ -32,7 +32,7 @@ class Account:
         return url
 
     def let_send(self, service: str, arn: str) -> None:
-        """Let a service of AWS send to a queue."""
+        """Allow a service of AWS to send to a queue."""
         may = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sqs:SendMessage", "Resource": arn}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [may]})
         self.client("sqs").set_queue_attributes(QueueUrl=self.queue_url(arn), Attributes={"Policy": policy})
@@ -46,7 +46,7 @@ class Account:
         return f"arn:aws:iam::{ACCOUNT}:role/{NAME.format('role')}"
 
     def machine(self, name: str, **state: object) -> str:
-        """Make a state machine of one state, and return its ARN."""
+        """Create a state machine of one state, and return its ARN."""
         definition = json.dumps({"StartAt": "Only", "States": {"Only": state}})
         made = self.client("stepfunctions").create_state_machine(
             name=NAME.format(name), roleArn=self.role(), definition=definition
@@ -55,7 +55,7 @@ class Account:
         return arn
 
     def task(self, name: str, **more: object) -> dict[str, object]:
-        """Make a cluster and the definition of a task of one container, and return the target that runs it."""
+        """Create a cluster and a task definition with one container, and return the target that runs it."""
         ecs = self.client("ecs")
         cluster = ecs.create_cluster(clusterName=NAME.format(name))["cluster"]["clusterArn"]
         container = {"name": "main", "image": "busybox", "memory": 64}
@@ -64,7 +64,7 @@ class Account:
         return {"type": "ecs", "clusterArn": cluster, "taskDefinitionArn": arn, "containerName": "main", **more}
 
     def received(self, arn: str) -> dict[str, Any]:
-        """Wait for a message, take it, and return it."""
+        """Wait for a message, receive it, delete it, and return it."""
         sqs, found, url = self.client("sqs"), [], self.queue_url(arn)
 
         def receive() -> bool:

@@ -1,4 +1,4 @@
-"""One Timeball for all tests of a group: the real template on the embedded AWS, spoken to over HTTP."""
+"""One Timeball for all tests of a group: the real template on the embedded AWS, called over HTTP."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def client(stage: Stage) -> ApiClient:
 
 @pytest.fixture
 def admin(stage: Stage) -> ApiClient:
-    """Return a caller with the first key, which the deployment has made."""
+    """Return a client with the first key, which the deployment has created."""
     return ApiClient(stage.deployment.api_url, stage.admin_key)
 
 

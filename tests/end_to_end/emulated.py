@@ -1,4 +1,4 @@
-"""What tests do to the embedded AWS itself: to its processes, its queues, the limits of its functions."""
+"""Control the embedded AWS from tests: its processes, its queues, the limits of its functions."""
 
 import ipaddress
 import json
@@ -21,14 +21,14 @@ _LISTENING = "0A"
 
 def processes_of(stage: Stage, function: str) -> list[int]:
     """Return the ids of the processes in which the emulator runs a function."""
-    # Each is started from a folder of its own, below that of the emulator.
+    # Each process is started from its own folder, below the emulator's.
     name = f"{stage.deployment.settings.name}-{function}"
     folder = re.compile(re.escape(f"{stage.folder}/") + rf"\S*/ministack-lambda-{name}-[^-/]+/")
     return [process for process, command in _commands() if folder.search(command)]
 
 
 def kill(stage: Stage, function: str) -> None:
-    """End the processes of a function as the machine does when it is out of memory, and wait until they are gone."""
+    """Kill the processes of a function, as the machine does when it is out of memory, and wait until they are gone."""
     processes = processes_of(stage, function)
     assert processes, f"{function} has no process"
     for process in processes:
@@ -37,10 +37,10 @@ def kill(stage: Stage, function: str) -> None:
 
 
 def start_processes(stage: Stage, executor: str, at_once: int) -> None:
-    """Let the emulator have so many processes of an executor that are ready to be called.
+    """Make the emulator start this many processes of an executor that are ready for calls.
 
-    It learns that a process has died by the call that it gives to it, and that call fails: it is made again. Calls that
-    do not overlap share a process: they are made again too.
+    The emulator notices that a process has died only when it invokes that process. That call fails, and is repeated.
+    Calls that do not overlap share a process, so they are repeated too.
     """
     functions = stage.emulator.client("lambda")
     name = f"{stage.deployment.settings.name}-{executor}"
@@ -53,14 +53,14 @@ def start_processes(stage: Stage, executor: str, at_once: int) -> None:
             answered = list(pool.map(call, [json.dumps({"Records": []})] * at_once))
         return all(answered) and len(processes_of(stage, executor)) >= at_once
 
-    until(ready, otherwise=f"{executor} did not come to have {at_once} processes that answer")
+    until(ready, otherwise=f"{executor} has not got {at_once} processes that answer")
 
 
 def listeners_of(stage: Stage) -> list[str]:
-    """Return the addresses at which the emulator and what it started take connections; on Linux only."""
+    """Return the addresses at which the emulator and its children accept connections. Works on Linux only."""
     sockets = set()
     for link in _PROCESSES.glob("[0-9]*/fd/*"):
-        with suppress(OSError):  # it has ended, or is not ours
+        with suppress(OSError):  # the process has ended, or belongs to another user
             if os.getpgid(int(link.parts[2])) == stage.emulator.pid:
                 sockets.add(str(link.readlink()))
     addresses = []
@@ -75,11 +75,12 @@ def listeners_of(stage: Stage) -> list[str]:
 
 
 def busy_seconds(processes: Iterable[int]) -> float:
-    """Return how long processes have been on a processor so far; on Linux only. One that has ended counts as none."""
+    """Return the processor time (s) of processes so far; an ended process counts as 0. Works on Linux only."""
     ticks = 0
     for process in processes:
         with suppress(OSError):
-            # Behind the name of its command, which may have any character, but no closing parenthesis after its own.
+            # The fields follow the command's name. It may contain any character, but the fields after it no closing
+            # parenthesis.
             numbers = (_PROCESSES / str(process) / "stat").read_text().rpartition(")")[2].split()
             ticks += int(numbers[11]) + int(numbers[12])
     return ticks / os.sysconf("SC_CLK_TCK")
@@ -92,7 +93,7 @@ def _commands() -> Iterator[tuple[int, str]]:
             try:
                 yield int(file.parent.name), file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
-                continue  # it has ended
+                continue  # the process has ended
         return
     listed = subprocess.run(["ps", "-axww", "-o", "pid=,args="], capture_output=True, text=True, check=True)  # noqa: S607
     for line in listed.stdout.splitlines():
@@ -102,7 +103,7 @@ def _commands() -> Iterator[tuple[int, str]]:
 
 @contextmanager
 def scan_at_a_standstill(stage: Stage) -> Iterator[None]:
-    """Let no tick of the ticker reach the scan."""
+    """Stop the ticks of the ticker from reaching the scan."""
     functions = stage.emulator.client("lambda")
     scan = f"{stage.deployment.settings.name}-scan"
     functions.put_function_concurrency(FunctionName=scan, ReservedConcurrentExecutions=0)
@@ -114,7 +115,7 @@ def scan_at_a_standstill(stage: Stage) -> Iterator[None]:
 
 @contextmanager
 def no_executor(stage: Stage, executor: str) -> Iterator[None]:
-    """Let nothing come from its queue to an executor."""
+    """Stop the messages of an executor's queue from reaching it."""
     functions = stage.emulator.client("lambda")
     name = f"{stage.deployment.settings.name}-{executor}"
     (mapping,) = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
@@ -126,25 +127,25 @@ def no_executor(stage: Stage, executor: str) -> Iterator[None]:
 
 
 def purge(stage: Stage, queue: str) -> None:
-    """Lose the messages of a queue."""
+    """Delete all messages of a queue, to simulate their loss."""
     stage.emulator.client("sqs").purge_queue(QueueUrl=stage.deployment.outputs[queue])
 
 
 def receive_and_die(stage: Stage, queue: str) -> int:
-    """Receive what an executor would, and never be heard of again; return how many messages that were."""
+    """Receive messages like an executor that then dies. Return how many messages that were."""
     url = stage.deployment.outputs[queue]
     answer = stage.emulator.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=900)
     return len(answer.get("Messages", []))
 
 
 def send_copy(stage: Stage, queue: str, run: dict[str, Any]) -> None:
-    """Send a run's message once more, to be delivered at once."""
+    """Send a run's message again, without a delay."""
     body = json.dumps({"tenant": stage.tenant, "runs": [run["runId"]]}, separators=(",", ":"))
     stage.emulator.client("sqs").send_message(QueueUrl=stage.deployment.outputs[queue], MessageBody=body)
 
 
 def messages_in(stage: Stage, queue: str) -> int:
-    """Count the messages of a queue: waiting, delayed, and in the hands of executors."""
+    """Return the number of messages in a queue: waiting, delayed, and received but not deleted."""
     answer = stage.emulator.client("sqs").get_queue_attributes(
         QueueUrl=stage.deployment.outputs[queue],
         AttributeNames=[

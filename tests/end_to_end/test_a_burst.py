@@ -16,12 +16,12 @@ pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.m
 JOBS, TOGETHER = 400, 50
 AHEAD_SECONDS = 30
 TRIES = 2
-"""For a machine that is busy with other things for seconds: the bound below is that of one that does nothing else."""
+"""Leeway for a machine that other work keeps busy for seconds: the bound below is for an otherwise idle machine."""
 
 WITHIN_MS = 1_500
 
 
-def test_four_hundred_calls_of_one_instant_are_made_each_once_none_early_and_99_of_100_within_a_second_and_a_half(
+def test_four_hundred_calls_of_one_instant_are_made_once_each_none_early_and_99_of_100_within_a_second_and_a_half(
     client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
     most: float = WITHIN_MS
@@ -40,7 +40,7 @@ def test_four_hundred_calls_of_one_instant_are_made_each_once_none_early_and_99_
 
 
 def called_at_one_instant(client: ApiClient, receiver: Receiver) -> list[Arrival]:
-    """Submit jobs for one instant, wait until all are called, and return the calls."""
+    """Submit jobs for one instant, wait until all targets are called, and return the calls."""
 
     def submit(due_at: str) -> set[str]:
         body = {"jobs": [{"handler": f"{receiver.url}/ok", "scheduleAt": due_at}] * TOGETHER}

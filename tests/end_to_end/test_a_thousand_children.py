@@ -1,4 +1,4 @@
-"""A thousand jobs that wait for one: how long after its end the last of them is sent to the executors."""
+"""A thousand jobs that wait for one parent: how long after its end the last of them is sent to the executors."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,16 +17,16 @@ pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.m
 CHILDREN, TOGETHER = 1_000, 50
 WITHIN_SECONDS = 5
 LOOK_EACH_MS = 400
-"""Looking keeps the emulator busy, too."""
+"""Polling keeps the emulator busy, too."""
 
 
 def test_a_thousand_children_are_sent_within_five_seconds_of_their_parents_end(
     stage: Stage, client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
-    """Their executor takes nothing meanwhile: a thousand runs keep the emulator busy for longer than that.
+    """The children's executor receives nothing meanwhile: a thousand runs would keep the emulator busy for longer.
 
-    Of a machine that is busy with other things what counts is how long the emulator and the scan were on a processor,
-    as if they had one, beside a second's wait for the tick.
+    On a machine with other work the bound applies to the processor time of the emulator and the scan, as if they ran
+    one after the other, plus a second's wait for the tick.
     """
     parent = client.create({"handler": f"{receiver.url}/ok", "delaySeconds": 86_400, "priority": "high"})
     child = {"handler": f"{receiver.url}/ok", "dependsOn": [parent["jobId"]]}

@@ -1,4 +1,4 @@
-"""Targets that report later, runs that failed for good, and messages that nobody can read, on the whole Timeball."""
+"""Targets that report later, runs that failed for good, and unreadable messages, on the whole Timeball."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.end_to_end.steps import ask, calls_of, ledger, until
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
-def test_a_target_that_answers_202_has_its_run_until_it_says_how_it_ended(
+def test_a_target_that_answers_202_keeps_its_run_until_it_reports_the_end(
     client: ApiClient, receiver: Receiver
 ) -> None:
     job = client.create(
@@ -60,7 +60,7 @@ def test_a_run_that_failed_for_good_is_listed_until_it_is_replayed_and_its_histo
     assert client.get("/v1/dead-letters", **listed)["items"] == []
 
 
-def test_a_message_that_nobody_can_read_is_kept_where_it_is_seen_and_comes_back_to_nobody(stage: Stage) -> None:
+def test_an_unreadable_message_is_kept_in_a_queue_of_its_own_and_is_not_delivered_again(stage: Stage) -> None:
     queues = stage.emulator.client("sqs")
     queues.send_message(QueueUrl=stage.deployment.outputs["NormalQueue"], MessageBody="to whom it may concern")
     until(lambda: messages_in(stage, "UnreadableQueue") == 1)

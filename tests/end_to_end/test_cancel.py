@@ -1,4 +1,4 @@
-"""A cancelled job calls nobody; a job that runs after it is the witness that its time has passed."""
+"""A cancelled job calls no target. A job that runs after it proves that its time has passed."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ pytestmark = pytest.mark.xdist_group("end_to_end")
 LATER_MS = 4 * SECOND_MS
 
 
-def test_the_api_is_healthy_and_says_so_to_anybody(client: ApiClient) -> None:
+def test_the_health_check_needs_no_key(client: ApiClient) -> None:
     answer = ApiClient(client.url, None).send("GET", "/healthz")
     assert (answer.status, answer.body) == (200, {"status": "ok"})
 
 
-def test_nothing_arrives_from_jobs_that_were_cancelled_before_or_after_their_dispatch(
+def test_jobs_that_were_cancelled_before_or_after_their_dispatch_call_nothing(
     client: ApiClient, receiver: Receiver
 ) -> None:
     def create_and_cancel(due_at: str) -> list[tuple[dict[str, Any], ApiAnswer, ApiAnswer]]:
-        # What is due within the look-ahead is in a queue before the answer; what is due later is not.
+        # Jobs due within the look-ahead are in a queue before the answer, and later jobs are not.
         jobs = [
             client.create({"handler": f"{receiver.url}/ok", "scheduleAt": at})
             for at in (due_at, format_instant(parse_instant(due_at) + LATER_MS))

@@ -1,4 +1,4 @@
-"""Executors that all start cold: what is due after an idle time is called at its instant none the less."""
+"""Executors that all start cold: jobs due after an idle time are still called at their instant."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,14 @@ from timeball.domain.time.instants import SECOND_MS, format_instant, parse_insta
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone]
 
 SENT_AHEAD_SECONDS = 6
-"""More than the look-ahead: nothing is sent before the executors are ended."""
+"""More than the look-ahead: no job is sent before the executors are ended."""
 
 TRIES = 3
-"""For a machine that is busy with other things for seconds. The bounds below are of one that does nothing else."""
+"""Leeway for a machine that other work keeps busy for seconds. The bounds below are for an otherwise idle machine."""
 
 
 @pytest.mark.parametrize(("jobs", "within_ms"), [(1, 300), (50, 1_000)])
-def test_what_is_due_when_no_executor_is_warm_is_called_in_time(
+def test_jobs_are_called_in_time_although_no_executor_is_warm(
     stage: Stage,
     client: ApiClient,
     receiver: Receiver,
@@ -45,7 +45,7 @@ def test_what_is_due_when_no_executor_is_warm_is_called_in_time(
 
 
 def called_after_all_executors_ended(stage: Stage, client: ApiClient, receiver: Receiver, jobs: int) -> list[int]:
-    """Submit jobs for one second, end all executors, and return how late each was called (ms)."""
+    """Submit jobs for one second, end all executors, and return the lateness of each call (ms)."""
 
     def submit_and_end(before: str) -> list[dict[str, object]]:
         due_at = format_instant(parse_instant(before) + SENT_AHEAD_SECONDS * SECOND_MS)

@@ -1,6 +1,6 @@
-"""The contract suite of the stores and queues, asked of the embedded AWS: as is deployed, and for a release otherwise.
+"""The contract tests of stores and queues on the embedded AWS: as deployed, and for a release in other configurations.
 
-It needs nothing that is deployed, so it has an emulator to itself and need not wait for the other tests of this folder.
+These tests need no deployment. So they have their own emulator, and need not wait for the other tests of this folder.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The demo's scenario, held to the promises: nothing lost, nothing doubled, nothing early, all in the ledger."""
+"""The demo's scenario keeps the promises: nothing is lost, doubled or early, and the ledger records every run."""
 
 from collections.abc import Callable
 
@@ -14,10 +14,10 @@ from tests.effort import busyness
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 SANE_P99_MS = 5_000
-"""Far above what Timeball promises: a machine that runs the whole suite at once is no place to measure."""
+"""Far above what Timeball promises, because a machine that runs the whole suite at once cannot measure lateness."""
 
 
-def test_nothing_is_lost_doubled_or_early_and_the_ledger_says_what_the_receiver_saw(
+def test_nothing_is_lost_doubled_or_early_and_the_ledger_matches_the_receivers_record(
     client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
     outcome = run_scenario(client, receiver, lambda _: None, with_cron=False)

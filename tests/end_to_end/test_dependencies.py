@@ -1,6 +1,6 @@
-"""A graph on the real template: it runs in its order, a dead job blocks it, and it goes on once that is mended.
+"""A graph on the real template: it runs in its order, a dead job blocks it, and it goes on after a repair.
 
-So does one in which a job names items at work, and another has a run for each.
+A second graph has a run for each item: one job names items while it runs, and another has a run for each of them.
 """
 
 import json
@@ -14,7 +14,7 @@ from tests.end_to_end.steps import ask, calls_of, ledger, until
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
-def test_a_diamond_is_blocked_by_its_dead_root_and_runs_once_that_is_marked_as_succeeded(
+def test_a_diamond_is_blocked_by_its_dead_root_and_runs_once_the_root_is_marked_as_succeeded(
     client: ApiClient, receiver: Receiver
 ) -> None:
     hook = {"handler": f"{receiver.url}/ok"}
@@ -42,7 +42,7 @@ def test_a_diamond_is_blocked_by_its_dead_root_and_runs_once_that_is_marked_as_s
     assert [node["status"] for node in graph["descendants"]] == ["completed"] * 3
 
 
-def test_each_item_that_a_run_names_has_a_run_of_its_own_and_who_waits_runs_when_all_are_over(
+def test_each_item_that_a_run_names_has_its_own_run_and_a_child_runs_after_all_of_them(
     client: ApiClient, receiver: Receiver
 ) -> None:
     ok = {"handler": f"{receiver.url}/ok"}

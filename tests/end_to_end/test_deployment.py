@@ -1,4 +1,4 @@
-"""The deployment of the stage was checked and kept; the deployed check refuses another one, and changes nothing."""
+"""The check of the stage's deployment: the deployed function refuses another stage, and changes nothing."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from local.stage import Stage
 
 
 def _checked(of: Stage, **changed: object) -> dict[str, Any]:
-    """Ask the deployed function as CloudFormation asks it before an update; return what it answers."""
+    """Ask the deployed function as CloudFormation does before an update, and return its answer."""
     answers: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -54,7 +54,7 @@ def _checked(of: Stage, **changed: object) -> dict[str, Any]:
     return answers[0]
 
 
-def test_another_stage_is_refused_before_anything_changes_and_the_same_is_not(stage: Stage) -> None:
+def test_another_stage_is_refused_before_anything_changes_and_the_same_stage_is_accepted(stage: Stage) -> None:
     shards = stage.deployment.settings.functions.rules.shards
     refused = _checked(stage, stage="large", shards="64", list_shards="32")
     assert refused["Status"] == "FAILED"

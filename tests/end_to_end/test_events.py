@@ -1,4 +1,4 @@
-"""Events on the real template: each runs the jobs of its tenant whose patterns match, once, and no others."""
+"""Events on the real template: each event runs its tenant's jobs with a matching pattern, once, and no other jobs."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ def send(client: ApiClient, body: object) -> Any:
     return answer.body
 
 
-def test_an_event_runs_the_job_whose_pattern_matches_once_and_hands_it_the_event(
+def test_an_event_runs_the_job_with_a_matching_pattern_once_and_passes_the_event_to_it(
     client: ApiClient, receiver: Receiver
 ) -> None:
     def on(**detail: object) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def test_an_event_runs_the_job_whose_pattern_matches_once_and_hands_it_the_event
     assert len(ledger(client, large)) == 1
 
 
-def test_a_pattern_that_eventbridge_does_not_take_makes_no_job(client: ApiClient, receiver: Receiver) -> None:
+def test_a_job_whose_pattern_eventbridge_refuses_is_not_created(client: ApiClient, receiver: Receiver) -> None:
     pattern = {"detail": {"address": [{"cidr": "no address"}]}}
     body = json.dumps({"handler": f"{receiver.url}/ok", "event": pattern}).encode()
     refused = client.send("POST", "/v1/jobs", body)

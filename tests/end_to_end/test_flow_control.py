@@ -1,4 +1,4 @@
-"""Jobs that share a key, on the real template: no more at once than it allows, the others wait in its line."""
+"""Jobs that share a limiter, on the real template: no more run at once than it allows, and the others wait in line."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _PLACES = 3
 _ALL_END_SECONDS = 300
 
 
-def test_runs_of_different_jobs_pass_a_key_of_one_by_one(client: ApiClient, receiver: Receiver) -> None:
+def test_runs_of_different_jobs_under_a_limit_of_one_run_one_by_one(client: ApiClient, receiver: Receiver) -> None:
     key = {"key": "printer", "limit": 1}
     asked = {"handler": f"{receiver.url}/slow/{_TAKES_SECONDS}", "concurrencyKey": key}
     jobs = [ask(client, "POST", "/v1/jobs", asked) for _ in range(4)]
@@ -36,7 +36,7 @@ def test_runs_of_different_jobs_pass_a_key_of_one_by_one(client: ApiClient, rece
 
 
 def most_at_once(arrivals: Sequence[Arrival]) -> int:
-    """Return how many calls the target had at once: each for as long as it takes, whatever became of its executor."""
+    """Return the most calls that the target had at once. Each call lasts its full time, even if its executor dies."""
 
     def over_at(one: Arrival) -> float:
         return one.at + reply_to(one.path, one.attempt).after_seconds * SECOND_MS
@@ -46,7 +46,7 @@ def most_at_once(arrivals: Sequence[Arrival]) -> int:
 
 
 @pytest.mark.more
-def test_a_key_of_three_is_kept_by_200_jobs_while_executors_are_killed_and_all_of_them_end(
+def test_200_jobs_keep_a_limit_of_three_while_executors_are_killed_and_all_of_them_end(
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
     def submit(path: str, count: int) -> list[dict[str, Any]]:
@@ -58,8 +58,8 @@ def test_a_key_of_three_is_kept_by_200_jobs_while_executors_are_killed_and_all_o
         kill(stage, "execute-normal")
         start_processes(stage, "execute-normal", _PLACES)
 
-    jobs = submit("/slow/20/1", _PLACES)  # for which the executors are killed
-    until(lambda: len(receiver.arrivals()) == _PLACES, otherwise="the places are not taken")
+    jobs = submit("/slow/20/1", _PLACES)  # the executors are killed during these calls
+    until(lambda: len(receiver.arrivals()) == _PLACES, otherwise="the slots are not taken")
     jobs += submit("/slow/0.2", 98) + submit("/slow/0.2", 99)
     until(lambda: len(client.get("/v1/keys/licence")["waiters"]) > 0)
     kill_all()
@@ -72,7 +72,7 @@ def test_a_key_of_three_is_kept_by_200_jobs_while_executors_are_killed_and_all_o
     assert most_at_once(calls) == _PLACES
 
 
-def test_a_key_that_is_stopped_lets_nobody_pass_until_somebody_raises_its_limit(
+def test_a_limiter_that_is_stopped_admits_no_run_until_its_limit_is_raised(
     client: ApiClient, receiver: Receiver
 ) -> None:
     ask(client, "PUT", "/v1/keys/valve", {"limit": 0})
@@ -84,7 +84,7 @@ def test_a_key_that_is_stopped_lets_nobody_pass_until_somebody_raises_its_limit(
     until(lambda: are_completed(client, job))
 
 
-def test_a_rate_spaces_the_calls_of_all_jobs_that_name_it(client: ApiClient, receiver: Receiver) -> None:
+def test_a_rate_limit_spaces_the_calls_of_all_jobs_that_name_it(client: ApiClient, receiver: Receiver) -> None:
     asked = {"handler": f"{receiver.url}/ok", "rateKey": {"key": "mail", "perSecond": 1, "burst": 1}, "delaySeconds": 3}
     answer = ask(client, "POST", "/v1/jobs:batch", {"jobs": [asked] * 5})
     jobs = [item["job"] for item in answer["items"]]
@@ -94,7 +94,7 @@ def test_a_rate_spaces_the_calls_of_all_jobs_that_name_it(client: ApiClient, rec
     assert calls[-1].at - due_at >= (len(jobs) - 1) * SECOND_MS * 95 // 100
 
 
-def test_what_is_submitted_twice_under_a_unique_key_is_one_job(client: ApiClient, receiver: Receiver) -> None:
+def test_two_submits_under_one_unique_key_make_one_job(client: ApiClient, receiver: Receiver) -> None:
     body = json.dumps({"handler": f"{receiver.url}/ok", "uniqueKey": "invoice-7", "uniqueSeconds": 60}).encode()
     first, second = (client.send("POST", "/v1/jobs", body) for _ in range(2))
     assert (first.status, second.status) == (201, 200)

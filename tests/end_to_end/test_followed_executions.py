@@ -1,8 +1,8 @@
-"""Executions that runs follow: their ends are the attempts', by AWS's own event too, and a cancel stops them.
+"""Followed executions: their end is the attempt's end, also by AWS's own event, and a cancel stops them.
 
-The emulator runs no containers and tells of no task's end, and like AWS it lets nobody else send an event of aws.ecs.
-So a test does what EventBridge is documented to do: it matches the event against the patterns of the deployed rules,
-and hands it to the target of the one that fits.
+The emulator runs no containers and sends no event for a task's end. Like AWS, it refuses events of the source aws.ecs
+from anyone else. So a test does what EventBridge is documented to do: it matches the event against the patterns of the
+deployed rules, and passes it to the target of the matching rule.
 """
 
 import json
@@ -24,7 +24,7 @@ Target = dict[str, Any]
 
 
 def followed(client: ApiClient, job: dict[str, Any], attempt: int = 1) -> str:
-    """Wait until an attempt has started its execution, and return that."""
+    """Wait until an attempt has started its execution, and return the execution."""
 
     def run() -> dict[str, Any]:
         found: dict[str, Any] = client.get(f"/v1/runs/{ledger(client, job)[0]['runId']}")
@@ -42,7 +42,7 @@ def described(account: Account, target: Target, task: str) -> dict[str, Any]:
 
 
 def tell_of_the_end(account: Account, task: dict[str, Any], exit_code: int) -> None:
-    """Tell of the end of a task as ECS documents it: by an event whose detail is the task as it is described then."""
+    """Send the event of a task's end as ECS documents it: its detail is the description of the task at that time."""
     containers = [{**one, "lastStatus": "STOPPED", "exitCode": exit_code} for one in task["containers"]]
     ended = {"lastStatus": "STOPPED", "desiredStatus": "STOPPED", "stopCode": "EssentialContainerExited"}
     why = {"stoppedReason": "Essential container in task exited"}
@@ -69,7 +69,7 @@ def tell_of_the_end(account: Account, task: dict[str, Any], exit_code: int) -> N
     account.client("sqs").send_message(QueueUrl=account.queue_url(queue["Arn"]), MessageBody=text)
 
 
-def test_a_followed_execution_ends_its_run_and_is_stopped_when_that_is_cancelled(
+def test_a_followed_execution_ends_its_run_and_is_stopped_when_its_run_is_cancelled(
     client: ApiClient, account: Account
 ) -> None:
     machines = account.client("stepfunctions")
@@ -88,7 +88,7 @@ def test_a_followed_execution_ends_its_run_and_is_stopped_when_that_is_cancelled
     assert machines.describe_execution(executionArn=execution)["status"] == "ABORTED"
 
 
-def test_the_end_of_a_followed_execution_is_told_by_an_event_before_the_first_look(
+def test_an_event_reports_the_end_of_a_followed_execution_before_the_first_poll(
     client: ApiClient, account: Account
 ) -> None:
     machine = account.machine("short", Type="Wait", Seconds=3, End=True)
@@ -106,7 +106,7 @@ def test_a_followed_task_of_ecs_is_stopped_when_its_run_is_cancelled(client: Api
     assert described(account, target, task)["lastStatus"] == "STOPPED"
 
 
-def test_the_event_of_a_task_of_ecs_ends_its_attempt_and_that_of_an_older_one_nothing(
+def test_an_ecs_task_event_ends_its_own_attempt_and_not_a_newer_one(
     stage: Stage, client: ApiClient, account: Account
 ) -> None:
     target = account.task("told", follow=True)

@@ -1,6 +1,6 @@
-"""Hostile users of the HTTP API once found these things broken; they are played again on the real template.
+"""Bugs that hostile users of the HTTP API once found, tested again on the real template.
 
-Each rule has tests of its own beside its code. These show the same from outside, where a person meets it.
+Each rule also has tests beside its code. These tests show it from outside, as a user sees it.
 """
 
 import json
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.more]
 _PAUSED_SECONDS = 12
 
 
-def test_a_pause_of_seconds_does_not_end_in_a_flood(client: ApiClient, receiver: Receiver) -> None:
+def test_a_pause_of_seconds_is_not_followed_by_a_flood_of_calls(client: ApiClient, receiver: Receiver) -> None:
     hook = {"handler": f"{receiver.url}/ok", "everySeconds": 1, "catchUp": {"policy": "skip"}}
     job = client.create(hook)
     path = f"/v1/jobs/{job['jobId']}"
@@ -40,7 +40,7 @@ def test_a_pause_of_seconds_does_not_end_in_a_flood(client: ApiClient, receiver:
     assert sum(run.get("count") or 1 for run in skipped) >= _PAUSED_SECONDS - 3
 
 
-def test_triggers_that_keep_coming_are_collected_into_one_run(client: ApiClient, receiver: Receiver) -> None:
+def test_repeated_triggers_are_collected_into_one_run(client: ApiClient, receiver: Receiver) -> None:
     hook = {"handler": f"{receiver.url}/ok", "cronExpression": "0 0 1 1 *"}
     job = client.create({**hook, "debounceSeconds": 4, "debounceMaxSeconds": 600})
     begun_at = clock()
@@ -103,7 +103,7 @@ def test_two_writers_of_one_version_never_both_succeed(client: ApiClient, receiv
     assert client.get(path)["payload"] == {"count": 2 * each}
 
 
-def test_two_tags_must_both_hold(client: ApiClient, receiver: Receiver) -> None:
+def test_a_listing_by_two_tags_has_only_jobs_with_both(client: ApiClient, receiver: Receiver) -> None:
     tag = f"both-{clock()}"
     hook = {"handler": f"{receiver.url}/ok", "cronExpression": "0 0 1 1 *"}
     both = client.create({**hook, "tags": {"a": tag, "b": "2"}})
@@ -151,7 +151,7 @@ def test_the_lateness_of_a_child_leaves_out_the_wait_for_its_parent(client: ApiC
     assert run["waits"]["parents"] > 4, run
 
 
-def test_time_outs_of_one_path_leave_other_paths_of_its_host_alone(client: ApiClient, receiver: Receiver) -> None:
+def test_timeouts_of_one_path_do_not_block_other_paths_of_its_host(client: ApiClient, receiver: Receiver) -> None:
     slow = {"handler": f"{receiver.url}/slow/20", "timeoutSeconds": 1, "maxRetries": 0}
     timed_out = [item["job"] for item in ask(client, "POST", "/v1/jobs:batch", {"jobs": [slow] * 8})["items"]]
 
@@ -165,8 +165,8 @@ def test_time_outs_of_one_path_leave_other_paths_of_its_host_alone(client: ApiCl
     assert call.at - call.fire_at < 2 * SECOND_MS
 
 
-def test_jobs_that_trade_their_parent_settle_when_that_fails(client: ApiClient, receiver: Receiver) -> None:
-    """Two jobs that each waited for the other for a moment write no more once their parents have ended."""
+def test_jobs_that_swap_their_parents_stop_writing_after_a_parent_fails(client: ApiClient, receiver: Receiver) -> None:
+    """Two jobs that each waited for the other for a moment write no more after their parents have ended."""
     dead = client.create({"handler": f"{receiver.url}/status/400", "maxRetries": 0, "delaySeconds": 8})
     far = {"handler": f"{receiver.url}/ok", "dependsOn": [dead["jobId"]]}
     first = client.create(far)

@@ -1,4 +1,4 @@
-"""What the gateway lets through and the API refuses: the documented problem each time, and nothing stored."""
+"""Requests that pass the gateway and that the API refuses: each gets its documented problem, and nothing is stored."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ CAREFUL, OTHER = "careful", "other"
 OK = {"handler": "https://example.com/hook"}
 FAR = {**OK, "scheduleAt": "2099-01-01T00:00:00Z"}
 
-# What is wrong, the body, the type and status of the problem, the bad fields.
+# The fault, the body, the type and status of the problem, the bad fields.
 BAD_BODIES: list[tuple[str, bytes, str, int, list[str]]] = [
     ("no JSON", b'{"handler": ', "malformed-body", 400, []),
     ("no object", b"[]", "malformed-body", 400, []),
@@ -37,7 +37,7 @@ BAD_BODIES: list[tuple[str, bytes, str, int, list[str]]] = [
 
 
 def problem_of(answer: ApiAnswer) -> tuple[int, str, list[str]]:
-    """Return status, type and bad fields, having seen that it is a problem as documented."""
+    """Return status, type and bad fields of a problem, and assert that it has the documented form."""
     assert answer.headers["content-type"] == "application/problem+json"
     body: Any = answer.body
     assert body["status"] == answer.status
@@ -58,7 +58,7 @@ def stored(stage: Stage, tenant: str) -> set[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def careful(stage: Stage) -> ApiClient:
-    """A tenant that has no job."""
+    """Return a client of a tenant that has no job."""
     return _tenant(stage, CAREFUL)
 
 
@@ -72,9 +72,7 @@ def _tenant(stage: Stage, name: str) -> ApiClient:
     return ApiClient(stage.deployment.api_url, key)
 
 
-def test_a_job_that_can_be_stored_is_seen_where_the_others_look_for_what_was_not(
-    stage: Stage, other: ApiClient
-) -> None:
+def test_a_valid_job_adds_rows_where_other_tests_look_for_none(stage: Stage, other: ApiClient) -> None:
     before = stored(stage, OTHER)
     other.create(FAR)
     assert stored(stage, OTHER) > before
@@ -95,7 +93,7 @@ def test_a_bad_job_is_answered_with_its_problem_and_not_stored(
 @pytest.mark.parametrize(
     "key", [None, "tb_wrong", "wrong", "tb_" + "x" * 300], ids=["none", "unknown", "no key", "long"]
 )
-def test_nobody_gets_in_without_a_valid_key(stage: Stage, careful: ApiClient, key: str | None) -> None:
+def test_a_request_without_a_valid_key_is_refused(stage: Stage, careful: ApiClient, key: str | None) -> None:
     stranger = replace(careful, key=key)
     before = stored(stage, "")
     for method, path, raw in [
@@ -107,7 +105,7 @@ def test_nobody_gets_in_without_a_valid_key(stage: Stage, careful: ApiClient, ke
     assert stored(stage, "") == before
 
 
-def test_another_tenants_job_is_not_there(careful: ApiClient, other: ApiClient) -> None:
+def test_another_tenants_job_is_not_found(careful: ApiClient, other: ApiClient) -> None:
     job = other.create(FAR)
     path = f"/v1/jobs/{job['jobId']}"
     for method, of in [("GET", path), ("GET", f"{path}/runs"), ("DELETE", path)]:
@@ -115,8 +113,8 @@ def test_another_tenants_job_is_not_there(careful: ApiClient, other: ApiClient) 
     assert other.get(path)["status"] == "pending"
 
 
-def test_another_tenants_run_is_not_there(careful: ApiClient, other: ApiClient) -> None:
-    # Its first run is there at once, and the job goes on after it.
+def test_another_tenants_run_is_not_found(careful: ApiClient, other: ApiClient) -> None:
+    # The first run is written at once, and the job goes on after it.
     first_at = soon(3)
     job = other.create({**OK, "everySeconds": 3600, "startAt": first_at, "anchorAt": first_at})
     (run,) = other.get(f"/v1/jobs/{job['jobId']}/runs")["items"]
@@ -124,6 +122,6 @@ def test_another_tenants_run_is_not_there(careful: ApiClient, other: ApiClient) 
     assert other.cancel(job["jobId"]).status == 200
 
 
-def test_a_path_or_a_method_that_is_not_there_is_a_problem_too(careful: ApiClient) -> None:
+def test_an_unknown_path_or_method_is_answered_with_a_problem(careful: ApiClient) -> None:
     assert problem_of(careful.send("GET", "/v2/jobs")) == (404, "not-found", [])
     assert problem_of(careful.send("PUT", "/v1/jobs", b"{}")) == (405, "method-not-allowed", [])

@@ -1,4 +1,4 @@
-"""A run whose message is lost starts within a minute: its executor died before it hid it, or its queue was purged."""
+"""A run whose message is lost starts within a minute: its executor died before hiding it, or a purge deleted it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Jobs that are paused, resumed, rescheduled, triggered and backfilled, as their target sees it."""
+"""Jobs that are paused, resumed, rescheduled, triggered and backfilled, as their target sees them."""
 
 import json
 from typing import Any
@@ -13,13 +13,13 @@ from timeball.domain.time.instants import SECOND_MS, format_instant, parse_insta
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
-def test_what_is_paused_or_rescheduled_inside_the_look_ahead_is_not_called_and_then_once(
+def test_a_job_paused_or_rescheduled_inside_the_look_ahead_is_not_called_then_and_once_later(
     client: ApiClient, receiver: Receiver
 ) -> None:
     hook = f"{receiver.url}/ok"
 
     def pause_and_move(due_at: str) -> tuple[dict[str, Any], dict[str, Any], ApiAnswer, ApiAnswer]:
-        # What is due within the look-ahead is in a queue before the answer.
+        # Jobs due within the look-ahead are in a queue before the answer.
         paused, moved = (client.create({"handler": hook, "name": name, "scheduleAt": due_at}) for name in "pm")
         change = json.dumps({"scheduleAt": three_seconds_after(due_at), "payload": {"moved": True}}).encode()
         return (
@@ -60,7 +60,7 @@ def three_seconds_after(instant: str) -> str:
     return format_instant(parse_instant(instant) + 3 * SECOND_MS)
 
 
-def test_a_paused_job_runs_by_hand_and_over_the_past_and_its_schedule_does_not(
+def test_a_paused_job_runs_manually_and_in_a_backfill_but_not_by_its_schedule(
     client: ApiClient, receiver: Receiver
 ) -> None:
     job = client.create({"handler": f"{receiver.url}/ok", "cronExpression": "0 * * * *", "payload": {"by": "schedule"}})
@@ -74,7 +74,7 @@ def test_a_paused_job_runs_by_hand_and_over_the_past_and_its_schedule_does_not(
 
     # A call arrives before its run's end is written.
     until(lambda: [run["status"] for run in ledger(client, job)] == ["succeeded"] * 4)
-    # And a backfill's end is written after its last run was sent.
+    # A backfill's end is written after its last run was sent.
     until(lambda: client.get(f"{path}/backfills/{backfill['backfillId']}")["status"] == "completed")
 
     calls = {call.run_id: call for call in calls_of(receiver, job)}

@@ -1,4 +1,4 @@
-"""Priorities, while executors have more to do than they can: high waits least, and low goes on."""
+"""Priorities while executors are overloaded: high waits least, and low makes progress."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -15,12 +15,12 @@ pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.m
 
 PRIORITIES = ("high", "normal", "low")
 BATCHES, EACH = 5, 90
-"""Together more than one tenant's places of any priority: it fills half of the executors, 400, 250 and 100."""
+"""Together more than one tenant's capacity of any priority, which fills half of the executors: 400, 250 and 100."""
 HOLDS_SECONDS = 20
-"""How long a call holds its place. It costs next to no time of a processor, which all of them would share."""
+"""How long a call takes up capacity. It costs almost no processor time, which all calls would share."""
 
 
-def test_while_executors_contend_high_waits_least_and_low_goes_on(
+def test_while_executors_are_overloaded_high_waits_least_and_low_makes_progress(
     client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
     def submit(due_at: str) -> dict[str, str]:

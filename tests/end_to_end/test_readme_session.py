@@ -1,4 +1,4 @@
-"""The session in the README and the smoke test of docs/aws.md, run as they stand there against a Timeball that runs."""
+"""The session in the README and the smoke test of docs/aws.md, run as written against a deployed Timeball."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.docs.readme import session, smoke_test
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
-def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
+def test_the_session_in_the_readme_works_as_written(stage: Stage) -> None:
     ran = _run(session(), stage)
 
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -29,7 +29,7 @@ def test_the_session_in_the_readme_works_as_it_is_written(stage: Stage) -> None:
     assert cancelled["claimedRuns"] == []
 
 
-def test_the_smoke_test_tells_that_a_run_succeeded_and_how_late_it_started(stage: Stage) -> None:
+def test_the_smoke_test_shows_that_a_run_succeeded_and_how_late_it_started(stage: Stage) -> None:
     ran = _run(smoke_test(), stage)
 
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -40,7 +40,7 @@ def test_the_smoke_test_tells_that_a_run_succeeded_and_how_late_it_started(stage
 
 def _run(script: str, stage: Stage) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-eu", "-c", script],  # noqa: S607 -- a reader runs it with the bash that they have
+        ["bash", "-eu", "-c", script],  # noqa: S607 -- a reader runs it with the bash on their path
         env={"PATH": os.environ["PATH"], "API": stage.deployment.api_url, "KEY": stage.key},
         capture_output=True,
         text=True,

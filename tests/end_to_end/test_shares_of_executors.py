@@ -1,6 +1,6 @@
-"""Calls of ten seconds, more than executors have places for: weights, a small tenant, and the order of priorities.
+"""Calls of ten seconds, more than the capacity of executors: weights, a small tenant, and the order of priorities.
 
-The embedded AWS has no fair queues: what is seen here is what executors do by themselves.
+The embedded AWS has no fair queues: the tests show only what executors do.
 """
 
 from collections import Counter
@@ -19,10 +19,10 @@ from timeball.domain.time.instants import SECOND_MS, parse_instant
 pytestmark = [pytest.mark.xdist_group("end_to_end"), pytest.mark.alone, pytest.mark.more]
 
 LASTS_SECONDS = 10
-"""How long a call holds its place. It costs next to no time of a processor, which all of them would share."""
+"""How long a call takes up capacity. It costs almost no processor time, which all calls would share."""
 
 TRIES = 2
-"""For a machine that is busy with other things for seconds: the bound is that of one that is not."""
+"""Leeway for a machine that other work keeps busy for seconds: the bound is for an otherwise idle machine."""
 
 TOGETHER = 50
 AHEAD_SECONDS = 45
@@ -35,7 +35,7 @@ def client_of(stage: Stage, admin: ApiClient, tenant: str, weight: int = 1) -> A
 
 
 def submitted(client: ApiClient, receiver: Receiver, number: int, due_at: str, **fields: object) -> set[str]:
-    """Submit so many calls that last, due at one instant; return the ids of their jobs."""
+    """Submit this many long calls, due at one instant, and return the ids of their jobs."""
     job = {"handler": f"{receiver.url}/slow/{LASTS_SECONDS}", "scheduleAt": due_at, **fields}
     made = [
         ask(client, "POST", "/v1/jobs:batch", {"jobs": [job] * min(TOGETHER, number - start)})
@@ -48,7 +48,7 @@ def arrived(receiver: Receiver, jobs: set[str]) -> list[Arrival]:
     return [one for one in receiver.arrivals() if one.job_id in jobs and one.attempt == 1]
 
 
-def test_tenants_of_weight_5_and_1_begin_calls_between_4_to_1_and_6_to_1(
+def test_tenants_of_weight_5_and_1_begin_calls_at_a_ratio_between_4_to_1_and_6_to_1(
     stage: Stage, admin: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
     heavy, light = client_of(stage, admin, "heavy", 5), client_of(stage, admin, "light")
@@ -89,7 +89,7 @@ def test_a_job_of_each_second_is_on_time_beside_700_calls_of_another_tenant(
 
 
 def beside_a_crowd(stage: Stage, admin: ApiClient, receiver: Receiver) -> list[float]:
-    """Return how late (s) the runs of a job of each second are, ascending, while those of a crowd begin."""
+    """Return how late (s) the runs of a job that fires each second are, ascending, while a crowd's runs begin."""
     crowd, quiet = client_of(stage, admin, "crowd"), client_of(stage, admin, "quiet")
     jobs: set[str] = set()
 
@@ -107,10 +107,10 @@ def beside_a_crowd(stage: Stage, admin: ApiClient, receiver: Receiver) -> list[f
     return sorted((one.at - one.fire_at) / SECOND_MS for one in calls)
 
 
-def test_nearly_all_of_high_has_begun_before_all_of_low_has(
+def test_nearly_all_calls_of_high_have_begun_before_all_calls_of_low_have(
     client: ApiClient, receiver: Receiver, record_property: Callable[[str, object], None]
 ) -> None:
-    """Low gets its minimum meanwhile: tests/simulation/test_long_calls.py counts that, where no processor is busy."""
+    """Low gets its minimum meanwhile: tests/simulation/test_long_calls.py counts it, where no processor is busy."""
     numbers = {"high": 700, "normal": 60, "low": 30}
     jobs: dict[str, set[str]] = {}
 

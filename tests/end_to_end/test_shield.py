@@ -1,4 +1,4 @@
-"""What a web page gets out of the embedded AWS: nothing, except from an API that serves the page itself."""
+"""A web page can read nothing from the embedded AWS, except from an API that serves that page itself."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("end_to_end")
 
 EVIL = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
 PREFLIGHT = {**EVIL, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
-# Whoever opens it has a function of a stranger's, with a role of the stranger's choice.
+# Opening this URL creates a function with a stranger's code and a role of the stranger's choice.
 LINK = "/?" + urlencode(
     {
         "Action": "CreateStack",
@@ -35,12 +35,12 @@ LINK = "/?" + urlencode(
 
 
 def signed_for(service: str) -> dict[str, str]:
-    """Return the key that the emulator takes from anybody."""
+    """Return headers with the credentials that the emulator accepts from any caller."""
     credential = f"test/20260101/us-east-1/{service}/aws4_request"
     return {"Authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders=host, Signature=none"}
 
 
-# The method, the path, what a script or a form would add.
+# The method, the path, the headers that a script or a form would add.
 SERVICES: list[tuple[str, str, dict[str, str]]] = [
     ("GET", "/2015-03-31/functions", signed_for("lambda")),
     ("POST", "/2015-03-31/functions/timeball-local-scan/invocations", signed_for("lambda")),
@@ -56,7 +56,7 @@ SERVICES: list[tuple[str, str, dict[str, str]]] = [
 
 
 def send(stage: Stage, method: str, path: str, headers: dict[str, str]) -> tuple[int, str]:
-    """Return the status and the text of an answer, having seen that it lets no other page read it."""
+    """Return the status and the text of an answer, and assert that no other page may read it."""
     connection = http.client.HTTPConnection(urlsplit(stage.emulator.endpoint).netloc, timeout=30)
     try:
         connection.request(method, path, headers=headers)
@@ -78,7 +78,7 @@ def send_raw(stage: Stage, request: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("page", [EVIL, {"Origin": "null"}, {"Sec-Fetch-Site": "none"}, {"User-Agent": "Mozilla/5.0"}])
-def test_no_page_and_no_link_reaches_a_service(stage: Stage, page: dict[str, str]) -> None:
+def test_no_page_or_link_reaches_a_service(stage: Stage, page: dict[str, str]) -> None:
     for method, path, headers in SERVICES:
         assert send(stage, method, path, {**headers, **page}) == (403, BROWSER), path
         assert send(stage, "OPTIONS", path, {**PREFLIGHT, **page}) == (403, BROWSER), path
@@ -102,13 +102,13 @@ def test_no_webhook_of_a_tenant_reads_a_secret_or_a_table(client: ApiClient, sta
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.", "[::1]"])
-def test_no_name_that_was_bound_to_this_machine_is_answered(stage: Stage, host: str) -> None:
+def test_a_foreign_host_name_that_resolves_to_this_machine_gets_no_answer(stage: Stage, host: str) -> None:
     for method, path, headers in SERVICES:
         assert send(stage, method, path, {**headers, "Host": host}) == (403, WRONG_HOST), path
     assert send(stage, "GET", f"{urlsplit(stage.deployment.api_url).path}/healthz", {"Host": host}) == (403, WRONG_HOST)
 
 
-def test_the_api_answers_its_own_page_and_no_other(stage: Stage) -> None:
+def test_the_api_answers_its_own_page_and_no_other_page(stage: Stage) -> None:
     endpoint, path = urlsplit(stage.emulator.endpoint), urlsplit(stage.deployment.api_url).path
     by_host = f"{path.rpartition('/')[2]}.execute-api.localhost:{endpoint.port}"
     for host, prefix in ((endpoint.netloc, path), (by_host, "")):
@@ -130,7 +130,7 @@ WEBSOCKET = (
     "Sec-WebSocket-Version: 13\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\n"
     "Origin: http://localhost\nSec-Fetch-Site: same-origin\n\n"
 )
-# A request that libraries do not send, and what it is answered.
+# A request that libraries do not send, and its answer.
 ODD = [
     ("GET / HTTP/1.0\n\n", (403, WRONG_HOST)),
     ("GET / HTTP/1.1\n\n", (400, "")),
@@ -146,6 +146,6 @@ def test_odd_requests_are_refused_too(stage: Stage, request_text: str, expected:
     assert send_raw(stage, request_text) == expected
 
 
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells who listens where")
-def test_the_emulator_listens_at_its_one_address_only(stage: Stage) -> None:
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux lists the listening addresses of processes")
+def test_the_emulator_listens_only_at_its_one_address(stage: Stage) -> None:
     assert listeners_of(stage) == [f"127.0.0.1:{urlsplit(stage.emulator.endpoint).port}"]

@@ -15,7 +15,7 @@ def test_a_run_is_counted_by_the_executor_that_made_it_and_its_job_by_its_status
     fields = {"handler": f"{receiver.url}/ok", "priority": "high"}
     job = ask(client, "POST", "/v1/jobs", fields)
     until(lambda: are_completed(client, job))
-    # Its executor adds what it has counted at once, or has done so with other runs in the half minute before.
+    # The executor adds its counts at once, unless it has already added others in the last half minute.
     until(lambda: client.get("/v1/slo")["windows"]["hour"]["byPriority"]["high"]["succeeded"] >= 1)
     figures = client.get("/v1/slo")["windows"]["month"]["byPriority"]["high"]
     assert figures["started"] >= figures["succeeded"] >= 1
@@ -24,7 +24,7 @@ def test_a_run_is_counted_by_the_executor_that_made_it_and_its_job_by_its_status
     stats = client.get("/v1/stats")
     assert stats["jobs"]["completed"]["count"] >= 1
     assert stats["jobs"]["completed"]["exact"]
-    assert stats["queues"] is None, "they are shared by all tenants"
+    assert stats["queues"] is None, "all tenants share the queues"
     queues = admin.get("/v1/stats")["queues"]
     assert set(queues) == {"high", "normal", "low"}
     assert all(number >= 0 for depth in queues.values() for number in depth.values())

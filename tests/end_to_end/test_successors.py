@@ -1,4 +1,4 @@
-"""An executor whose time is half over starts another, by the rights of its role alone, and that takes what waits."""
+"""An executor whose time is half over starts a successor by its role's rights, and the successor takes waiting runs."""
 
 import os
 import signal
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.xdist_group("end_to_end")
 
 EXECUTOR = "execute-low"
 HALF_OVER_SECONDS = 400
-"""What an executor has left that still takes what waits, and starts its successor."""
+"""With this much time left, an executor still takes waiting runs, and starts its successor."""
 
 
 @contextmanager
 def timeout_of(stage: Stage, seconds: int) -> Iterator[None]:
-    """Give the executor so much time; one that is at work is ended, now and afterwards."""
+    """Set the executor's timeout. A running executor is ended, now and at the end of the test."""
     functions, name = stage.emulator.client("lambda"), f"{stage.deployment.settings.name}-{EXECUTOR}"
     before = functions.get_function_configuration(FunctionName=name)["Timeout"]
     functions.update_function_configuration(FunctionName=name, Timeout=seconds)
@@ -32,7 +32,7 @@ def timeout_of(stage: Stage, seconds: int) -> Iterator[None]:
         functions.update_function_configuration(FunctionName=name, Timeout=before)
 
 
-def test_a_successor_takes_what_waits_when_its_predecessor_is_gone(
+def test_a_successor_takes_waiting_runs_after_its_predecessor_is_gone(
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
     def submit(path: str) -> dict[str, str]:

@@ -1,9 +1,10 @@
-"""Runs whose executor is killed, whose ticker stands still, whose messages come twice: none is lost, none doubled.
+"""Killed executors, a ticker at a standstill and duplicate messages: no run is lost or doubled.
 
-The ticker stands still for 90 s. The tests that come before its own pass in that time, for they need no tick: their
-jobs are dispatched as they are submitted, and what becomes of them then is between the queues and the executors.
+The ticker stands still for 90 s. The tests before its own run during that time, because they need no tick: their jobs
+are dispatched when they are submitted, and from then on only the queues and the executors handle them.
 
-The other tests of this folder need ticks: these have a group, and so a stage, to themselves, and pass beside them.
+The other tests of this folder need ticks. So the tests of this file form a group with its own stage, and run in
+parallel to the others.
 """
 
 from collections import Counter
@@ -42,7 +43,7 @@ STANDSTILL_SECONDS, FIRST_AFTER_SECONDS = 90, 13
 
 @dataclass(frozen=True)
 class Recurring:
-    """A job of which fires fall into the standstill: from so long after its beginning, and how many it catches up."""
+    """A recurring job with fires in the standstill: how long after its beginning, and how many it catches up."""
 
     every_seconds: int
     first_after_seconds: int
@@ -62,7 +63,7 @@ ONE_OFF_AFTER_SECONDS = 15
 
 @dataclass(frozen=True)
 class Standstill:
-    """A time without ticks, which began at a whole second (ms) or less than one before it, and the jobs due in it."""
+    """A time without ticks, and the jobs due in it. It began at a whole second (ms) or less than a second before."""
 
     began_at: int
     over_at: Future[int]
@@ -83,7 +84,7 @@ def standstill(stage: Stage) -> Iterator[Standstill]:
     client, enough = ApiClient(stage.deployment.api_url, stage.key), Event()
     with Receiver() as receiver, ThreadPoolExecutor(1) as pool, ExitStack() as no_ticks:
         no_ticks.enter_context(scan_at_a_standstill(stage))
-        # Nothing is to be due so soon that it is dispatched as it is submitted.
+        # No job may be due so soon that it is dispatched when it is submitted.
         began_at, recurring, one_off = in_time(
             FIRST_AFTER_SECONDS - LOOKAHEAD_SECONDS, lambda due_at: submitted(client, f"{receiver.url}/ok", due_at)
         )
@@ -102,9 +103,9 @@ def standstill(stage: Stage) -> Iterator[Standstill]:
 
 
 def submitted(client: ApiClient, hook: str, due_at: str) -> tuple[int, dict[str, Job], Job]:
-    """Submit what is due in a standstill, first of all at the end of the look-ahead of an instant.
+    """Submit jobs that are due in a standstill, the first of them one look-ahead after an instant.
 
-    Return when it began (ms), the recurring jobs, and the one-off.
+    Return when the standstill began (ms), the recurring jobs, and the one-off.
     """
     began_at = parse_instant(due_at) - (FIRST_AFTER_SECONDS - LOOKAHEAD_SECONDS) * SECOND_MS
 
@@ -130,17 +131,17 @@ def submitted(client: ApiClient, hook: str, due_at: str) -> tuple[int, dict[str,
 
 
 @pytest.mark.usefixtures("standstill")
-def test_a_run_whose_executor_is_killed_starts_again_once_and_soon_and_one_that_was_over_does_not(
+def test_a_run_whose_executor_is_killed_restarts_once_and_soon_and_a_finished_run_does_not(
     stage: Stage, client: ApiClient, receiver: Receiver, record_property: Note
 ) -> None:
     job = {"scheduleAt": soon(3), "priority": "low"}
     held, quick = (client.create({**job, "handler": f"{receiver.url}{path}"}) for path in ("/slow/20/1", "/ok"))
-    # The quick one's message stays in the hands of the executor, which removes none before its next heartbeat.
+    # The message of the quick run stays with the executor, which deletes no message before its next heartbeat.
     until(lambda: bool(calls_of(receiver, held)) and are_completed(client, quick))
 
     kill(stage, "execute-low")
     killed_at = clock()
-    # The emulator takes seconds to start a process, and would begin with that when the messages come again.
+    # The emulator takes seconds to start a process, and would do so only when the messages come again.
     start_processes(stage, "execute-low", 2)
     until(lambda: are_completed(client, held) and messages_in(stage, "LowQueue") == 0, TAKEOVER_SECONDS + 15)
 
@@ -161,7 +162,7 @@ def test_a_run_whose_executor_is_killed_starts_again_once_and_soon_and_one_that_
 
 
 @pytest.mark.usefixtures("standstill")
-def test_a_run_whose_messages_come_twice_is_called_once_for_each_attempt_and_ends_once(
+def test_a_run_with_duplicate_messages_is_called_once_per_attempt_and_ends_once(
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
     once = {"handler": f"{receiver.url}/ok", "scheduleAt": soon(2)}
@@ -175,7 +176,7 @@ def test_a_run_whose_messages_come_twice_is_called_once_for_each_attempt_and_end
     jobs: list[Job] = [client.create(job) for job in (once, often, slow, flaky)]
     runs = [run for job in jobs for run in ledger(client, job)]
     *_, under_way, retried = runs
-    assert len(runs) == len(jobs)  # a submission writes one row: what is due behind it is the scan's
+    assert len(runs) == len(jobs)  # a submit writes one row: the scan dispatches the later fires
     for run in runs:
         send_copy(stage, "NormalQueue", run)
     until(lambda: under_way["runId"] in {call.run_id for call in receiver.arrivals()})
@@ -192,7 +193,7 @@ def test_a_run_whose_messages_come_twice_is_called_once_for_each_attempt_and_end
     ended = documents()
     for run in runs:
         send_copy(stage, "NormalQueue", run)
-    # A message that met a live run comes again when the lease of that would be out.
+    # A message that met a live run comes again when that run's lease would expire.
     until(lambda: messages_in(stage, "NormalQueue") == 0, 2 * TAKEOVER_SECONDS)
 
     assert documents() == ended
@@ -205,7 +206,7 @@ def test_a_run_whose_messages_come_twice_is_called_once_for_each_attempt_and_end
         assert outcomes == (["failed", "succeeded"] if run["runId"] == retried["runId"] else ["succeeded"])
 
 
-def test_each_instant_that_fell_due_while_the_ticker_stood_still_has_one_row_and_runs_as_its_policy_says(
+def test_each_instant_of_a_ticker_standstill_has_one_row_and_follows_its_catch_up_policy(
     client: ApiClient, standstill: Standstill, record_property: Note
 ) -> None:
     jobs = [*standstill.recurring.values(), standstill.one_off]
@@ -233,12 +234,12 @@ def has_failed_once(run: dict[str, Any]) -> bool:
 def held_to_policy(
     job: Recurring, due: list[int], rows: list[dict[str, Any]], calls: list[Arrival], over_at: int
 ) -> str:
-    """Assert that each instant has one row, and that those run which the catch-up policy lets run, at its pace."""
+    """Assert that each instant has one row, and that only fires that the catch-up policy allows run, at its pace."""
     assert Counter(at for row in rows for at in instants(row, due)) == Counter(due)
     skipped = [row for row in rows if row["status"] == "skipped"]
     assert {row["reason"] for row in skipped} <= {"misfired"}
     assert {row["status"] for row in rows if row not in skipped} == {"succeeded"}
-    # What was missed depends on when the scan looked, and that is when it wrote what it skipped.
+    # Which fires were missed depends on when the scan ran, which is when it wrote the skipped ones.
     judged_at = max((parse_instant(row["finishedAt"]) for row in skipped), default=over_at)
     missed = [at for at in due if at < judged_at - MISFIRE_SECONDS * SECOND_MS]
     passed_over = missed[: max(len(missed) - job.caught_up, 0)]
@@ -255,7 +256,7 @@ def held_to_policy(
 
 
 def instants(row: dict[str, Any], due: list[int]) -> list[int]:
-    """Return the fire times that a row of the ledger stands for."""
+    """Return the fire times that a row of the ledger covers."""
     first_at, last_at = parse_instant(row["fireTime"]), parse_instant(row["lastFireTime"] or row["fireTime"])
     found = [at for at in due if first_at <= at <= last_at]
     assert (found[0], found[-1], len(found)) == (first_at, last_at, row["count"])

@@ -1,4 +1,4 @@
-"""Each type of target of AWS, called by the executors under their own rights, and told of its run."""
+"""Each type of AWS target: executors call it under their own rights, and pass the facts of its run."""
 
 import io
 import json
@@ -43,17 +43,17 @@ def facts_in(message: dict[str, Any]) -> dict[str, str]:
 
 
 class TestAFunction:
-    def test_is_called_with_the_payload_and_gives_the_result(self, client: ApiClient, function: str) -> None:
+    def test_it_is_called_with_the_payload_and_returns_the_result(self, client: ApiClient, function: str) -> None:
         run = called(client, {"type": "lambda", "functionArn": function})
         seen = json.loads(run["result"]["body"])["seen"]
         assert (seen["order"], seen["timeball"].keys(), seen["timeball"]["runId"]) == (7, FACTS, run["runId"])
 
-    def test_that_fails_makes_its_run_fail_with_what_it_said(self, client: ApiClient, function: str) -> None:
+    def test_its_run_fails_with_the_functions_error(self, client: ApiClient, function: str) -> None:
         target = {"type": "lambda", "functionArn": function}
         run = called(client, target, "failed", payload={"fail": True}, maxRetries=0)
         assert "no room" in run["attempts"][0]["error"]
 
-    def test_that_is_not_there_makes_its_run_fail_without_another_try(self, client: ApiClient) -> None:
+    def test_the_run_of_a_missing_function_fails_without_another_try(self, client: ApiClient) -> None:
         target = {"type": "lambda", "functionArn": f"arn:aws:lambda:{OF}:function:{NAME.format('nobody')}"}
         run = called(client, target, "failed")
         assert "ResourceNotFoundException" in run["attempts"][0]["error"]
@@ -75,7 +75,7 @@ def test_a_fifo_queue_groups_messages_by_their_tenant_and_job(client: ApiClient,
     assert message["Attributes"]["MessageDeduplicationId"]
 
 
-def test_whoever_works_on_a_queue_reports_with_the_token_of_the_message(client: ApiClient, account: Account) -> None:
+def test_a_worker_reports_with_the_token_of_the_queues_message(client: ApiClient, account: Account) -> None:
     arn = account.queue("work")
     job = client.create({"target": {"type": "sqs", "queueArn": arn}, "completion": "callback", "heartbeatSeconds": 60})
     facts = facts_in(account.received(arn))
@@ -87,7 +87,7 @@ def test_whoever_works_on_a_queue_reports_with_the_token_of_the_message(client: 
     until(lambda: [run["status"] for run in ledger(client, job)] == ["succeeded"])
 
 
-def test_a_topic_passes_the_payload_and_the_attributes_on(client: ApiClient, account: Account) -> None:
+def test_a_topic_forwards_the_payload_and_the_attributes(client: ApiClient, account: Account) -> None:
     arn, topics = account.queue("of-topic"), account.client("sns")
     topic = topics.create_topic(Name=NAME.format("topic"))["TopicArn"]
     account.let_send("sns.amazonaws.com", arn)
@@ -127,7 +127,7 @@ def test_a_task_of_ecs_is_run_with_the_facts_in_its_environment(client: ApiClien
     assert (variables["TIMEBALL_RUN_ID"], json.loads(variables["TIMEBALL_PAYLOAD"])["order"]) == (run["runId"], 7)
 
 
-def test_what_is_not_on_the_list_of_the_stage_is_refused(client: ApiClient) -> None:
+def test_a_target_that_is_not_on_the_list_of_the_stage_is_refused(client: ApiClient) -> None:
     arn = f"arn:aws:lambda:{OF}:function:somebody-elses"
     answer = client.send("POST", "/v1/jobs", json.dumps({"target": {"type": "lambda", "functionArn": arn}}).encode())
     assert (answer.status, answer.body["errors"][0]["field"]) == (400, "target.functionArn")

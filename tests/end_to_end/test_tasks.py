@@ -1,4 +1,4 @@
-"""Tasks on the real template: jobs call them, a change counts for runs to come, and hostile schemas cost little."""
+"""Tasks on the real template: jobs call them, a change applies to later runs, and hostile schemas cost little."""
 
 import json
 
@@ -11,7 +11,7 @@ from tests.end_to_end.steps import ask, calls_of, until
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
-def test_a_job_calls_its_task_and_a_change_of_that_counts_for_the_next_run(
+def test_a_job_calls_its_task_and_a_change_of_the_task_applies_to_the_next_run(
     client: ApiClient, receiver: Receiver
 ) -> None:
     schema = {"type": "object", "required": ["to"]}
@@ -30,7 +30,7 @@ def test_a_job_calls_its_task_and_a_change_of_that_counts_for_the_next_run(
     assert [one["jobId"] for one in client.get("/v1/jobs?taskId=mail")["items"]] == [job["jobId"]]
 
 
-def test_a_task_in_use_is_kept_and_one_that_nobody_names_goes(client: ApiClient, receiver: Receiver) -> None:
+def test_a_task_in_use_cannot_be_deleted_and_an_unused_one_can(client: ApiClient, receiver: Receiver) -> None:
     ask(client, "PUT", "/v1/tasks/used", {"handler": f"{receiver.url}/ok"})
     job = ask(client, "POST", "/v1/jobs", {"handler": "used", "delaySeconds": 600})
     refused = client.send("DELETE", "/v1/tasks/used")
@@ -41,9 +41,7 @@ def test_a_task_in_use_is_kept_and_one_that_nobody_names_goes(client: ApiClient,
     assert "used" not in [task["taskId"] for task in client.get("/v1/tasks")["items"]]
 
 
-def test_a_pattern_that_goes_back_and_forth_is_cut_short_in_the_deployed_function(
-    client: ApiClient, receiver: Receiver
-) -> None:
+def test_a_pattern_that_backtracks_is_cut_short_in_the_deployed_function(client: ApiClient, receiver: Receiver) -> None:
     task = {"handler": f"{receiver.url}/ok", "payloadSchema": {"pattern": "^(a+)+$"}}
     ask(client, "PUT", "/v1/tasks/slow", task)
     body = {"taskId": "slow", "payload": "a" * 60 + "b"}

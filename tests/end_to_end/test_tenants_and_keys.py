@@ -1,4 +1,4 @@
-"""Tenants, keys and roles on the whole Timeball: from the first key, over another tenant's, to a target's token."""
+"""Tenants, keys and roles on the whole Timeball: the first key, another tenant's keys, and a target's token."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def status_of(client: ApiClient, method: str, path: str, body: object = None) ->
     return client.send(method, path, None if body is None else json.dumps(body).encode()).status
 
 
-def test_a_key_may_what_its_role_says_in_its_tenant_and_within_its_tags(stage: Stage, client: ApiClient) -> None:
+def test_a_key_may_do_what_its_role_allows_in_its_tenant_and_within_its_tags(stage: Stage, client: ApiClient) -> None:
     job: dict[str, Any] = {"handler": "https://example.com/hook", "scheduleAt": soon(3600), "tags": {"team": "blue"}}
     viewer, worker = client_of(stage, "initech", "viewer"), client_of(stage, "initech", "worker")
     bounded = client_of(stage, "initech", "submitter", tags={"team": "blue"})
@@ -54,7 +54,7 @@ def test_a_key_that_is_revoked_before_its_first_use_opens_nothing(stage: Stage, 
     assert status_of(ApiClient(stage.deployment.api_url, made["key"]), "GET", "/v1/jobs") == 401
 
 
-def test_a_disabled_tenants_runs_are_held_and_not_lost(stage: Stage, admin: ApiClient, receiver: Receiver) -> None:
+def test_a_disabled_tenants_runs_are_deferred_and_not_lost(stage: Stage, admin: ApiClient, receiver: Receiver) -> None:
     due_in_seconds, path = 8, "/v1/admin/tenants/hooli"
     began_at = clock()
     job = client_of(stage, "hooli", "operator").create(
@@ -70,7 +70,7 @@ def test_a_disabled_tenants_runs_are_held_and_not_lost(stage: Stage, admin: ApiC
     assert held["status"] == "pending"
 
 
-def test_a_target_reports_with_the_token_of_its_call_also_after_a_rotation_and_needs_no_key(
+def test_a_target_reports_with_the_token_of_its_call_even_after_a_rotation_and_needs_no_key(
     stage: Stage, client: ApiClient, admin: ApiClient, receiver: Receiver
 ) -> None:
     job = client.create(

@@ -1,4 +1,4 @@
-"""A target is tried on the real template: the API's function, which may call nothing, has an executor call it."""
+"""A trial of a target on the real template: the API's function may call no target, so an executor makes the call."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.end_to_end.steps import ask
 pytestmark = pytest.mark.xdist_group("end_to_end")
 
 
-def test_a_call_is_made_by_an_executor_and_shown_whole(client: ApiClient, receiver: Receiver) -> None:
+def test_an_executor_makes_the_call_and_the_answer_shows_all_of_it(client: ApiClient, receiver: Receiver) -> None:
     target = {
         "type": "http",
         "url": f"{receiver.url}/{{{{payload.path}}}}",
@@ -29,7 +29,7 @@ def test_a_call_is_made_by_an_executor_and_shown_whole(client: ApiClient, receiv
     assert (call.job_id, call.path, call.body, call.attempt) == ("timeball-trial", "/ok", b'["timeball-trial"]', 1)
 
 
-def test_what_a_run_may_not_call_is_not_tried_either(client: ApiClient) -> None:
+def test_a_target_that_runs_may_not_call_is_not_tried_either(client: ApiClient) -> None:
     refused = client.send("POST", "/v1/targets:test", json.dumps({"handler": "http://169.254.169.254/"}).encode())
     assert (refused.status, refused.body["errors"][0]["field"]) == (400, "handler")
     target = {"type": "http", "url": "https://example.com/", "secretId": "timeball/nobody/x"}
@@ -37,7 +37,7 @@ def test_what_a_run_may_not_call_is_not_tried_either(client: ApiClient) -> None:
     assert (refused.status, refused.body["errors"][0]["field"]) == (400, "target.secretId")
 
 
-def test_a_call_is_signed_with_both_keys_of_a_secret_that_executors_alone_may_read(
+def test_a_call_is_signed_with_both_keys_of_a_secret_that_only_executors_may_read(
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
     name, old, new = f"timeball/{stage.tenant}/hooks", "whsec_" + "YWJj" * 8, "whsec_" + "MDEy" * 8

@@ -1,4 +1,4 @@
-"""Who changed what, as the whole Timeball knows it: the key by the authorizer, the address by the gateway."""
+"""The record of changes on the whole Timeball: the authorizer gives the key, and the gateway the address."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.xdist_group("end_to_end")
 HOOK = "https://hook.example/never-called"
 
 
-def test_a_change_is_told_with_its_key_and_address_and_is_restored(client: ApiClient) -> None:
+def test_a_change_is_shown_with_its_key_and_address_and_can_be_restored(client: ApiClient) -> None:
     wanted = {"handler": HOOK, "everySeconds": 86_400, "payload": "p" * 2_000, "name": "first"}
     job = client.create(wanted)
     path = f"/v1/jobs/{job['jobId']}"

@@ -1,6 +1,6 @@
-"""The worker in docs/workers.md, run as it stands there: each in a process of its own, on a queue of the embedded AWS.
+"""The worker in docs/workers.md, run as written: each in its own process, on a queue of the embedded AWS.
 
-Where work is to last, the page's one function is another, and the minute for which a message is hidden is shorter.
+Tests of long work replace the page's one function, and shorten the minute for which a message is hidden.
 """
 
 import json
@@ -35,13 +35,13 @@ Start = Callable[[str], subprocess.Popen[bytes]]
 
 @pytest.fixture
 def queue(account: Account, request: pytest.FixtureRequest) -> str:
-    """Make a queue of the test's own: a worker that was ended while it asked may still be given messages."""
+    """Create a queue for one test: a worker that was ended during a receive call may still get messages."""
     return account.queue(f"functions-{request.node.name[-40:]}")
 
 
 @pytest.fixture
 def start(account: Account, client: ApiClient, queue: str) -> Iterator[Start]:
-    """Start workers that run a program, and end them with the test."""
+    """Start workers that run a program, and end them after the test."""
     told = {**os.environ, **account.stage.emulator.client_environment}
     told |= {"API": client.url, "QUEUE_URL": account.queue_url(queue)}
     workers = []
@@ -57,27 +57,27 @@ def start(account: Account, client: ApiClient, queue: str) -> Iterator[Start]:
 
 
 def submit(client: ApiClient, queue: str, payload: object, **fields: object) -> dict[str, Any]:
-    """Register the function of the page, for a queue of ours, and submit a job that names it."""
+    """Register the function of the page for the test's queue, and submit a job that names it."""
     ask(client, "PUT", PATH, {**json.loads(TASK), "target": {"type": "sqs", "queueArn": queue}, **fields})
     job: dict[str, Any] = client.create({"handler": PATH.rpartition("/")[2], "payload": payload, "maxRetries": 0})
     return job
 
 
 def over(client: ApiClient, job: dict[str, Any]) -> dict[str, Any]:
-    """Wait for the end of the one run of a job, and return it."""
+    """Wait for the end of a job's one run, and return that run."""
     until(lambda: [run["status"] in {"succeeded", "failed"} for run in ledger(client, job)] == [True])
     run: dict[str, Any] = client.get(f"/v1/runs/{ledger(client, job)[0]['runId']}")
     return run
 
 
 def is_empty(account: Account, queue: str) -> bool:
-    """Say whether a queue has no message, hidden ones included."""
+    """Return whether a queue has no message, hidden ones included."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     told = account.client("sqs").get_queue_attributes(QueueUrl=account.queue_url(queue), AttributeNames=names)
     return all(int(told["Attributes"][name]) == 0 for name in names)
 
 
-def test_it_says_what_the_function_returned_or_why_it_did_not(
+def test_a_worker_reports_the_functions_result_or_its_error(
     client: ApiClient, account: Account, queue: str, start: Start
 ) -> None:
     start(SOURCE)
@@ -90,7 +90,7 @@ def test_it_says_what_the_function_returned_or_why_it_did_not(
     until(lambda: is_empty(account, queue), otherwise="not all messages were deleted")
 
 
-def test_a_message_that_comes_again_is_deleted_and_nothing_is_done(
+def test_a_repeated_message_is_deleted_and_no_work_is_done(
     client: ApiClient, account: Account, queue: str, receiver: Receiver, start: Start
 ) -> None:
     job = submit(client, queue, {"url": f"{receiver.url}/ok"})
@@ -108,25 +108,26 @@ def test_a_message_that_comes_again_is_deleted_and_nothing_is_done(
     assert len(receiver.arrivals()) == 1
 
 
-def test_while_it_works_nobody_else_gets_the_message_and_its_attempt_is_not_lost(
+def test_a_message_stays_hidden_during_the_work_and_its_attempt_is_not_lost(
     client: ApiClient, account: Account, queue: str, receiver: Receiver, start: Start
 ) -> None:
     start(CALLING)
-    # Two seconds without a heartbeat and a margin of five would lose the attempt, three would show the message.
+    # The attempt is lost after two seconds without a heartbeat and a margin of five. The message is visible after
+    # three.
     job = submit(client, queue, {"url": f"{receiver.url}/slow/9"}, heartbeatSeconds=2)
-    until(lambda: len(receiver.arrivals()) == 1, otherwise="nobody began to work")
+    until(lambda: len(receiver.arrivals()) == 1, otherwise="no worker began to work")
     start(CALLING)
     run = over(client, job)
     assert (run["status"], len(run["attempts"]), len(receiver.arrivals())) == ("succeeded", 1, 1)
     until(lambda: is_empty(account, queue))
 
 
-def test_the_message_of_a_worker_that_is_killed_goes_to_another_and_the_run_ends_once(
+def test_the_message_of_a_killed_worker_goes_to_another_and_the_run_ends_once(
     client: ApiClient, account: Account, queue: str, receiver: Receiver, start: Start
 ) -> None:
     dies = start(CALLING)
     job = submit(client, queue, {"url": f"{receiver.url}/slow/2"})
-    until(lambda: len(receiver.arrivals()) == 1, otherwise="nobody began to work")
+    until(lambda: len(receiver.arrivals()) == 1, otherwise="no worker began to work")
     dies.kill()
     start(CALLING)
     run = over(client, job)

@@ -1,10 +1,10 @@
-"""What a run costs, as the endpoint counts it: the engine on the embedded DynamoDB, each write with its price.
+"""The cost of a run as the endpoint counts it: the engine on the embedded DynamoDB, with the price of each write.
 
-The embedded DynamoDB tells the price of single writes. Of a batch of statements it only says how many there were, while
-AWS charges each as the single write that it is: there the price is computed, by the rule that the single writes bear
-out one by one.
+The embedded DynamoDB returns the price of single writes. For a batch of statements it returns only their number, while
+AWS charges each statement like a single write. There the price is computed, by the rule that the single writes confirm
+one by one.
 
-It needs nothing that is deployed, so it has an emulator to itself and need not wait for the other tests of this folder.
+These tests need no deployment. So they have their own emulator, and need not wait for the other tests of this folder.
 """
 
 from collections import Counter
@@ -28,15 +28,15 @@ from timeball.engine.scheduling.submit import Submission, submit
 pytestmark = pytest.mark.xdist_group("write_units")
 
 AT_ONCE = 3
-"""Runs that are due together, so that their writes do go out in batches."""
+"""The number of runs that are due together, so that their writes do go out in batches."""
 
 PERIOD_SECONDS = 120
 LATER = NOW + 20 * SECOND_MS
 RETRY = 5
-"""Into the due index and out of it again, a unit each beside the row's own, and the second claim."""
+"""Into the due index and out of it again, a unit each besides the row's own, and the second claim."""
 
 HOST = 3
-"""Of all runs together: their host is noted when it fails, when it is tried again, and when it answers."""
+"""For all runs together: their host gets a note when it fails, when it is tried again, and when it answers."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ OFTEN = spec("often", Every(PERIOD_SECONDS, NOW))
 LOCKED = replace(OFTEN, overlap=OverlapPolicy.QUEUE_ONE)
 LARGE = replace(WORK, payload='"' + 600 * "x" + '"')
 
-# The budget of the architecture: a fire 6, a one-off 11 with its submission; overlap-guarded 2 more; 1 for each
-# 10 s of running, and 1 for each row of a payload or of an attempt that failed.
+# The budget of the architecture: a fire 6, a one-off 11 with its submission; with an overlap lock 2 more; 1 for each 10
+# s of running, and 1 for each row of a payload or of a failed attempt.
 COSTS = {
     "recurring": Cost(OFTEN, 6),
     "recurring, guarded": Cost(LOCKED, 6 + 2),
@@ -68,7 +68,7 @@ COSTS = {
 
 @dataclass(frozen=True)
 class Metered:
-    """A Timeball whose store is the embedded DynamoDB, and what that has charged."""
+    """A Timeball whose store is the embedded DynamoDB, and the charges of that store."""
 
     play: Play
     charges: Charges
@@ -90,7 +90,7 @@ def metered(emulator: Emulator, request: pytest.FixtureRequest) -> Iterator[Mete
 
 
 def submitted(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
-    """Submit the job as often as runs are to be due together."""
+    """Submit the job as often as runs must be due together."""
     play = metered.play
     specs = [
         replace(wanted, key=replace(wanted.key, job_id=f"{wanted.key.job_id}-{number}")) for number in range(AT_ONCE)
@@ -101,7 +101,7 @@ def submitted(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
 
 
 def run_on(metered: Metered, specs: list[JobSpec], fires: int = 1) -> None:
-    """Let the runs that are due, or will be soon, go on to their ends."""
+    """Carry the runs that are due, or will be soon, through to their ends."""
     for one in specs:
         metered.play.run_on(one.key, HOUR_MS)
         states = [run.state for run in metered.play.runs(one.key)]
@@ -109,7 +109,7 @@ def run_on(metered: Metered, specs: list[JobSpec], fires: int = 1) -> None:
 
 
 def second_fires(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
-    """Let the first fires of the job go by, and put the clock to the second ones, with nothing charged yet."""
+    """Let the first fires of the job pass, and advance the clock to the second ones, with nothing charged yet."""
     specs = submitted(metered, wanted)
     run_on(metered, specs)
     clock = metered.play.clock
@@ -119,7 +119,7 @@ def second_fires(metered: Metered, wanted: JobSpec) -> list[JobSpec]:
 
 
 def figures(charges: Charges) -> str:
-    """Return what one run was charged, and what all of them together asked for, scans included."""
+    """Return the charge of one run, and the number of requests for all runs together, scans included."""
     counts = Counter("writing" if name in WRITES else "reading" for name in charges.requests)
     asked = " and ".join(f"{counts[kind]} {kind}" for kind in ("writing", "reading"))
     return f"{charges.units / AT_ONCE:g} write units a run; {asked} requests for {AT_ONCE} at once"
@@ -142,7 +142,7 @@ def test_a_run_stays_within_its_budget_of_write_units(
     assert metered.charges.units <= cost.budget * AT_ONCE, metered.charges.writes
 
 
-def test_a_failed_attempt_costs_a_row_the_way_through_the_due_index_and_a_note_about_its_host(
+def test_a_failed_attempt_costs_a_row_the_passage_through_the_due_index_and_a_note_about_its_host(
     metered: Metered, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
     specs = second_fires(metered, OFTEN)
@@ -159,7 +159,7 @@ def test_a_failed_attempt_costs_a_row_the_way_through_the_due_index_and_a_note_a
     assert set(units) == {"JOB", "RUN", "RESULT", "HOST"}
 
 
-def test_all_runs_that_a_process_has_counted_cost_one_unit_together(
+def test_the_counts_of_all_runs_of_a_process_cost_one_unit_together(
     metered: Metered, request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> None:
     play = metered.play

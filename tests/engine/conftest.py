@@ -1,4 +1,4 @@
-"""A service at work for a test."""
+"""The fixture of a working service."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Executors of which some calls hang: what is called meanwhile, and how often they ask their queue."""
+"""Executors with hanging calls: which calls begin meanwhile, and how often the executors poll their queue."""
 
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +18,7 @@ HANGS_MS = 200_000
 
 
 class Hangs(NotingCaller):
-    """Targets of `slow` hang, those of `step1`, `step2` ... take so many times 400 ms, those of others a moment."""
+    """Targets of `slow` hang, those of `step1`, `step2` ... take that many times 400 ms, the others a moment."""
 
     async def call(self, call: Call) -> Answer:
         tenant = call.run.job.tenant
@@ -28,7 +28,7 @@ class Hangs(NotingCaller):
 
 @dataclass(frozen=True)
 class NotingInbox(MemoryInbox):
-    """Notes how many messages are asked for."""
+    """An inbox that notes how many messages are asked for."""
 
     asked: list[int] = field(default_factory=list)
 
@@ -38,7 +38,7 @@ class NotingInbox(MemoryInbox):
 
 
 def played(**due: tuple[int, int]) -> Play:
-    """Let tenants have so many runs due so many seconds after the start, sent one tenant after the other."""
+    """Store runs of tenants, due some seconds after the start, and send them one tenant after the other."""
     play = Play()
     play.caller = Hangs(play.clock)
     for tenant, (number, seconds) in due.items():
@@ -51,7 +51,7 @@ def played(**due: tuple[int, int]) -> Play:
 def executed(
     play: Play, deadline_at: int | None = None, successor: Successor | None = None, stays_until: int = 0
 ) -> NotingInbox:
-    """Let one executor work, and no other."""
+    """Let a single executor work."""
     inbox = NotingInbox(play.queue, "normal")
     term = Term(deadline_at, successor, stays_until)
     deliveries = [] if stays_until else play.queue.receive("normal")

@@ -1,6 +1,6 @@
-"""Ports that take their time: each round trip of theirs moves a virtual clock on, and is counted.
+"""Ports with latency: each of their round trips advances a virtual clock, and is counted.
 
-The time of a processor is not in it: of boto3 that is some 3 ms for each request.
+Processor time is not included: for boto3 it is about 3 ms per request.
 """
 
 from collections import Counter
@@ -15,19 +15,19 @@ from timeball.testing.faults import LIST_WRITES, each_port
 from timeball.testing.virtual_clock import VirtualClock
 
 REQUEST_MS = 20
-"""What a round trip takes: of one request, or of those that go side by side."""
+"""The duration of a round trip: of one request, or of several in parallel."""
 _AT_ONCE = 20
-"""Requests that go side by side, as on AWS: the threads of the store, and of the queue (`runtime/wiring.py`)."""
+"""Parallel requests, as on AWS: the threads of the store, and of the queue (`runtime/wiring.py`)."""
 _READ, _WRITTEN, _SENT = 100, 25, 10
-"""Rows, or messages, that one request is for."""
+"""The number of rows, or messages, in one request."""
 
 _Port = TypeVar("_Port")
 
 
 class Slow:
-    """What became of the requests: how many there were in a row of each kind, and when each run was sent (ms).
+    """A record of the requests: how many sequential ones of each kind, and when each run was sent (ms).
 
-    `items` counts the rows, or messages, that they were for.
+    `items` counts the rows, or messages, in them.
     """
 
     def __init__(self, play: Play) -> None:
@@ -37,7 +37,7 @@ class Slow:
         self._play = play
 
     def context(self) -> Context:
-        """Return the world as a process sees it to which nothing comes at once."""
+        """Return the context of a process whose store and queue have latency."""
         context = self._play.context()
         return replace(context, store=self._slow(context.store), queue=self._slow(context.queue))
 
@@ -68,7 +68,7 @@ class _SlowPort:
 
 
 def _together(called: str, name: str) -> int:
-    """Return how many items of its list one request of a method is for."""
+    """Return how many items of its list one request of a method carries."""
     if name in ("send", "watch"):
         return _SENT
     if name in LIST_WRITES:

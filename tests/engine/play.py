@@ -1,4 +1,4 @@
-"""A whole Timeball in one process: any store, queues in memory, a clock to be moved, a target that notes calls."""
+"""A whole Timeball in one process: any store, queues in memory, a clock that tests advance, a target that notes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,20 +41,20 @@ from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
-"""In the middle of a day: a test that moves by minutes asks one day of the due index."""
+"""In the middle of a day: a test that advances by minutes asks for one day of the due index."""
 
 WORK = Work(HttpTarget("https://target.example/hook"), '{"n": 1}')
 PLAIN_RETRY = RetryPolicy(max_retries=3, base_seconds=5, jitter=Jitter.NONE)
 
 UNHEARD = 0
-"""What stands for a status where something was started, and nobody heard of it."""
+"""Stands for a status: the execution was started, but the answer was lost."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 async def inline(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Do blocking work where it stands: under a virtual clock it takes no time."""
+    """Do blocking work inline: under a virtual clock it takes no time."""
     return work(*args, **kwargs)
 
 
@@ -64,28 +64,28 @@ def spec(name: str, timing: Timing | Schedule, retry: RetryPolicy = PLAIN_RETRY,
 
 
 def open_days_only(*shards: int) -> Sweeps:
-    """Return the memory of a process that has just asked all older days, and how many shards there are."""
+    """Return the memory of a process that has just read all older days, and the number of shards."""
     older = {shard: Older(LATEST, LATEST, LATEST) for shard in shards}
     return Sweeps(older=older, shards=len(shards), shards_read_at=LATEST)
 
 
 def result_of(run: Run, job: Job, at: int, status: int) -> Result:
-    """Return what an executor is to write whose call was answered at once, by a status."""
+    """Return the result that an executor must write after a call that was answered at once with a status."""
     return Result(run, job, answered(call_of(run, job), at, at, status))
 
 
 @dataclass
 class NotingCaller:
-    """A target that answers each call with the next status of its list (200 when that is used up), after a while."""
+    """A target that answers each call with the next status of its list (200 after the last), after a delay."""
 
     clock: VirtualClock
     statuses: list[int] = field(default_factory=list)
     takes_ms: int = 0
     meanwhile: Callable[[], object] | None = None
-    """What somebody else does during the first call."""
+    """What happens during the first call."""
     calls: list[tuple[int, Call]] = field(default_factory=list)
     executions: MemoryExecutions | None = None
-    """Where it starts what is followed: each `lasts_ms`, and ends as the next of the list `ends` (well without)."""
+    """Where it starts executions: each takes `lasts_ms`, and ends as the next of `ends` (well if there is none)."""
     lasts_ms: int = 0
     ends: list[Standing] = field(default_factory=list)
     prepared: list[tuple[int, Call]] = field(default_factory=list)
@@ -107,7 +107,7 @@ class NotingCaller:
         return answered(call, called_at, self.clock.now(), status)
 
     def _started(self, executions: MemoryExecutions, call: Call, called_at: int) -> Answer:
-        """Start what is followed, unless its name says that it was started before, or the next status is another."""
+        """Start an execution, unless one of its name was started before, or the next status is another."""
         status = self.statuses.pop(0) if self.statuses else 200
         if status not in (200, UNHEARD):
             return answered(call, called_at, called_at, status)
@@ -126,7 +126,7 @@ class NotingCaller:
 
 @dataclass(frozen=True)
 class StoppableCaller:
-    """A caller whose process may be stopped before a call leaves, and after its answer has come."""
+    """A caller whose process may be stopped before a call leaves, and after its answer has arrived."""
 
     caller: Caller
     points: Points
@@ -144,7 +144,7 @@ class StoppableCaller:
 class Play:
     """One shard, one partition, one priority.
 
-    `points` are those that each process reaches which is given none of its own.
+    A process without its own points reaches `points`.
     """
 
     def __init__(self, store: Store | None = None, at: int = NOW, rules: Rules | None = None) -> None:
@@ -161,7 +161,7 @@ class Play:
         self.invocations = 0
 
     def context(self, points: Points | None = None) -> Context:
-        """Return the world as a process sees it that stops, if at all, at the given points."""
+        """Return the context of a process that stops, if at all, at the given points."""
         queue: Queue = self.queue
         points = points or self.points
         if points is None:
@@ -172,14 +172,14 @@ class Play:
         return replace(context, side_by_side=self.side_by_side)
 
     def store_jobs(self, specs: Iterable[JobSpec], at: int | None = None) -> list[Job]:
-        """Store jobs as submitted at an instant, and leave the rest to the scan."""
+        """Store jobs as submitted at an instant; the scan does the rest."""
         now = self.clock.now() if at is None else at
         jobs = [new_job(one, now, Shards(self.rules.shards)) for one in specs]
         assert self.store.jobs.insert(jobs, now) == [None] * len(jobs)
         return jobs
 
     def scan(self, points: Points | None = None, chunk: int = CHUNK) -> Scan:
-        """Scan once, the open days only."""
+        """Scan once, only the open days."""
         return scan(self.context(points), 0, Owner("2026", "a"), open_days_only(0), chunk=chunk)
 
     def scan_all(self) -> None:
@@ -196,7 +196,7 @@ class Play:
         priority: str = Priority.NORMAL,
         deadline_at: int | None = None,
     ) -> list[Delivery]:
-        """Let one invocation of an executor work through deliveries; return what it gives back."""
+        """Let one invocation of an executor process deliveries, and return those that it sends back."""
         self.invocations += 1
         points = points or self.points
         inbox = self.queue.inbox(priority)
@@ -208,7 +208,7 @@ class Play:
         return self.clock.run(handed_out(inbox, deliveries, work))
 
     def execute_next(self) -> bool:
-        """Execute the messages that can be received from one queue; False: there are none in any."""
+        """Execute the messages that can be received from one queue. Return False if no queue has any."""
         for priority in Priority:
             deliveries = self.queue.receive(priority)
             if deliveries:
@@ -217,7 +217,7 @@ class Play:
         return False
 
     def watch(self) -> int:
-        """Look again at what is to be looked at by now; return how many runs were sent again."""
+        """Process the watches that are due, and return how many runs were sent again."""
         due, sent = self.queue.due_watches(), len(self.queue.sent)
         for watch, gone in zip(due, look_again(self.context(), due), strict=True):
             if gone:
@@ -229,7 +229,7 @@ class Play:
         return [message for priority in Priority for message in self.queue.waiting(priority)]
 
     def drain(self) -> None:
-        """Execute, and wait where there is nothing to execute, until no message is left."""
+        """Execute, and wait while there is nothing to execute, until no message is left."""
         for _ in range(1000):
             if self.execute_next():
                 continue
@@ -242,7 +242,7 @@ class Play:
     def run_on(self, job: JobKey, for_ms: int = 120 * MINUTE_MS, *, to_its_end: bool = False) -> None:
         """Scan and execute, from one possible moment to the next, until each run of a job is over and in no index.
 
-        `to_its_end`: until nothing of its schedule, which has an end, is due either.
+        With `to_its_end`, also until the job is no longer due. Its schedule must have an end.
         """
         until = self.clock.now() + for_ms
         while self.clock.now() < until:
@@ -256,7 +256,7 @@ class Play:
             moments = [at for _, at in self.messages()]
             waited_for = [LimiterKey(job.tenant, run.waiting.name) for run in left if run.waiting is not None]
             limiters = self.store.limiters.read(waited_for)
-            # A line is moved on when its limiter is due, and no sooner.
+            # The runs of a line are admitted when its limiter is due, and no sooner.
             moments += [one.due_at for one in limiters if one is not None and one.due_at is not None]
             moments += [row.due_at - self.rules.lookahead_ms for row in rows if row.due_at is not None]
             if not left and not moments:

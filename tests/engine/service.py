@@ -1,6 +1,6 @@
-"""Timeball at work on a virtual clock: scans each whole second, executors that work side by side, dead letters judged.
+"""Timeball at work on a virtual clock: scans each whole second, parallel executors, and reconciled messages.
 
-`until` lets it work; between two calls of it a test does what users and accidents do.
+`until` lets it work. Between two calls of `until` a test performs user actions and failures.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from timeball.testing.handing_out import handed_out
 from timeball.testing.memory_store import MemoryStore
 
 KEY = JobKey("acme", "job")
-"""The job of a test that has one."""
+"""The job of a test that has one job."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Visit:
 
 @dataclass
 class Target(NotingCaller):
-    """A target that takes as long as it is told for each call."""
+    """A target whose calls take as long as the test says."""
 
     takes: Callable[[Call], int] = lambda _: 0
     visits: list[Visit] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Target(NotingCaller):
 
 
 class Service:
-    """Scans and executors over a play, each of which can be out; and, if wanted, a look again at what was sent."""
+    """Scans and executors over a play, each of which can be switched off; and the watch, if wanted."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -81,7 +81,7 @@ class Service:
         self._runner.run(self._work(at))
 
     def kill_executors(self) -> None:
-        """End all executors where they stand: they write nothing more, and their messages come again."""
+        """End all executors in the middle of their work: they write nothing more, and their messages come again."""
         for executor in self._executors:
             executor.cancel()
 
@@ -127,7 +127,7 @@ class Service:
         return max(min(moments, default=now + 3600 * SECOND_MS), now + 1)
 
     def _next_scan_at(self) -> int:
-        """Return the first whole second at which a scan has anything to do: one before it would find nothing."""
+        """Return the first whole second at which a scan has work: an earlier scan would find nothing."""
         assert isinstance(self.play.store, MemoryStore)
         due_at = min((at for _, _, at in self.play.store.waiting().values()), default=None)
         if due_at is None:
@@ -136,26 +136,26 @@ class Service:
 
 
 def at(seconds: float) -> int:
-    """Return the instant so many seconds from NOW."""
+    """Return the instant this many seconds after NOW."""
     return NOW + int(seconds * SECOND_MS)
 
 
 def locked(overlap: OverlapPolicy, timing: Timing | Schedule, name: str = "job") -> JobSpec:
-    """Return what a user asks for who wants an overlap policy."""
+    """Return a job with an overlap policy."""
     return replace(spec(name, timing), overlap=overlap)
 
 
 def begin(service: Service, overlap: OverlapPolicy, timing: Timing | Schedule, takes_seconds: float) -> Job:
-    """Store a job with an overlap policy, whose calls take so long."""
+    """Store a job with an overlap policy, whose calls take this long."""
     (job,) = service.play.store_jobs([locked(overlap, timing)])
     service.target.takes = lambda _: int(takes_seconds * SECOND_MS)
     return job
 
 
 def ledger(play: Play) -> dict[float, tuple[str, str | None]]:
-    """Return state and reason of each row of the schedule, in seconds from NOW, but of fires still to come.
+    """Return state and reason of each row of the schedule, by seconds from NOW, except for future fires.
 
-    A range stands at its first fire, and a row that ended before its instant is told.
+    A range stands at its first fire. A future row that has already ended is included.
     """
     return {
         (run.id.fire_at - NOW) / SECOND_MS: (run.state.value, run.reason and run.reason.value)
@@ -173,7 +173,7 @@ def visits(service: Service) -> list[tuple[float, float, float]]:
 
 
 def assert_calls_do_not_overlap(service: Service) -> None:
-    """Each call began when the one before it was over."""
+    """Assert that each call began after the one before it was over."""
     ends_at = 0.0
     for fire, from_at, to_at in visits(service):
         assert from_at >= ends_at, fire
@@ -181,7 +181,7 @@ def assert_calls_do_not_overlap(service: Service) -> None:
 
 
 def assert_guard_is_free(play: Play) -> None:
-    """Nobody holds the job's guard, or is parked."""
+    """Assert that no run holds the job's overlap lock, or waits for it."""
     job = play.job(KEY)
     assert (job.holder, job.parked) == (None, None)
 
@@ -192,7 +192,7 @@ def calls(service: Service) -> list[tuple[float, float]]:
 
 
 def reschedule(play: Play, timing: Timing | Schedule, points: Points | None = None) -> Changed:
-    """Give the job another schedule, and leave the rest of it as it is."""
+    """Give the job another schedule, and keep its other fields."""
     job = with_spec(play.job(KEY), work=WORK)
     wanted = replace(
         spec("job", timing),

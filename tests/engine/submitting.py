@@ -1,4 +1,4 @@
-"""A submit under a unique key, as the API does it."""
+"""Submit jobs under a unique key, as the API does."""
 
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import NOBODY, Actor
@@ -12,7 +12,7 @@ _TRIES = 10
 
 
 def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NOBODY) -> tuple[Submission, Job]:
-    """Submit a job under its unique key; return whether that made one, and the job. `mark` tells the submit apart."""
+    """Submit a job under its unique key, and return the outcome and the job. `mark` identifies the submit."""
     for _ in range(_TRIES):
         now = context.clock.now()
         (meant,) = meant_by(context, [spec], now)
@@ -23,7 +23,7 @@ def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NOBODY) 
                 return done.outcome, done.job
             (job,) = context.store.jobs.read([meant.spec.key], with_work=True)
             if job is not None and (job.key, job.spec.work) == (spec.key, spec.work):
-                return Submission.REPEATED, job  # its own, whose answer was lost
+                return Submission.REPEATED, job  # this submit made it, and its answer was lost
         if job is not None and not collects_submits(job.spec):
             return Submission.REPEATED, job
         if job is not None and collect_submit(context, job, spec, mark, 0, by) is not None:
@@ -31,4 +31,4 @@ def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NOBODY) 
         (meant,) = meant_by(context, [spec], context.clock.now())
         if job is not None and meant.job == job:
             return Submission.REPEATED, job
-    raise AssertionError("a submit under a unique key comes to no end")
+    raise AssertionError("a submit under a unique key does not end")

@@ -29,7 +29,7 @@ def of_task(*own: Override, at: int = NOW, name: str = "job", task: str = "mail"
 
 
 def put(play: Play, url: str = "https://two.example/hook", **changes: object) -> Task:
-    """Make the task call another URL, or be otherwise, as its user does."""
+    """Change the task's URL, or other fields, as its user does."""
     (standing,) = play.store.tasks.read([TASK])
     wanted = replace(SAYS, target=HttpTarget(url), **changes)  # type: ignore[arg-type]
     done = create_task(play.context(), wanted) if standing is None else revise_task(play.context(), standing, wanted)

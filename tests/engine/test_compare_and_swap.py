@@ -1,4 +1,4 @@
-"""Changes of rows that others change too: each is made of the row that stands, or said not to be."""
+"""Concurrent changes of rows: each change applies to the current row, or is reported as not done."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ KEYS = [HostKey("acme", name) for name in ("a", "b", "c")]
 
 
 class Contested(MemoryHosts):
-    """Hosts of which another writer is a little faster, so many times."""
+    """Hosts of which another writer comes first, this many times."""
 
     def __init__(self, memory: Memory, times: int) -> None:
         super().__init__(memory)
@@ -44,38 +44,38 @@ def _play(times: int) -> tuple[Play, list[Host | None]]:
     return play, play.store.hosts.read(KEYS)
 
 
-def test_each_row_is_changed_as_it_stands_and_one_that_is_gone_stays_gone() -> None:
+def test_each_row_is_changed_from_its_current_state_and_a_missing_row_stays_missing() -> None:
     play, read = _play(times=3)
     changed = _change(play, _failed_once_more, read)
     assert changed == [Swapped(done=True, row=row) for row in play.store.hosts.read(KEYS)]
     assert [(row.failures, row.openings) for one in changed if (row := one.row)] == [(8, 3), (8, 3)]
 
 
-def test_what_may_stay_as_it_is_is_done_and_not_written() -> None:
+def test_a_row_that_need_not_change_counts_as_done_and_is_not_written() -> None:
     play, read = _play(times=0)
     assert _change(play, lambda *_: None, read) == [Swapped(done=True, row=row) for row in read]
     assert play.store.hosts.read(KEYS) == read
 
 
-def test_a_row_that_is_to_be_as_it_is_is_written_so_that_whoever_read_it_before_is_refused() -> None:
+def test_a_row_that_is_written_unchanged_gets_a_new_revision() -> None:
     play, read = _play(times=0)
     written = _change(play, lambda _, host: host, read)
     assert [row.revision for one in written if (row := one.row)] == [2, 2]
 
 
-def test_what_another_made_of_a_refused_row_may_be_enough() -> None:
+def test_another_writers_change_may_make_a_refused_write_unnecessary() -> None:
     play, read = _play(times=1)
     changed = _change(play, lambda _, host: None if host.openings else replace(host, failures=0), read[:1])
     assert [(one.done, one.row and (one.row.failures, one.row.openings)) for one in changed] == [(True, (7, 1))]
 
 
-def test_each_row_is_changed_by_its_place_in_the_list() -> None:
+def test_each_row_is_changed_by_its_index_in_the_list() -> None:
     play, read = _play(times=1)
     changed = _change(play, lambda position, host: replace(host, failures=position), read)
     assert [row.failures for one in changed if (row := one.row)] == [0, 1]
 
 
-def test_a_row_that_keeps_changing_is_not_done_and_the_others_are() -> None:
+def test_a_row_that_keeps_changing_is_reported_as_not_done_and_the_others_are_done() -> None:
     play, _ = _play(times=TRIES)
     play.store.hosts.insert([Host(KEYS[2])], NOW)
     changed = _change(play, _failed_once_more, play.store.hosts.read(KEYS))

@@ -1,4 +1,4 @@
-"""Tasks that are deleted, and jobs that come at the same time: nobody's runs are left without a target."""
+"""Deleted tasks, and jobs that arrive at the same time: no run is left without a target."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def test_a_task_that_open_jobs_name_is_not_deleted() -> None:
     assert list_tasks(play.context(), "acme", 10).items == ()
 
 
-def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
+def test_with_very_many_jobs_the_answer_is_a_lower_bound() -> None:
     play = Play()
     put(play)
     play.store_jobs([of_task(name=f"job-{n}", at=NOW + MINUTE_MS) for n in range(130)])
@@ -40,7 +40,7 @@ def test_of_very_many_jobs_it_says_that_there_are_so_many_at_least() -> None:
     assert (users.count, users.is_more) == (100, True)
 
 
-def test_an_open_job_behind_a_thousand_that_have_ended_keeps_its_task() -> None:
+def test_an_open_job_after_a_thousand_ended_ones_keeps_its_task() -> None:
     play, job = begin(at=NOW + MINUTE_MS)
     _store_ended(play, job, 1_100)
     assert delete_task(play.context(), TASK).outcome is TaskOutcome.IN_USE
@@ -54,7 +54,7 @@ def _store_ended(play: Play, job: Job, many: int) -> None:
     play.store.jobs.insert([with_spec(one, key=JobKey("acme", f"ended-{n}")) for n, one in enumerate(rows)], NOW)
 
 
-def test_a_deletion_reads_each_job_that_has_ended_once_and_the_newest_twice() -> None:
+def test_a_deletion_reads_each_ended_job_once_and_the_newest_twice() -> None:
     play, job = begin(at=NOW + MINUTE_MS)
     _store_ended(play, job, 3_000)
     cancel(play.context(), [(KEY, None)])
@@ -78,7 +78,7 @@ def test_a_task_with_more_ended_jobs_than_a_deletion_reads_is_not_deleted() -> N
     assert (refused.users.one, refused.users.ended) == (None, MOST_PAGES * MAX_EXAMINED)
 
 
-def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:
+def test_a_job_that_arrives_during_the_deletion_of_its_task_keeps_the_task() -> None:
     play, _ = begin(at=NOW + MINUTE_MS)
     store, asked = play.store, list[object]()
     of = store.jobs.of_task
@@ -94,7 +94,7 @@ def test_a_job_that_comes_while_its_task_is_deleted_keeps_it() -> None:
     assert (task.is_deleted, task.version) == (False, 1)
 
 
-def test_a_job_that_slips_through_goes_on_with_the_task_as_it_was() -> None:
+def test_a_job_that_the_deletion_misses_goes_on_with_the_last_version() -> None:
     play, _ = begin(at=NOW + MINUTE_MS)
     store = play.store
     of = store.jobs.of_task
@@ -106,7 +106,7 @@ def test_a_job_that_slips_through_goes_on_with_the_task_as_it_was() -> None:
     assert (urls(play), the_run(play).state) == (["one"], RunState.SUCCEEDED)
 
 
-def test_a_finished_job_that_is_run_again_finds_its_deleted_task_and_a_new_one_of_that_name() -> None:
+def test_a_finished_job_that_is_triggered_uses_its_deleted_task_and_then_a_new_one_of_that_name() -> None:
     play, _ = begin()
     play.run_on(KEY)
     assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE

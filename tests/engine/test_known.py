@@ -1,4 +1,4 @@
-"""What a process has read lately: it asks again after two seconds, for what it lacks alone."""
+"""Rows that a process has read lately: it reads them again after two seconds, and only those that it lacks."""
 
 from collections.abc import Sequence
 
@@ -9,20 +9,20 @@ from timeball.testing.memory_rows import Memory
 
 
 class Asked(MemoryFreezes):
-    """Freezes that note who asks for what."""
+    """Freezes that note the keys of each read."""
 
     def __init__(self) -> None:
         super().__init__(Memory())
         self.asked: list[str] = []
 
     def read(self, keys: Sequence[str], *, strong: bool = True) -> list[Freezes | None]:
-        """Note what is asked for."""
+        """Note the keys that are read."""
         assert strong
         self.asked += keys
         return super().read(keys, strong=strong)
 
 
-def test_what_was_read_is_known_for_a_while_also_that_there_is_nothing() -> None:
+def test_a_row_that_was_read_is_known_for_a_while_and_so_is_its_absence() -> None:
     known, rows = Known(), Asked()
     rows.insert([Freezes("a")], 0)
     assert known.read("freezes", rows, ["a", "b", "a"], 10_000) == [Freezes("a"), None, Freezes("a")]
@@ -33,7 +33,7 @@ def test_what_was_read_is_known_for_a_while_also_that_there_is_nothing() -> None
     assert rows.asked == ["a", "b", "c", "a"]
 
 
-def test_what_this_process_changes_is_asked_for_again() -> None:
+def test_a_row_that_this_process_changes_is_read_again() -> None:
     known, rows = Known(), Asked()
     known.read("freezes", rows, ["a"], 10_000)
     known.forget("freezes", "a")
@@ -42,7 +42,7 @@ def test_what_this_process_changes_is_asked_for_again() -> None:
     assert rows.asked == ["a", "a"]
 
 
-def test_a_process_of_very_many_tenants_forgets_instead_of_growing() -> None:
+def test_a_process_with_very_many_tenants_forgets_instead_of_growing() -> None:
     known, rows = Known(), Asked()
     tenants = [str(number) for number in range(6_000)]
     assert known.read("freezes", rows, tenants[:4_000], 10_000) == [None] * 4_000

@@ -1,4 +1,4 @@
-"""A page of a list: as long as was asked for, no more rows examined than allowed, and where it goes on."""
+"""A page of a list: its length, the bound of examined rows, and where the next page begins."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ Where = tuple[int, JobKey]
 
 
 class Numbers:
-    """A list of numbers, the largest first, and how many were named and read."""
+    """A list of numbers, the largest first, that counts how many were named and read."""
 
     def __init__(self, count: int) -> None:
         self.entries = [(number, JobKey("acme", str(number))) for number in reversed(range(count))]
@@ -31,7 +31,7 @@ class Numbers:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 99, 100, 101, 250])
-def test_pages_show_all_that_is_meant_once_and_the_last_one_says_so(limit: int) -> None:
+def test_pages_show_all_matching_rows_once_and_come_to_an_end(limit: int) -> None:
     numbers, found = Numbers(250), list[int]()
     after: Where | None = None
     while True:
@@ -51,7 +51,7 @@ def test_a_page_without_a_filter_reads_one_more_than_it_shows() -> None:
     assert (numbers.named, numbers.read) == (51, 51)
 
 
-def test_a_filter_that_nothing_meets_examines_so_many_and_says_where_to_go_on() -> None:
+def test_a_filter_without_matches_examines_a_bounded_number_and_returns_where_to_continue() -> None:
     numbers = Numbers(5_000)
     page = numbers.page(50, None, lambda _: False)
     assert page.items == ()

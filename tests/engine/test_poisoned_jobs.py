@@ -1,4 +1,4 @@
-"""A job whose schedule cannot be reckoned any more, as when its time zone has gone: it can be changed, and let go."""
+"""Jobs whose schedule can no longer be computed, as when a time zone is gone: they can be changed or cancelled."""
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, reschedule

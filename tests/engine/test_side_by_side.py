@@ -1,4 +1,4 @@
-"""Calls that run side by side in threads."""
+"""Parallel calls in threads."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ def threads() -> Iterator[Threads]:
         yield Threads(pool)
 
 
-def test_two_calls_run_at_once_and_their_answers_keep_the_order_of_the_calls(threads: Threads) -> None:
+def test_two_calls_run_in_parallel_and_their_answers_keep_the_order_of_the_calls(threads: Threads) -> None:
     together = threading.Barrier(2, timeout=30)
 
     def meets(answer: str) -> str:
@@ -26,7 +26,7 @@ def test_two_calls_run_at_once_and_their_answers_keep_the_order_of_the_calls(thr
     assert threads([lambda: "only"]) == ["only"]
 
 
-def test_a_call_that_fails_is_raised_when_the_others_have_ended(threads: Threads) -> None:
+def test_the_error_of_a_call_is_raised_after_the_others_have_ended(threads: Threads) -> None:
     failed, ended = threading.Event(), list[str]()
 
     def fails() -> str:
@@ -46,7 +46,7 @@ def test_a_call_that_fails_is_raised_when_the_others_have_ended(threads: Threads
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_in_turn_the_answers_are_the_same(count: int, threads: Threads) -> None:
+def test_sequential_calls_give_the_same_answers(count: int, threads: Threads) -> None:
     calls = [lambda number=number: number for number in range(count)]
     ways: list[SideBySide] = [threads, one_after_the_other]
     assert [way(calls) for way in ways] == [list(range(count))] * 2

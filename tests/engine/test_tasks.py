@@ -1,4 +1,4 @@
-"""Jobs of tasks, run: a change of a task counts for runs to come, and a run keeps the version that it began with."""
+"""Runs of jobs with tasks: a change of a task applies to later runs, and a run keeps the version of its first claim."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, 
 from timeball.testing.memory_store import MemoryStore
 
 
-def test_a_run_calls_its_tasks_target_with_its_jobs_payload_and_says_which_version_it_used() -> None:
+def test_a_run_calls_its_tasks_target_with_its_jobs_payload_and_shows_the_version_it_used() -> None:
     play, _ = begin()
     play.run_on(KEY)
     ((_, call),) = play.caller.calls
@@ -32,7 +32,7 @@ def test_a_run_calls_its_tasks_target_with_its_jobs_payload_and_says_which_versi
     assert (the_run(play).task_id, the_run(play).task_version) == ("mail", 1)
 
 
-def test_a_change_of_the_task_counts_for_runs_to_come() -> None:
+def test_a_change_of_the_task_applies_to_later_runs() -> None:
     play, _ = begin(at=NOW + MINUTE_MS)
     put(play)
     play.clock.advance(MINUTE_MS)
@@ -40,7 +40,7 @@ def test_a_change_of_the_task_counts_for_runs_to_come() -> None:
     assert (urls(play), the_run(play).task_version) == (["two"], 2)
 
 
-def test_it_counts_for_a_run_that_is_sent_and_not_claimed_yet() -> None:
+def test_a_change_of_the_task_applies_to_a_run_that_is_sent_but_not_claimed_yet() -> None:
     play, _ = begin()
     play.scan_all()
     assert (the_run(play).task_id, the_run(play).task_version) == ("mail", None)
@@ -58,7 +58,7 @@ def test_a_retry_keeps_the_version_of_the_first_attempt() -> None:
     assert (urls(play), the_run(play).state, the_run(play).task_version) == (["one"] * 3, RunState.SUCCEEDED, 1)
 
 
-def test_a_retry_by_hand_takes_the_task_as_it_is_then() -> None:
+def test_a_manual_retry_uses_the_current_version_of_the_task() -> None:
     play, _ = begin()
     play.caller.statuses = [400]
     play.run_on(KEY)
@@ -68,7 +68,7 @@ def test_a_retry_by_hand_takes_the_task_as_it_is_then() -> None:
     assert (urls(play), the_run(play).task_version) == (["one", "two"], 2)
 
 
-def test_the_retries_after_the_one_by_hand_keep_what_that_took() -> None:
+def test_the_retries_after_a_manual_one_keep_its_version() -> None:
     play, _ = begin()
     play.caller.statuses = [400, 200]
     play.run_on(KEY)
@@ -82,7 +82,7 @@ def test_the_retries_after_the_one_by_hand_keep_what_that_took() -> None:
     assert (urls(play), the_run(play).task_version) == (["one", "two", "two"], second.version)
 
 
-def test_what_the_job_says_itself_stays_whatever_becomes_of_the_task() -> None:
+def test_the_jobs_own_values_stay_whatever_becomes_of_the_task() -> None:
     play, _ = begin(Override.TIMEOUT, at=NOW + MINUTE_MS)
     put(play, timeout_seconds=7)
     play.clock.advance(MINUTE_MS)
@@ -92,9 +92,7 @@ def test_what_the_job_says_itself_stays_whatever_becomes_of_the_task() -> None:
 
 
 @pytest.mark.parametrize(("own", "priority"), [((), Priority.HIGH), ((Override.PRIORITY,), Priority.NORMAL)])
-def test_the_queue_is_that_of_the_task_as_it_is_when_the_run_is_made(
-    own: tuple[Override, ...], priority: Priority
-) -> None:
+def test_the_queue_is_that_of_the_task_when_the_run_is_made(own: tuple[Override, ...], priority: Priority) -> None:
     play, _ = begin(*own, at=NOW + MINUTE_MS)
     put(play, priority=Priority.HIGH)
     play.clock.advance(MINUTE_MS)
@@ -102,7 +100,7 @@ def test_the_queue_is_that_of_the_task_as_it_is_when_the_run_is_made(
     assert the_run(play).priority == priority
 
 
-def test_a_triggered_run_takes_the_task_too() -> None:
+def test_a_triggered_run_uses_the_task_too() -> None:
     play, _ = begin(at=NOW + 10 * MINUTE_MS, priority=Priority.HIGH)
     (made,) = trigger(play.context(), [Trigger(KEY, '"own"', has_payload=True, fingerprint="f")])
     assert made.run is not None
@@ -113,7 +111,7 @@ def test_a_triggered_run_takes_the_task_too() -> None:
 
 
 @pytest.mark.parametrize(("retries", "state"), [(0, RunState.FAILED), (2, RunState.RETRYING)])
-def test_a_target_that_reports_later_is_judged_by_the_version_that_called_it(retries: int, state: RunState) -> None:
+def test_a_later_report_is_judged_by_the_version_that_called_the_target(retries: int, state: RunState) -> None:
     play, _ = begin(completion=Completion.CALLBACK, heartbeat_seconds=30, retry=RetryPolicy(retries))
     play.caller.statuses = [202]
     play.scan_all()
@@ -125,9 +123,7 @@ def test_a_target_that_reports_later_is_judged_by_the_version_that_called_it(ret
 
 
 @pytest.mark.parametrize(("retries", "called"), [(0, ["one"]), (2, ["one", "one"])])
-def test_one_that_is_never_heard_of_is_tried_again_as_the_version_that_called_it_says(
-    retries: int, called: list[str]
-) -> None:
+def test_a_run_whose_heartbeats_cease_is_retried_by_the_version_that_called_it(retries: int, called: list[str]) -> None:
     play, _ = begin(completion=Completion.CALLBACK, heartbeat_seconds=30, retry=RetryPolicy(retries))
     play.caller.statuses = [202]
     play.scan_all()
@@ -137,7 +133,7 @@ def test_one_that_is_never_heard_of_is_tried_again_as_the_version_that_called_it
     assert (urls(play), the_run(play).attempt) == (called, len(called))
 
 
-def test_a_version_that_is_kept_no_more_gives_way_to_the_current_one() -> None:
+def test_an_expired_version_is_replaced_by_the_current_one() -> None:
     play, _ = begin()
     play.caller.statuses = [500]
     play.scan_all()
@@ -181,7 +177,7 @@ def test_a_job_of_another_tenant_uses_another_task() -> None:
     assert delete_task(play.context(), TASK).outcome is TaskOutcome.DONE
 
 
-def test_of_two_writers_of_a_task_one_is_told_and_versions_keep_their_content() -> None:
+def test_of_two_writers_of_a_task_one_is_refused_and_versions_keep_their_content() -> None:
     play, _ = begin()
     (standing,) = play.store.tasks.read([TASK])
     assert standing is not None

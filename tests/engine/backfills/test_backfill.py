@@ -1,4 +1,4 @@
-"""Backfills among scans and executors: each instant once, at their pace, by their policy, apart from the schedule."""
+"""Backfills among scans and executors: each instant runs once, at their pace and policy, apart from the schedule."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -30,7 +30,7 @@ FIRST = NOW - 30 * DAY_MS
 
 
 def begin(service: Service, takes_seconds: float = 0) -> Job:
-    """Store a job that fires each minute, but not soon."""
+    """Store a job that fires each minute, beginning later."""
     return begin_guarded(service, ALLOW, Every(60, NOW + DAY_MS), takes_seconds)
 
 
@@ -64,7 +64,7 @@ def starts(service: Service) -> list[float]:
     return [(visit.from_at - NOW) / SECOND_MS for visit in service.target.visits]
 
 
-def test_each_instant_runs_once_and_the_jobs_schedule_stays_where_it_is(service: Service) -> None:
+def test_each_instant_runs_once_and_the_jobs_schedule_is_unchanged(service: Service) -> None:
     job = begin(service)
     start(service, job, 250)
     service.until(at(60))
@@ -94,7 +94,7 @@ def test_a_range_may_be_run_again_under_another_name(service: Service) -> None:
     assert len(service.target.visits) == len({visit.run for visit in service.target.visits}) == 6
 
 
-def test_the_same_backfill_created_again_is_the_one_that_stands(service: Service) -> None:
+def test_creating_a_backfill_again_returns_the_existing_one(service: Service) -> None:
     job = begin(service)
     start(service, job, 3)
     service.until(at(20))
@@ -126,7 +126,7 @@ def test_queue_one_waits_for_the_retries_of_a_run(service: Service) -> None:
     ]
 
 
-def test_skip_leaves_out_the_fires_whose_turn_comes_while_the_last_run_is_under_way(service: Service) -> None:
+def test_skip_leaves_out_fires_whose_time_comes_while_the_last_run_is_under_way(service: Service) -> None:
     start(service, begin(service, 25), 7, 10, SKIP)
     service.until(at(200))
     assert states(service.play) == ["succeeded", "skipped", "skipped"] * 2 + ["succeeded"]
@@ -154,13 +154,13 @@ def test_a_fire_that_was_skipped_by_a_plan_that_died_before_it_moved_on_is_count
     assert (one.started, one.skipped, one.status) == (2, 1, BackfillStatus.COMPLETED)
 
 
-def test_skip_leaves_out_nothing_if_each_run_is_over_before_the_next_turn(service: Service) -> None:
+def test_skip_leaves_out_nothing_if_each_run_is_over_before_the_next_fire(service: Service) -> None:
     start(service, begin(service, 8), 5, 10, SKIP)
     service.until(at(200))
     assert states(service.play) == ["succeeded"] * 5
 
 
-def test_cancel_other_stops_the_run_under_way_for_the_next(service: Service) -> None:
+def test_cancel_other_stops_the_running_run_for_the_next(service: Service) -> None:
     start(service, begin(service, 60), 3, 15, CANCEL_OTHER)
     service.until(at(300))
     assert [(run.state, run.reason) for run in runs(service.play)] == [
@@ -173,7 +173,7 @@ def test_cancel_other_stops_the_run_under_way_for_the_next(service: Service) -> 
 
 
 @pytest.mark.parametrize("overlap", OverlapPolicy)
-def test_a_cancelled_backfill_strands_nothing(service: Service, overlap: OverlapPolicy) -> None:
+def test_cancelling_a_backfill_leaves_no_unfinished_run(service: Service, overlap: OverlapPolicy) -> None:
     start(service, begin(service, 60), 20, 2, overlap)
     service.until(at(15))
     under_way = {run.id for run in runs(service.play) if run.state is RunState.RUNNING}
@@ -187,7 +187,7 @@ def test_a_cancelled_backfill_strands_nothing(service: Service, overlap: Overlap
     assert cancel_backfill(service.play.context(), backfill) == (row(service.play), ())
 
 
-def test_a_completed_backfill_that_is_cancelled_stays_so_and_its_live_runs_stop(service: Service) -> None:
+def test_a_completed_backfill_that_is_cancelled_stays_completed_and_its_live_runs_stop(service: Service) -> None:
     start(service, begin(service, 60), 3)
     service.until(at(5))
     assert row(service.play).status is BackfillStatus.COMPLETED
@@ -207,7 +207,7 @@ def test_a_backfill_works_on_a_paused_job(service: Service) -> None:
     assert service.play.job(KEY).status is JobStatus.PAUSED
 
 
-def test_a_backfill_needs_no_guard_of_its_job(service: Service) -> None:
+def test_a_backfill_does_not_take_the_overlap_lock_of_its_job(service: Service) -> None:
     begin_guarded(service, SKIP, Every(60, NOW), 300)
     service.until(at(5))
     start(service, service.play.job(KEY), 3)
@@ -215,7 +215,7 @@ def test_a_backfill_needs_no_guard_of_its_job(service: Service) -> None:
     assert len(service.target.visits) == 1 + 3
 
 
-def test_cancelling_the_job_cancels_its_backfills_and_their_live_runs_however_far_past(service: Service) -> None:
+def test_cancelling_a_job_cancels_its_backfills_and_their_live_runs_of_any_age(service: Service) -> None:
     key = start(service, begin(service, 60), 20, 2)
     service.until(at(10))
     under_way = {run.id for run in runs(service.play) if run.state is RunState.RUNNING}
@@ -230,8 +230,8 @@ def test_cancelling_the_job_cancels_its_backfills_and_their_live_runs_however_fa
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_not_left(*, whole: bool) -> None:
-    """The scan stands still at each of its points while the backfill, or its whole job, is cancelled."""
+def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_is_ended(*, whole: bool) -> None:
+    """The scan pauses at each of its points while the backfill, or its whole job, is cancelled."""
     point, reached = 0, 1
     while point < reached:
         with Service(Play()) as service:

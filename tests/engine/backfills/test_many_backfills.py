@@ -1,4 +1,4 @@
-"""Many backfills of one tenant: so many run as may, a scan moves them on in few requests, and nobody is late for it."""
+"""Many backfills of one tenant: as many run as are allowed, a scan advances them in few requests, and delays no job."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ def _backfills(job: Job, number: int, fires: int, pace: int = 1) -> list[Backfil
 
 
 def _running(play: Play, number: int) -> list[Backfill]:
-    """Store backfills that run already, over all shards."""
+    """Store backfills that run already, in all shards."""
     made = _backfills(_hourly(play), number, 1_000)
     running = [replace(one, status=RUNNING, shard=n % SHARDS) for n, one in enumerate(made)]
     play.store.backfills.insert(running, NOW)
@@ -60,7 +60,7 @@ def _of(play: Play, status: BackfillStatus) -> list[Backfill]:
     return [one for one in play.store.backfills.values() if one.status is status]
 
 
-def test_a_scan_moves_a_thousand_backfills_on_in_two_rounds_of_requests_that_go_side_by_side() -> None:
+def test_a_scan_advances_a_thousand_backfills_in_two_rounds_of_parallel_requests() -> None:
     play = Play(rules=Rules(shards=SHARDS))
     slow = Slow(play)
     _running(play, 1_000)
@@ -93,7 +93,7 @@ def test_another_tenants_job_is_sent_before_its_second_while_a_thousand_backfill
     assert min(moved) >= 30
 
 
-def test_one_backfill_that_cannot_be_moved_on_keeps_no_other_from_it() -> None:
+def test_a_backfill_that_cannot_be_advanced_stops_no_other() -> None:
     play = Play(rules=Rules(shards=SHARDS))
     _running(play, 250)
     store, play.store = play.store, with_outages(play.store, lambda _, item: "bf0007" in repr(item))
@@ -104,7 +104,7 @@ def test_one_backfill_that_cannot_be_moved_on_keeps_no_other_from_it() -> None:
     assert {one.started for one in _of(play, RUNNING)} == {1, 2}
 
 
-def test_a_thousand_cancelled_backfills_keep_a_scan_for_a_second_only_and_go_in_the_end() -> None:
+def test_a_thousand_cancelled_backfills_take_only_a_second_of_each_scan_and_all_end() -> None:
     play = Play(rules=Rules(shards=SHARDS))
     slow = Slow(play)
     running = _running(play, 1_000)
@@ -119,7 +119,7 @@ def test_a_thousand_cancelled_backfills_keep_a_scan_for_a_second_only_and_go_in_
     assert [one for one in play.store.backfills.values() if one.due_at is not None] == []
 
 
-def test_a_cancelled_job_asks_once_about_each_backfill_that_is_completed() -> None:
+def test_cancelling_a_job_asks_once_about_each_completed_backfill() -> None:
     play = Play(rules=Rules(shards=SHARDS))
     slow = Slow(play)
     made = _backfills(job := _hourly(play), 80, 1)
@@ -130,7 +130,7 @@ def test_a_cancelled_job_asks_once_about_each_backfill_that_is_completed() -> No
     assert len(_of(play, BackfillStatus.COMPLETED)) == len(over)
 
 
-def test_no_more_than_may_run_at_once_and_each_gets_its_turn_as_soon_as_one_is_over() -> None:
+def test_no_more_backfills_run_at_once_than_allowed_and_the_next_starts_as_soon_as_one_ends() -> None:
     with Service(Play(rules=Rules(shards=1, running_backfills=3))) as service:
         play = service.play
         job = _hourly(play)
@@ -146,7 +146,7 @@ def test_no_more_than_may_run_at_once_and_each_gets_its_turn_as_soon_as_one_is_o
         assert [row and row.held for row in play.store.slots.read(["acme"])] == [()]
 
 
-def test_who_is_next_runs_within_a_second_of_a_cancel() -> None:
+def test_the_next_backfill_runs_within_a_second_of_a_cancel() -> None:
     with Service(Play(rules=Rules(shards=1, running_backfills=1))) as service:
         play = service.play
         first, second = _backfills(_hourly(play), 2, 100)
@@ -159,7 +159,7 @@ def test_who_is_next_runs_within_a_second_of_a_cancel() -> None:
         assert [one.key for one in _of(play, RUNNING)] == [second.key]
 
 
-def test_who_waits_costs_its_tenant_few_writes_and_no_other_anything() -> None:
+def test_waiting_backfills_cost_few_writes_and_none_to_the_row_of_slots() -> None:
     play = Play(rules=Rules(shards=1, running_backfills=1))
     create_backfills(play.context(), _backfills(_hourly(play), 200, 1_000, pace=3600))
     slow = Slow(play)
@@ -172,7 +172,7 @@ def test_who_waits_costs_its_tenant_few_writes_and_no_other_anything() -> None:
 
 
 @pytest.mark.parametrize("status", [BackfillStatus.COMPLETED, BackfillStatus.CANCELLED])
-def test_a_slot_that_nobody_gave_back_is_found(status: BackfillStatus) -> None:
+def test_a_slot_that_was_never_released_is_found(status: BackfillStatus) -> None:
     play = Play(rules=Rules(shards=1, running_backfills=1))
     first, second = _backfills(_hourly(play), 2, 100)
     create_backfills(play.context(), [first])
@@ -182,7 +182,7 @@ def test_a_slot_that_nobody_gave_back_is_found(status: BackfillStatus) -> None:
     assert [one.key for one in _of(play, RUNNING)] == [second.key]
 
 
-def test_who_loses_the_race_for_the_row_takes_what_the_other_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loser_of_a_race_for_the_row_takes_the_slots_that_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     play = Play(rules=Rules(shards=1, running_backfills=2))
     first, second, third = _backfills(_hourly(play), 3, 100)
     create_backfills(play.context(), [first])
@@ -215,7 +215,7 @@ def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pyt
     assert play.scan().backfilled == 1
 
 
-def test_the_cancel_of_a_job_with_many_backfills_is_settled_bit_by_bit_and_makes_nobody_late() -> None:
+def test_cancelling_a_job_with_many_backfills_is_reconciled_in_steps_and_delays_no_job() -> None:
     play = Play(rules=Rules(shards=1))
     job, slow = _hourly(play), Slow(play)
     over = [
@@ -242,7 +242,7 @@ def test_the_cancel_of_a_job_with_many_backfills_is_settled_bit_by_bit_and_makes
     assert max(late_ms) <= 0
 
 
-def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range() -> None:
+def test_stopping_a_backfill_reads_only_its_own_runs_of_its_range() -> None:
     play = Play(store := MemoryStore(), rules=Rules(shards=1))
     job, slow = _hourly(play), Slow(play)
     own, sibling = _backfills(job, 2, 300, pace=0)
@@ -259,7 +259,7 @@ def test_stopping_a_backfill_reads_its_own_runs_whatever_else_ran_over_its_range
     assert live == {sibling.key.name}
 
 
-def test_a_hundred_that_wait_look_for_a_slot_together_also_if_each_would_start_many_runs() -> None:
+def test_a_hundred_waiting_backfills_ask_for_a_slot_together_even_if_each_would_start_many_runs() -> None:
     play = Play(rules=Rules(shards=SHARDS, running_backfills=1))
     slow = Slow(play)
     waiting = [replace(one, shard=n % SHARDS) for n, one in enumerate(_backfills(_hourly(play), 300, 1_000, pace=0))]
@@ -271,7 +271,7 @@ def test_a_hundred_that_wait_look_for_a_slot_together_also_if_each_would_start_m
     assert len([one for one in _of(play, BackfillStatus.WAITING) if one.revision > 1]) == 299
 
 
-def test_many_that_start_many_runs_leave_a_scan_its_time() -> None:
+def test_backfills_that_start_many_runs_leave_time_for_the_rest_of_the_scan() -> None:
     play = Play(rules=Rules(shards=SHARDS, running_backfills=200))
     slow = Slow(play)
     unpaced = [replace(one, shard=n % SHARDS) for n, one in enumerate(_backfills(_hourly(play), 200, 1_000, pace=0))]

@@ -1,4 +1,4 @@
-"""A change of a job finds its live runs, however long ago they were due, and looks no further back than it must."""
+"""A change of a job finds its live runs of any age, and searches no further back than necessary."""
 
 from dataclasses import replace
 
@@ -62,7 +62,7 @@ def _assert_delete_stops(play: Play, run: Run) -> None:
     assert stopped.cancel_requested
 
 
-def test_the_holder_of_the_guard_that_was_parked_for_days_before_it_ran_for_days() -> None:
+def test_the_lock_holder_that_waited_for_days_before_it_ran_for_days_is_found() -> None:
     play = _begun(_daily(locked(OverlapPolicy.QUEUE_ONE, Every(24 * 3600, NOW))), [202] * 10)
     _work_until(play, 24 * 6.9)
     report(play.context(), [Report(_run(play, 0).id, 1)])
@@ -70,7 +70,7 @@ def test_the_holder_of_the_guard_that_was_parked_for_days_before_it_ran_for_days
     _assert_delete_stops(play, _run(play, 1))
 
 
-def test_a_run_that_began_when_its_job_allowed_a_week() -> None:
+def test_a_run_that_began_when_its_job_allowed_a_week_is_found() -> None:
     wanted = _daily(spec("job", Every(24 * 3600, NOW)))
     play = _begun(wanted, [202] * 10)
     _work_until(play, 24 * 3.5)
@@ -85,13 +85,13 @@ def _retried_after_a_month() -> Play:
     return play
 
 
-def test_a_run_of_long_ago_that_is_tried_by_hand() -> None:
+def test_an_old_run_that_is_retried_manually_is_found() -> None:
     play = _retried_after_a_month()
     claim(play.context(), [_run(play, 0).id], "another")
     _assert_delete_stops(play, _run(play, 0))
 
 
-def test_when_it_must_be_over_a_change_looks_no_further_back_than_the_policies_say() -> None:
+def test_after_the_retry_must_be_over_a_change_searches_no_further_back_than_the_policies_say() -> None:
     play = _retried_after_a_month()
     claim(play.context(), [_run(play, 0).id], "another")
     assert play.job(KEY).live_from == NOW
@@ -104,7 +104,7 @@ def _looks_back_to(play: Play, hours: float) -> int:
     return earliest_live(play.job(KEY), now, play.rules.misfire_ms)
 
 
-def test_a_run_of_long_ago_that_is_cancelled_with_its_job_while_it_is_claimed() -> None:
+def test_an_old_run_that_is_cancelled_with_its_job_during_its_claim_is_found() -> None:
     play = _retried_after_a_month()
     play.scan_all()
     stale = play.job(KEY)

@@ -1,7 +1,7 @@
-"""The must-hold: what the ledger says of a thousand random histories follows from the jobs' revisions alone.
+"""The ledgers of a thousand random histories follow from the jobs' revisions alone. This must always hold.
 
 A history is what users did to a job, drawn from its number. Its revisions are read as the API reads them, and planned
-anew in two ways: by a Timeball that knows nothing else, row by row; and each revision by itself, by the planner alone.
+again in two ways: row by row, by a Timeball that knows nothing else; and each revision by itself, by the planner alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,24 +33,24 @@ from timeball.engine.changes.skip import Skipping
 
 HISTORIES = 1_000
 ALWAYS = 400
-"""So many are played by `make test`."""
+"""The number of histories that `make test` plays."""
 AT_ONCE = 50
 
 _CLOSED = Calendar(CalendarKey("acme", "closed"), "Pacific/Marquesas", NOW, NOW, ("2026-11-20",))
-"""It never changes, as revisions tell of jobs alone. Up to two minutes after the start it keeps fires away."""
+"""It never changes, because revisions describe jobs alone. It skips fires up to two minutes after the start."""
 
 _DONE = {Action.CANCEL: cancel, Action.PAUSE: pause, Action.RESUME: resume}
 
 
 @dataclass
 class History:
-    """What was done to a job, and where it all came to rest."""
+    """What was done to a job, and where its rows stood at the end."""
 
     play: Play
     actors: dict[int, Actor]
 
     def revisions(self) -> list[Revision]:
-        """Return all that there is of the job but its ledger, the oldest first."""
+        """Return all revisions of the job, the oldest first."""
         job = self.play.store.jobs.read([KEY], with_work=True)[0]
         assert job is not None
         entries, more = list_revisions(self.play.context(), job, 200)
@@ -61,11 +61,11 @@ class History:
 
 
 Told = tuple[int, int | None, int, str, str | None, int]
-"""What a row of the ledger says, whenever it was written: its fires, what became of them, and by which schedule."""
+"""The content of a ledger row, whenever it was written: its fires, their outcome, and the schedule that decided it."""
 
 
 def told(play: Play) -> list[Told]:
-    """Return the ledger of the job's schedule. What is withdrawn is as good as not written: a resume decides."""
+    """Return the ledger of the job's schedule without withdrawn runs, because a resume decides about these."""
     return [
         (run.id.fire_at, run.last_fire_at, run.count, run.state, run.reason, run.stamp)
         for run in scheduled(play)
@@ -79,7 +79,7 @@ def scheduled(play: Play) -> list[Run]:
 
 
 def history(number: int) -> History:
-    """Let users do what the number says, until some time after the last change."""
+    """Let users make the changes drawn from the number, and wait until some time after the last one."""
     draw = Random(f"history {number}")  # noqa: S311 - a history must be replayable
     with Service(Play(at=NOW - draw.randrange(2 * MINUTE_MS))) as service:
         play, clock = service.play, service.play.clock
@@ -117,7 +117,7 @@ def history(number: int) -> History:
 
 
 def _spec(draw: Random, now: int) -> JobSpec:
-    """Return what a user may want; most of it soon."""
+    """Return a job that a user may want; most of them are due soon."""
     anchor_at = now - draw.randrange(MINUTE_MS)
     every = Every(draw.choice((7, 15, 20, 40, 60)), anchor_at)
     cron = Cron(draw.choice(("* * * * *", "*/2 * * * *", "31-33 9 * * *")), "Europe/Berlin")
@@ -139,7 +139,7 @@ def _spec(draw: Random, now: int) -> JobSpec:
         *(pytest.param(first, marks=pytest.mark.more) for first in range(ALWAYS, HISTORIES, AT_ONCE)),
     ],
 )
-def test_what_the_ledger_says_follows_from_the_revisions_alone(first: int) -> None:
+def test_the_ledger_follows_from_the_revisions_alone(first: int) -> None:
     for number in range(first, first + AT_ONCE):
         past = history(number)
         revisions = past.revisions()
@@ -154,7 +154,7 @@ def _assert_each_says_who_made_it(past: History, revisions: list[Revision], numb
 
 
 def replayed(revisions: list[Revision], until: int) -> list[Told]:
-    """Return the ledger of a Timeball that is told of the revisions, each at its instant."""
+    """Return the ledger of a Timeball that gets the revisions, each at its instant."""
     first, *others = revisions
     with Service(Play(at=first.change.at)) as service:
         play = service.play
@@ -176,16 +176,17 @@ def replayed(revisions: list[Revision], until: int) -> list[Told]:
             assert done.outcome is Outcome.DONE
             assert (
                 done.job.status is one.change.status or one.change.action is Action.SKIP_NEXT
-            )  # that may end a one-off
+            )  # a skip may end a one-off
             assert done.job.version >= one.version
         service.until(until)
         return told(play)
 
 
 def _assert_each_plans_by_itself(past: History, revisions: list[Revision], number: int) -> None:
-    """Before it was replaced, a revision planned what stands in the ledger: a run for a run, a range for a range.
+    """Assert that each revision, while current, planned the rows of the ledger: a run for a run, a range for a range.
 
-    But where a row of an earlier schedule stood ahead of it, or a skip wrote one, for that row decides.
+    Revisions ahead of which a row of an earlier schedule stood, or for which a skip wrote one, are left out: that row
+    decides.
     """
     rows = scheduled(past.play)
     ends = [*(one.change.at for one in revisions[1:]), past.play.clock.now()]
@@ -199,7 +200,7 @@ def _assert_each_plans_by_itself(past: History, revisions: list[Revision], numbe
             (row,) = (row for row in rows if row.covers(planned.id.fire_at))
             assert (row.last_fire_at is None) == (planned.last_fire_at is None), (number, planned)
             assert (row.state is RunState.SKIPPED) == (planned.state is RunState.SKIPPED), (number, planned, row)
-        # What a change itself writes may be the old plan's.
+        # The rows that a change itself writes may be of the old plan.
         of_its_time = [row for row in rows if begun_at < row.created_at < end_at and row.not_before < end_at]
         ran = {row.id for row in of_its_time if row.attempt}
         assert ran <= {planned.id for planned in plans}, (number, one.version)
@@ -216,7 +217,7 @@ def _last_pause(revisions: Sequence[Revision]) -> tuple[int, int] | None:
 
 
 def planned_by(revision: Revision, paused: tuple[int, int] | None, end_at: int, play: Play) -> Iterator[Run]:
-    """Yield what a revision plans in its time, by itself alone; what starts after its end the next one decides."""
+    """Yield the rows that a revision plans by itself in its time. The next revision decides about later starts."""
     job, now = _as_it_began(revision), revision.change.at
     if paused is not None:
         job = replace(job, last_paused_at=paused[0], resumed_at=paused[1])

@@ -1,4 +1,4 @@
-"""Pause and resume, among scans and executors: what becomes of each fire that they meet."""
+"""Pause and resume among scans and executors: what becomes of each fire in their range."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ def begin(play: Play, timing: Timing | Schedule, catch_up: CatchUp = LATEST) -> 
 RAN, SUPERSEDED, MISFIRED = ("succeeded", None), ("skipped", "superseded"), ("skipped", "misfired")
 
 
-def test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets_it_run_on_time(
+def test_a_pause_withdraws_runs_dispatched_ahead_and_a_prompt_resume_lets_them_run_on_time(
     service: Service,
 ) -> None:
     play = service.play
@@ -50,7 +50,7 @@ def test_a_pause_takes_back_what_was_dispatched_ahead_and_soon_after_resume_lets
     assert calls(service) == [(4, 4)]
 
 
-# Of each: catch-up policy, how long the job is paused after 1 s (seconds), and its ledger: it fires at 4 s, 64 s ...
+# Columns: catch-up policy, how long the job is paused after 1 s (seconds), its ledger. The job fires at 4 s, 64 s ...
 RESUMED = {
     "soon, nothing is caught up": (SKIP, 40, {4: MISFIRED}),
     "soon, the latest is caught up": (LATEST, 40, {4: RAN}),
@@ -63,9 +63,7 @@ RESUMED = {
 
 
 @pytest.mark.parametrize("case", RESUMED)
-def test_resume_decides_about_the_row_that_a_pause_took_back_as_about_any_other_that_is_late(
-    service: Service, case: str
-) -> None:
+def test_resume_treats_a_row_that_a_pause_withdrew_like_any_other_late_one(service: Service, case: str) -> None:
     catch_up, seconds, rows = RESUMED[case]
     begin(service.play, Every(60, at(4)), catch_up)
     service.until(at(1))
@@ -78,16 +76,16 @@ def test_resume_decides_about_the_row_that_a_pause_took_back_as_about_any_other_
     assert [fire for fire, _ in calls(service)] == [fire for fire, row in rows.items() if row == RAN]
 
 
-# Of each: catch-up policy, and which of the ten fires of a paused ten minutes run (minutes from NOW).
+# Columns: catch-up policy, and which of the ten fires of a paused ten minutes run (minutes from NOW).
 PAUSED_LONG = {
-    "skip": (SKIP, [10]),  # that of the second of the resume is not missed
+    "skip": (SKIP, [10]),  # the fire of the second of the resume is not missed
     "latest": (LATEST, [9, 10]),
     "all, five at most": (ALL, [5, 6, 7, 8, 9, 10]),
 }
 
 
 @pytest.mark.parametrize("case", PAUSED_LONG)
-def test_what_was_due_in_a_long_pause_is_caught_up_as_its_policy_says(service: Service, case: str) -> None:
+def test_fires_of_a_long_pause_are_caught_up_by_the_jobs_policy(service: Service, case: str) -> None:
     catch_up, ran = PAUSED_LONG[case]
     begin(service.play, Every(60, NOW), catch_up)
     pause(service.play.context(), [(KEY, None)])
@@ -100,7 +98,7 @@ def test_what_was_due_in_a_long_pause_is_caught_up_as_its_policy_says(service: S
     assert sum(service.play.telemetry.counts.values()) == 11 - len(ran)
 
 
-def test_a_one_off_that_a_pause_took_back_runs_however_late_it_is_resumed(service: Service) -> None:
+def test_a_one_off_that_a_pause_withdrew_runs_however_late_it_is_resumed(service: Service) -> None:
     begin(service.play, At(at(3)), SKIP)
     service.until(at(1))
     pause(service.play.context(), [(KEY, None)])
@@ -111,7 +109,7 @@ def test_a_one_off_that_a_pause_took_back_runs_however_late_it_is_resumed(servic
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_pause_leaves_a_run_alone_that_waits_for_its_retry(service: Service) -> None:
+def test_a_pause_does_not_change_a_run_that_waits_for_its_retry(service: Service) -> None:
     service.target.statuses = [500]
     begin(service.play, Every(60, at(1)))
     service.until(at(2))
@@ -161,14 +159,14 @@ def test_a_stale_version_changes_nothing(service: Service) -> None:
     assert service.play.job(KEY) == before
 
 
-def test_no_such_job() -> None:
+def test_a_change_of_an_unknown_job_has_no_job() -> None:
     for verb in (pause, resume, cancel):
         assert verb(Play().context(), [(KEY, None)]) == [Changed(Outcome.NOT_FOUND, None)]
 
 
 @dataclass(frozen=True)
 class Slow:
-    """A change that stands still at each of its points, what is done meanwhile, and the job's period (s) after it."""
+    """A change that waits at each of its points, what happens meanwhile, and the job's period (s) afterwards."""
 
     change: Callable[[Play, Points], object]
     meanwhile: Callable[[Play], object]
@@ -226,7 +224,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("case", SLOW)
-def test_a_slow_change_that_wakes_after_others_takes_nothing_back_that_they_let_go(case: str) -> None:
+def test_a_slow_change_that_resumes_after_others_withdraws_nothing_that_they_let_run(case: str) -> None:
     one, point, reached = SLOW[case], 0, 1
     while point < reached:
         with Service(Play()) as service:
@@ -242,7 +240,7 @@ def test_a_slow_change_that_wakes_after_others_takes_nothing_back_that_they_let_
             one.change(play, points)
             reached = points.reached
             if play.job(KEY).status is JobStatus.PAUSED:
-                assert point < 6  # only before its swap, behind two notes, is it the slow one that comes last
+                assert point < 6  # the slow change comes last only before its swap, which follows two notes
                 _resume(play)
             service.until(at(20))
             rows = ledger(play)
@@ -255,7 +253,9 @@ def test_a_slow_change_that_wakes_after_others_takes_nothing_back_that_they_let_
 
 
 @pytest.mark.parametrize("change", [_pause_and_resume, _reschedule_and_scan])
-def test_a_slow_scan_that_wakes_after_a_change_runs_nothing_early_late_or_twice(change: Callable[[Play], None]) -> None:
+def test_a_slow_scan_that_resumes_after_a_change_runs_nothing_early_late_or_twice(
+    change: Callable[[Play], None],
+) -> None:
     alone = Points()
     begin(play := Play(), Every(3, at(3)))
     play.scan(alone)
@@ -277,15 +277,15 @@ def test_a_slow_scan_that_wakes_after_a_change_runs_nothing_early_late_or_twice(
 
 
 @pytest.mark.parametrize("and_the_next_scan", [False, True])
-def test_a_run_that_a_slow_scan_inserts_after_a_resume_runs_on_time_though_a_pause_is_settled_only_then(
+def test_a_run_that_a_slow_scan_inserts_after_a_resume_runs_on_time_even_if_a_pause_is_reconciled_only_then(
     service: Service, *, and_the_next_scan: bool
 ) -> None:
-    """The next plan brings back what that settling withdraws, or comes first and renews the run's stamp."""
+    """The next plan revives the run that the late reconciliation withdraws, or comes first and renews its stamp."""
     play = service.play
     begin(play, Every(60, at(7)))
     as_one_scan_read_it = play.job(KEY)
     with pytest.raises(Crash):
-        _pause(play, Points(5))  # it has noted two things, and swapped the job
+        _pause(play, Points(5))  # the pause has written two notes and swapped the job
     as_another_read_it = play.job(KEY)
     _resume(play)
     play.clock.advance(3 * SECOND_MS)

@@ -1,4 +1,4 @@
-"""A change of a job that takes long to settle, or cannot be settled: it is gone on with, and keeps nobody waiting."""
+"""Changes that take long to reconcile, or cannot be reconciled: later scans continue them, and no job is delayed."""
 
 import logging
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ from timeball.testing.virtual_clock import VirtualClock
 
 LONG_AGO = NOW - 89 * DAY_MS
 _EXAMINED = 1_000
-"""How many rows a page is looked for in."""
+"""How many rows are examined for a page."""
 
 
 class DeepRuns(MemoryRuns):
-    """Runs of which one job has a row for each second of its past: a look at its live runs takes its time."""
+    """Runs of which one job has a row for each second of its past: a search for its live runs takes long."""
 
     clock: VirtualClock
     killed_at: int | None = None
@@ -52,7 +52,7 @@ class DeepRuns(MemoryRuns):
 
 
 def _play_with_a_run_of_long_ago(answer: int = 503) -> tuple[Play, DeepRuns, Run]:
-    """A job that has run each second, of which a dead letter of long ago was tried by hand; a 503, and it is live."""
+    """Return a job with a run each second, and an old dead letter that is retried manually. A 503 keeps it live."""
     play = Play(MemoryStore(runs=DeepRuns))
     runs = play.store.runs
     assert isinstance(runs, DeepRuns)
@@ -74,7 +74,7 @@ def _run(play: Play, run_id: RunId) -> Run:
     return run
 
 
-def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_each_within_its_time() -> None:
+def test_scan_after_scan_continues_a_search_that_one_call_cannot_finish_each_within_its_time() -> None:
     play, runs, dead = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         cancel(play.context(), [(KEY, None)])
@@ -93,7 +93,7 @@ def test_a_look_that_one_call_cannot_finish_is_gone_on_with_by_scan_after_scan_e
     assert all(through_at == from_at for (_, through_at), (from_at, _) in pairwise(pages))
 
 
-def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
+def test_a_search_continues_where_it_was_after_its_scans_are_killed() -> None:
     play, runs, dead = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         cancel(play.context(), [(KEY, None)])
@@ -110,7 +110,7 @@ def test_a_look_goes_on_where_it_was_when_its_scans_are_killed() -> None:
 
 
 def _kept_by_another(play: Play, place: RunId) -> Job:
-    """Let another process keep its place on a job's intent; return the job as it was before."""
+    """Store another process's cursor in a job's intent, and return the job as it was before."""
     job = play.job(KEY)
     assert job.intent is not None
     kept = replace(job, intent=replace(job.intent, searched_to=place))
@@ -118,7 +118,7 @@ def _kept_by_another(play: Play, place: RunId) -> Job:
     return job
 
 
-def test_who_has_finished_a_look_drops_the_intent_though_another_kept_its_place_meanwhile() -> None:
+def test_a_finished_search_drops_the_intent_although_another_process_stored_its_cursor_meanwhile() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(3600, NOW + HOUR_MS))])
     play.store.jobs.swap([Swap(job, paused(job, NOW))], NOW)
@@ -126,7 +126,7 @@ def test_who_has_finished_a_look_drops_the_intent_though_another_kept_its_place_
     assert play.job(KEY).intent is None
 
 
-def test_who_is_cut_off_does_not_overwrite_the_place_of_another() -> None:
+def test_a_search_that_is_cut_off_does_not_overwrite_the_cursor_of_another() -> None:
     play, _, _ = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         pause(play.context(), [(KEY, None)])
@@ -138,7 +138,7 @@ def test_who_is_cut_off_does_not_overwrite_the_place_of_another() -> None:
     assert intent.searched_to == place
 
 
-def test_what_is_due_is_dispatched_before_a_long_settling_and_whatever_becomes_of_that() -> None:
+def test_due_jobs_are_dispatched_before_a_long_reconciliation_even_if_that_fails() -> None:
     play, runs, _ = _play_with_a_run_of_long_ago()
     with pytest.raises(UnfinishedError):
         pause(play.context(), [(KEY, None)])
@@ -150,7 +150,7 @@ def test_what_is_due_is_dispatched_before_a_long_settling_and_whatever_becomes_o
 
 
 class Refusal(Memory):
-    """The memory of a store that takes its time to refuse one tenant's jobs: looks at runs, and writes of rows."""
+    """The state of a store that is slow to refuse one tenant's jobs: searches for runs, and writes of rows."""
 
     clock: VirtualClock
     to_look: Exception | None = None
@@ -177,7 +177,7 @@ class RefusingJobs(MemoryJobs):
 
 
 def _play_with_changed_jobs(count: int) -> tuple[Play, Refusal, list[Job], Job]:
-    """Jobs of the hot tenant, and behind them a good one, that somebody has paused and nobody settled."""
+    """Return jobs of the hot tenant, and a good one after them: all are paused, and not yet reconciled."""
     play = Play(MemoryStore(refusal := Refusal(), jobs=RefusingJobs, runs=RefusingRuns))
     refusal.clock = play.clock
     hourly = Every(3600, NOW + HOUR_MS)
@@ -193,15 +193,15 @@ def _scan_until_settled(play: Play, job: Job, scans: int) -> None:
         try:
             play.scan()
         except (ValueError, UnavailableError):
-            continue  # a scan that does nothing says so
+            continue  # a scan that does nothing raises an error
         finally:
             play.clock.advance(SECOND_MS)
         if play.job(job.key).intent is None:
             return
-    raise AssertionError("the job is not settled")
+    raise AssertionError("the job is not reconciled")
 
 
-def test_a_job_that_can_be_neither_settled_nor_written_keeps_no_other_from_being_settled(
+def test_a_job_that_can_be_neither_reconciled_nor_written_does_not_stop_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     play, refusal, _, good = _play_with_changed_jobs(1)
@@ -213,7 +213,7 @@ def test_a_job_that_can_be_neither_settled_nor_written_keeps_no_other_from_being
     assert "1 of 1 left for later: the row cannot be written" in caplog.text
 
 
-def test_jobs_that_cannot_be_settled_just_now_are_put_off_and_use_up_the_time_of_no_other() -> None:
+def test_jobs_that_cannot_be_reconciled_now_are_postponed_and_use_no_other_jobs_time() -> None:
     play, refusal, hot, good = _play_with_changed_jobs(5)
     refusal.to_look = UnavailableError("throttled")
     (due,) = play.store_jobs([spec("due", At(NOW + SECOND_MS))])

@@ -1,4 +1,4 @@
-"""A job is given another schedule, or other policies, among scans and executors: what becomes of each fire."""
+"""Jobs that get another schedule or other policies, among scans and executors: what becomes of each fire."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def begin(play: Play, timing: Timing | Schedule, catch_up: CatchUp = LATEST) -> 
     return wanted
 
 
-def test_a_reschedule_within_the_look_ahead_supersedes_what_is_no_longer_due_and_runs_common_fires_once(
+def test_a_reschedule_within_the_look_ahead_supersedes_fires_that_are_no_longer_due_and_runs_common_fires_once(
     service: Service,
 ) -> None:
     play = service.play
@@ -56,7 +56,7 @@ def test_a_schedule_that_is_changed_and_changed_back_loses_nothing(service: Serv
     assert calls(service) == [(fire, fire) for fire in range(2, 31, 2)]
 
 
-# Of each: where a one-off, due in 3 s and dispatched already, is moved to (seconds from NOW), and its ledger.
+# Columns: the new time of a one-off that is due in 3 s and already dispatched (seconds from NOW), and its ledger.
 MOVED = {
     "later": (60, {3: SUPERSEDED, 60: RAN}),
     "earlier": (2, {2: RAN, 3: SUPERSEDED}),
@@ -66,7 +66,7 @@ MOVED = {
 
 
 @pytest.mark.parametrize("case", MOVED)
-def test_a_one_off_that_was_dispatched_is_moved(service: Service, case: str) -> None:
+def test_a_dispatched_one_off_is_moved(service: Service, case: str) -> None:
     seconds, rows = MOVED[case]
     begin(service.play, At(at(3)))
     service.until(at(1))
@@ -77,7 +77,7 @@ def test_a_one_off_that_was_dispatched_is_moved(service: Service, case: str) -> 
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_one_off_whose_run_is_under_way_runs_at_both_times_and_the_answer_says_so(service: Service) -> None:
+def test_a_one_off_rescheduled_while_it_runs_runs_at_both_times_and_the_answer_says_so(service: Service) -> None:
     service.target.takes = lambda _: 10 * SECOND_MS
     begin(service.play, At(NOW))
     service.until(at(2))
@@ -103,7 +103,7 @@ def test_a_paused_job_that_is_rescheduled_stays_paused_and_resumes_on_its_new_sc
     assert ledger(play) == {3: SUPERSEDED, 30: RAN, 90: RAN}
 
 
-def test_a_run_that_was_taken_back_a_month_ago_ends_with_its_job(service: Service) -> None:
+def test_a_run_that_was_withdrawn_a_month_ago_ends_with_its_job(service: Service) -> None:
     play = service.play
     begin(play, Every(3600, at(3)))
     service.until(at(1))
@@ -113,7 +113,7 @@ def test_a_run_that_was_taken_back_a_month_ago_ends_with_its_job(service: Servic
     assert [run for run in play.runs(KEY) if not run.is_terminal] == []
 
 
-def test_a_run_that_was_taken_back_a_month_ago_is_superseded_by_a_new_schedule(service: Service) -> None:
+def test_a_run_that_was_withdrawn_a_month_ago_is_superseded_by_a_new_schedule(service: Service) -> None:
     play = service.play
     begin(play, Every(3600, at(3)))
     service.until(at(1))
@@ -123,7 +123,7 @@ def test_a_run_that_was_taken_back_a_month_ago_is_superseded_by_a_new_schedule(s
     assert [run for run in play.runs(KEY) if not run.is_terminal] == []
 
 
-def test_a_reschedule_behind_an_outage_takes_away_no_fire_that_both_schedules_have(service: Service) -> None:
+def test_a_reschedule_after_an_outage_keeps_every_fire_that_both_schedules_have(service: Service) -> None:
     play = service.play
     begin(play, Every(60, NOW), LATEST)
     play.clock.advance(10 * MINUTE_MS + 10 * SECOND_MS)
@@ -162,7 +162,7 @@ def test_a_schedule_that_never_fires_is_refused_and_the_job_goes_on(service: Ser
     assert ledger(service.play) == {3: RAN}
 
 
-def test_a_job_whose_runs_are_counted_is_rescheduled_within_the_look_ahead_and_has_as_many_in_all(
+def test_a_job_with_max_runs_that_is_rescheduled_within_the_look_ahead_has_as_many_runs_in_all(
     service: Service,
 ) -> None:
     play = service.play

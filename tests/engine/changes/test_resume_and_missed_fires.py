@@ -1,4 +1,4 @@
-"""What a resume decides about fires of the pause: at the moment of the resume, and what never ran counts as no run."""
+"""What a resume decides about fires of the pause, at the moment of the resume. Skipped fires do not count as runs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +39,7 @@ def lifts(service: Service) -> None:
     lift_freeze(service.play.context(), "acme", "f")
 
 
-# The catch-up policy of a job that fires each second, and the fires of seconds 11 to 50 that run.
+# The catch-up policy of a job that fires each second, and which fires of seconds 11 to 50 run.
 SHORT_PAUSES: dict[str, tuple[CatchUp, list[int]]] = {
     "skip": (SKIP, []),
     "latest": (LATEST, [50]),
@@ -59,7 +59,7 @@ def test_a_fire_of_a_short_pause_counts_as_missed_whatever_its_age(service: Serv
     service.until(at(130))
     late = [(fire, called) for fire, called in calls(service) if 11 <= fire <= 50]
     assert sorted(fire for fire, _ in late) == caught_up
-    assert all(called - place >= 51 for place, (_, called) in enumerate(late)), "they start one a second"
+    assert all(called - place >= 51 for place, (_, called) in enumerate(late)), "they start a second apart"
     on_time = [fire for fire, called in calls(service) if called - fire < 3 and not 11 <= fire <= 50]
     assert sorted(on_time) == [*range(11), *range(51, 131)], "the fire of the second of the resume is not missed"
 
@@ -67,7 +67,7 @@ def test_a_fire_of_a_short_pause_counts_as_missed_whatever_its_age(service: Serv
 def test_a_fire_of_a_short_freeze_counts_as_missed_whatever_its_age(service: Service) -> None:
     service.play.store_jobs([replace(spec("job", Every(1, at(0))), catch_up=SKIP)])
     service.until(at(10.4))
-    freezes(service)  # which begins three seconds later
+    freezes(service)  # the freeze begins three seconds later
     service.until(at(51.2))
     lifts(service)
     service.until(at(90))
@@ -76,7 +76,7 @@ def test_a_fire_of_a_short_freeze_counts_as_missed_whatever_its_age(service: Ser
 
 
 def test_pauses_less_than_a_minute_apart_count_as_one(service: Service) -> None:
-    """Nothing was planned between the two."""
+    """No fire was planned between the two pauses."""
     service.play.store_jobs([replace(spec("job", Every(1, at(0))), catch_up=SKIP)])
     service.until(at(10.4))
     pauses(service)
@@ -119,7 +119,7 @@ def test_one_offs_and_manual_runs_of_a_short_pause_still_run(
     assert sorted(fire for fire, _ in calls(service)) == [20, 30]
 
 
-def test_a_run_that_waited_for_an_earlier_one_before_the_pause_is_not_missed_for_that(service: Service) -> None:
+def test_a_run_that_waited_for_an_earlier_one_before_the_pause_does_not_count_as_missed(service: Service) -> None:
     wanted = replace(spec("job", Every(10, at(0))), catch_up=SKIP, overlap=OverlapPolicy.QUEUE_ONE)
     service.play.store_jobs([wanted])
     service.target.takes = lambda call: 35 * SECOND_MS if call.run.fire_at == at(0) else 0
@@ -135,7 +135,7 @@ def test_a_run_that_waited_for_an_earlier_one_before_the_pause_is_not_missed_for
     }
 
 
-def test_a_fire_that_a_closed_plan_left_behind_and_the_policy_skips_is_none_of_max_runs(service: Service) -> None:
+def test_a_fire_of_a_replaced_plan_that_the_policy_skips_does_not_count_towards_max_runs(service: Service) -> None:
     play = service.play
     play.store_jobs([replace(spec("job", Schedule(Every(600, at(20)), max_runs=1)), catch_up=SKIP)])
     service.until(at(1))
@@ -151,14 +151,14 @@ def test_a_fire_that_a_closed_plan_left_behind_and_the_policy_skips_is_none_of_m
 
 
 @pytest.mark.parametrize("behind_seconds", [1, 53])
-def test_what_is_caught_up_at_the_resume_runs_however_far_the_executors_are_behind(
+def test_fires_caught_up_at_the_resume_run_however_far_behind_the_executors_are(
     service: Service, behind_seconds: int
 ) -> None:
     play = service.play
     play.store_jobs([replace(spec("job", Every(60, at(4))), catch_up=ALL)])
     service.until(at(1))
     pause(play.context(), [(KEY, None)])
-    service.until(at(75))  # the fire of second 4 was taken back, that of second 64 has no row
+    service.until(at(75))  # the fire of second 4 was withdrawn, and that of second 64 has no row
     service.is_executing = False
     resume(play.context(), [(KEY, None)])
     service.until(at(75 + behind_seconds))

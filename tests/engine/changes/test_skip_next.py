@@ -1,4 +1,4 @@
-"""Skip a job's next fire by hand: which fire that is, what its row says, and what becomes of the job."""
+"""Skip a job's next fire manually: which fire that is, what its row says, and what becomes of the job."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ def skip(service: Service, version: int | None = None, request: str | None = Non
     return skip_next(service.play.context(), [Skipping(KEY, version, request)])[0]
 
 
-def test_the_next_fire_has_its_row_at_once_and_the_one_after_it_runs(service: Service) -> None:
+def test_the_next_fire_gets_its_row_at_once_and_the_following_fire_runs(service: Service) -> None:
     begin(service, Every(60, at(30)))
     done = skip(service)
     assert done.row is not None
@@ -39,7 +39,7 @@ def test_the_next_fire_has_its_row_at_once_and_the_one_after_it_runs(service: Se
     assert calls(service) == [(90, 90)]
 
 
-def test_a_fire_that_was_sent_ahead_is_skipped_and_its_message_finds_nothing_to_do(service: Service) -> None:
+def test_a_fire_that_was_already_sent_is_skipped_and_its_message_has_no_effect(service: Service) -> None:
     begin(service, Every(60, at(4)))
     service.until(at(1))
     assert service.play.runs(KEY)[0].state is RunState.QUEUED
@@ -52,7 +52,7 @@ def test_a_fire_that_was_sent_ahead_is_skipped_and_its_message_finds_nothing_to_
 
 @pytest.mark.parametrize("sent_ahead", [True, False])
 @pytest.mark.parametrize(("timing", "following"), [(At(at(10)), {}), (Every(30, at(10)), {40: RAN})])
-def test_a_fire_that_a_freeze_holds_is_the_next_one_whether_it_was_sent_before_or_not(
+def test_a_fire_that_a_freeze_defers_is_the_next_one_whether_it_was_sent_before_or_not(
     service: Service, timing: Timing, following: dict[float, tuple[str, str]], *, sent_ahead: bool
 ) -> None:
     begin(service, timing)
@@ -75,7 +75,7 @@ def test_two_skips_skip_two_fires(service: Service) -> None:
     assert ledger(service.play) == {30: BY_HAND, 90: BY_HAND, 150: RAN}
 
 
-def test_a_named_request_skips_one_fire_however_often_it_comes(service: Service) -> None:
+def test_a_named_request_skips_one_fire_however_often_it_is_repeated(service: Service) -> None:
     begin(service, Every(60, at(30)))
     first, again = skip(service, request="r"), skip(service, request="r")
     assert (first.is_repeated, again.is_repeated) == (False, True)
@@ -96,7 +96,7 @@ def test_a_named_request_that_found_no_fire_may_skip_one_later_and_only_one(serv
     assert ledger(service.play) == {30: BY_HAND, 90: RAN}
 
 
-def test_what_was_skipped_before_it_was_sent_counts_as_no_run(service: Service) -> None:
+def test_a_fire_skipped_before_it_was_sent_does_not_count_as_a_run(service: Service) -> None:
     begin(service, Schedule(Every(60, at(30)), max_runs=1))
     skip(service)
     service.until(at(100))
@@ -117,7 +117,7 @@ def test_a_one_off_whose_fire_is_skipped_is_skipped(service: Service) -> None:
     assert calls(service) == []
 
 
-def test_the_last_fire_that_is_skipped_ends_its_job(service: Service) -> None:
+def test_skipping_the_last_fire_ends_its_job(service: Service) -> None:
     begin(service, Schedule(Every(60, at(30)), end_at=at(80)))
     skip(service)
     service.until(at(70))
@@ -125,7 +125,7 @@ def test_the_last_fire_that_is_skipped_ends_its_job(service: Service) -> None:
     assert ledger(service.play) == {30: BY_HAND}
 
 
-def test_what_was_skipped_far_ahead_stays_so_when_the_job_is_changed_and_changed_back(service: Service) -> None:
+def test_a_fire_skipped_far_ahead_stays_skipped_when_the_job_is_changed_and_changed_back(service: Service) -> None:
     begin(service, Every(3600, at(3600)))
     skip(service)
     reschedule(service.play, Every(60, NOW + DAY_MS))

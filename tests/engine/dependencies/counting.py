@@ -1,4 +1,4 @@
-"""What a graph at work asks its store and its queue for: each call of a port, and the rows that it names."""
+"""Count a graph's requests to its store and its queue: each call of a port, and the rows that it names."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,11 +9,11 @@ from timeball.engine.context import Context
 from timeball.testing.faults import LIST_WRITES, Points, each_port
 
 _READS, _WRITES = 100, 25
-"""So many rows fit into a request to DynamoDB."""
+"""How many rows fit into a request to DynamoDB."""
 
 
 class _Counted:
-    """A port that notes how many requests each call of it is in AWS, and how many rows it writes."""
+    """A port that counts how many requests to AWS each call of it makes, and how many rows it writes."""
 
     def __init__(self, port: object, requests: Counter[str], writes: Counter[str]) -> None:
         self._port, self._requests, self._writes = port, requests, writes
@@ -32,7 +32,7 @@ class _Counted:
 
 
 def count(graph: Graph) -> tuple[Counter[str], Counter[str]]:
-    """Count from now on what a graph asks for: requests, and rows that are written, by the port's method."""
+    """Count a graph's requests and written rows from now on, by the port's method."""
     requests, writes = Counter[str](), Counter[str]()
     plain = graph.play.context
 

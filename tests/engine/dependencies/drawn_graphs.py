@@ -1,4 +1,4 @@
-"""Random graphs, drawn from a seed: what depends on what, by which rule, what each call answers, and what users do."""
+"""Random graphs, drawn from a seed: their edges and rules, the answer to each call, and what users do."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ CYCLES = 3
 PERIOD = 6 * HOUR_MS
 
 Place = tuple[str, int | None]
-"""A job, and the number of the cycle if it recurs."""
+"""A job, and the number of the cycle if the job recurs."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A graph, parents first; how often each run fails, before what it ends as; what users do, and when."""
+    """A graph, parents first; how often each run fails, and its final result; what users do, and when."""
 
     specs: list[JobSpec]
     fails: dict[Place, int]
     ends: dict[Place, str]
     deeds: list[tuple[int, str, str]]
     odds: float
-    """Of each write, that the store does not answer before it, and again after it."""
+    """For each write: the probability that the store fails before it, and again after it."""
 
 
 def planned(seed: int) -> Plan:
-    """Draw what is to be played."""
+    """Draw a plan from a seed."""
     draw = Random(f"graph {seed}")  # noqa: S311 - a graph is drawn from its seed
     specs: list[JobSpec] = []
     recurs = draw.random() < 0.6
@@ -72,13 +72,13 @@ def _drawn(draw: Random, name: str, parents: list[JobSpec], *, recurs: bool) -> 
 
 
 def _deeds(draw: Random, specs: list[JobSpec]) -> Iterator[tuple[int, str, str]]:
-    """Draw what users do within some minutes of a fire; who is paused is resumed, at the latest by the last of them."""
+    """Draw what users do within some minutes of a fire. Jobs still paused at the end of the story are resumed then."""
     for _ in range(draw.choice((0, 2, 6))):
         at = BEGIN + draw.randrange(CYCLES) * PERIOD + draw.randrange(-15, 90) * SECOND_MS
         yield at, draw.choice(("pause", "pause", "resume", "postpone", "cancel", "kill")), draw.choice(specs).key.job_id
 
 
 def places_of(spec: JobSpec) -> list[Place]:
-    """Return the places of a job: one, or one for each cycle."""
+    """Return the `Place`s of a job: one, or one for each cycle."""
     cycles: list[int | None] = [None] if spec.schedule.is_one_off else [*range(CYCLES)]
     return [(spec.key.job_id, cycle) for cycle in cycles]

@@ -1,4 +1,4 @@
-"""Graphs of jobs at work: each job is named by a letter, and each target answers as it is told."""
+"""Graphs of jobs at work: a letter names each job, and each target gives the answer that the test sets."""
 
 from dataclasses import replace
 from typing import Self
@@ -29,7 +29,7 @@ def key(job_id: str) -> JobKey:
 def node(
     job_id: str, parents: str = "", rule: TriggerRule = TriggerRule.ALL_SUCCEEDED, timeout: int = 86_400
 ) -> JobSpec:
-    """Return a job of one try; it has no schedule of its own if it depends on others."""
+    """Return a job with a single try. It has no schedule of its own if it depends on others."""
     return evolve(
         spec(job_id, At(BEGIN), ONCE),
         depends_on=tuple(map(Parent, parents.split())),
@@ -67,7 +67,7 @@ class Graph:
         submit(self.play.context(), [one.spec for one in examined], self.play.clock.now(), ancestors=ancestors)
 
     def until(self, seconds: int) -> None:
-        """Work until so many seconds after the graph's fire time."""
+        """Work until this many seconds after the graph's fire time."""
         self.service.until(BEGIN + seconds * SECOND_MS)
 
     def job(self, job_id: str) -> Job:

@@ -1,8 +1,8 @@
-"""Random graphs at work, held against the reference: some cycles of them, in any weather, with users who meddle.
+"""Random graphs at work, compared with the reference: some cycles of them, with failures of the store and user actions.
 
-`complaints(seed)` plays one. First the storm: calls fail, executors die, the store does not answer before or after it
-has written, users pause, resume, postpone and cancel. Once nothing moves any more the graph must stand as the reference
-says; then some of what is dead is mended, and it must stand so again.
+`complaints(seed)` plays one. First comes the storm: calls fail, executors die, the store fails before or after a write,
+and users pause, resume, postpone and cancel. After everything has come to rest the graph must stand as the reference
+says. Then some of the dead jobs are retried or marked as succeeded, and the graph must match the reference again.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ _REFUSED = 404
 
 
 class _Weather(Points):
-    """Ports that do not answer now and then: before a write is done, or after it."""
+    """Ports that fail now and then: before a write, or after it."""
 
     def __init__(self, draw: Random, odds: float) -> None:
         super().__init__()
@@ -96,12 +96,12 @@ class _Story:
 
     @property
     def _order_matters(self) -> bool:
-        """Whether a job may run because another is dead: of two that are mended the first decides whether it does."""
+        """Return whether a job may run because another is dead: then the order of repairs decides whether it runs."""
         ends = {one.on for spec in self.plan.specs for one in spec.depends_on}
         return End.FAILED in ends or any(spec.trigger_rule is TriggerRule.ANY_FAILED for spec in self.plan.specs)
 
     def _until(self, at: int) -> None:
-        """Work until an instant; a scan that breaks off is followed by the next."""
+        """Work until an instant; a scan that fails is followed by the next one."""
         while self.graph.play.clock.now() < at:
             try:
                 self.graph.service.until(at)
@@ -109,7 +109,7 @@ class _Story:
                 continue
 
     def _do(self, verb: str, name: str) -> None:
-        """Do as a user does, who asks again where there is no answer."""
+        """Do what a user does, and repeat the request until it is answered."""
         while True:
             try:
                 self._do_once(verb, name)
@@ -141,7 +141,7 @@ class _Story:
         return place[0] not in self.cancelled | self.meddled
 
     def _mend(self, places: list[Place], decided: dict[Place, str]) -> None:
-        """Try again what is dead, so that it succeeds or dies again, or mark it as succeeded."""
+        """Retry dead runs, which succeed or die again, or mark them as succeeded."""
         for place in places:
             run_id = self._run_of(place).id
             if self.draw.random() < 0.3:
@@ -182,7 +182,7 @@ class _Story:
         return (name, cycle) if cycle < CYCLES and not rest and run_id.origin is Origin.SCHEDULE else None
 
     def _is_let_go_rightly(self, place: Place) -> None:
-        """By how its parents stand while it is called for the first time."""
+        """Check that the parents of a run allow it to run at its first call."""
         name, cycle = place
         spec = self.specs[name]
         stands = [(self._stands(self._beside(one.job_id, cycle)), one.on.value) for one in spec.depends_on]
@@ -207,7 +207,7 @@ class _Story:
         return BLOCKED if rows[0].blocked is not None else _why(rows[0])
 
     def _compare(self, decided: Mapping[Place, str], when: str) -> dict[Place, str]:
-        """Let everything come to rest; return how each job stands of which that is decided for good."""
+        """Let everything come to rest, compare it with the reference, and return each standing that is final."""
         self._until(self.graph.play.clock.now() + _CALM)
         stands = {place: self._stands(place) for spec in self.plan.specs for place in places_of(spec)}
         facts = {**decided, **{place: stand for place, stand in stands.items() if place[0] in self.cancelled}}
@@ -231,7 +231,7 @@ class _Story:
         return {place: stand for place, stand in stands.items() if stand != BLOCKED}
 
     def _count(self, stands: Mapping[Place, str], when: str) -> None:
-        """Nobody is called who does not run; and where nothing was lost, who does is called to its end once."""
+        """Check that no job is called that does not run, and that without losses each run is called to its end once."""
         is_calm = not self.plan.odds and not any(verb == "kill" for _, verb, _ in self.plan.deeds)
         for place, stand in stands.items():
             if place[0] in self.cancelled | self.meddled:
@@ -246,6 +246,6 @@ def _why(run: Run) -> str:
 
 
 def complaints(seed: int) -> list[str]:
-    """Play a graph; return what is wrong with it."""
+    """Play a graph, and return its faults."""
     draw = Random(f"the play of {seed}")  # noqa: S311 - a play is drawn from its seed
     return _Story(planned(seed), draw).play()

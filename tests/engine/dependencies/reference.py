@@ -1,6 +1,7 @@
-"""What is to become of the jobs of a graph, told from docs/dependencies.md: written apart from the engine, to compare.
+"""The expected state of a graph's jobs, as docs/dependencies.md says it: written apart from the engine, to compare.
 
-It knows no rows, no clock and no order of events: of each job only what it would end as if it ran.
+The reference knows no rows, no clock and no order of events. For each job it knows only how the job would end if it
+ran.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ _OVER = (SUCCEEDED, FAILED, CANCELLED, "skipped", *SKIPS)
 
 @dataclass(frozen=True)
 class Wish:
-    """A job: the names of its parents, each with the end that counts as its success, and its rule."""
+    """A job: the names of its parents, each with the end that counts as its success, and its trigger rule."""
 
     name: str
     parents: Sequence[tuple[str, str]]
@@ -22,9 +23,9 @@ class Wish:
 
 
 def expected(wishes: Sequence[Wish], would_end: Mapping[str, str], facts: Mapping[str, str]) -> dict[str, str]:
-    """Say how each job stands once nothing moves any more: its end, why it is skipped, or blocked.
+    """Return how each job stands at rest: its end, or why it is skipped, or blocked.
 
-    `wishes` come parents first. `facts` are what is known already, and is not to be decided again.
+    `wishes` come parents first. `facts` are ends that are already final, and are not decided again.
     """
     stands: dict[str, str] = {}
     for wish in wishes:
@@ -37,7 +38,7 @@ def expected(wishes: Sequence[Wish], would_end: Mapping[str, str], facts: Mappin
 
 
 def becomes(rule: str, parents: Sequence[tuple[str, str]]) -> str:
-    """Say whether a job runs, waits, is blocked or why it is skipped, by how its parents stand and what end counts."""
+    """Return whether a job runs, waits or is blocked, or why it is skipped, from its parents' states."""
     ends = [_counted(stand, on) for stand, on in parents]
     undecided = WAITS if set(ends) - {*_OVER, BLOCKED} else BLOCKED if BLOCKED in ends else None
     skipped = "parent_cancelled" if CANCELLED in ends else "parent_skipped"

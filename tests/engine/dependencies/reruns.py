@@ -1,4 +1,4 @@
-"""Operations that run the cycle of a graph at work again."""
+"""Operations that run the cycle of a graph again."""
 
 from tests.engine.dependencies.graphs import BEGIN, Graph
 from timeball.domain.model.ids import OperationKey

@@ -1,4 +1,4 @@
-"""A thousand jobs that wait for one are sent within two seconds of its end, in so many round trips and no more."""
+"""A thousand jobs that wait for one parent are sent within two seconds of its end, in few round trips."""
 
 import pytest
 
@@ -15,13 +15,13 @@ from timeball.engine.scheduling.submit import submit
 from timeball.ports.registers.partitions import Owner
 
 MOST_ROUND_TRIPS = 50
-"""In a row; each is of up to sixteen requests side by side."""
+"""Sequential round trips; each consists of up to sixteen parallel requests."""
 WITHIN_MS = 2_000
 
 
 @pytest.mark.parametrize("parent", [node("a"), recurring("a")], ids=["that runs once", "that is recurring"])
 def test_a_thousand_children_are_sent_within_two_seconds_of_their_parents_end(parent: JobSpec) -> None:
-    """A scan begins on the next whole second, as the ticker lets it; or at once, if the last one left something."""
+    """A scan begins on the next whole second, with the tick; or at once, if the last scan left a backlog."""
     play = Play(at=BEGIN, rules=Rules())
     submit(play.context(), [parent], BEGIN)
     for number in range(0, 1_000, 100):
@@ -38,4 +38,4 @@ def test_a_thousand_children_are_sent_within_two_seconds_of_their_parents_end(pa
     assert len(slow.sent_at) == 1_000
     assert max(slow.sent_at.values()) <= ended_at + WITHIN_MS
     assert slow.requests.total() <= MOST_ROUND_TRIPS
-    assert SECOND_MS + MOST_ROUND_TRIPS * REQUEST_MS <= WITHIN_MS, "wherever in its second the parent ends"
+    assert SECOND_MS + MOST_ROUND_TRIPS * REQUEST_MS <= WITHIN_MS, "at whatever point of a second the parent ends"

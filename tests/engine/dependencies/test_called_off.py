@@ -1,4 +1,4 @@
-"""A child is decided about when the last of its parents has ended, and not when that would have fired."""
+"""A child is evaluated when the last of its parents has ended, and not at the time when a cancelled parent was due."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_a_child_is_skipped_as_soon_as_a_parent_that_is_due_tomorrow_is_cancelle
         assert (graph.run("c").reason, graph.run("d").reason) == (Reason.PARENT_CANCELLED, Reason.PARENT_SKIPPED)
 
 
-def test_a_child_that_waits_for_any_end_runs_as_soon_as_its_parent_of_tomorrow_is_cancelled() -> None:
+def test_an_all_done_child_runs_as_soon_as_its_parent_of_tomorrow_is_cancelled() -> None:
     with Graph(tomorrow(node("a")), node("b"), node("c", "a b", TriggerRule.ALL_DONE)) as graph:
         graph.until(10)
         cancel(graph.play.context(), [(key("a"), None)])
@@ -39,7 +39,7 @@ def test_a_child_that_waits_for_any_end_runs_as_soon_as_its_parent_of_tomorrow_i
         assert graph.run("c").id.fire_at == BEGIN
 
 
-def test_a_child_with_a_schedule_of_its_own_runs_no_earlier_although_its_parent_is_cancelled() -> None:
+def test_a_child_with_its_own_schedule_runs_no_earlier_although_its_parent_is_cancelled() -> None:
     with Graph(tomorrow(node("a")), tomorrow(node("c", "a", TriggerRule.ALL_DONE))) as graph:
         cancel(graph.play.context(), [(key("a"), None)])
         graph.until(20)
@@ -48,7 +48,7 @@ def test_a_child_with_a_schedule_of_its_own_runs_no_earlier_although_its_parent_
         assert (graph.called, graph.run("c").id.fire_at) == (["c"], TOMORROW)
 
 
-def test_the_wait_for_the_others_counts_from_now_once_a_parent_of_tomorrow_is_cancelled() -> None:
+def test_the_wait_for_the_other_parents_counts_from_now_once_a_parent_of_tomorrow_is_cancelled() -> None:
     with Graph(tomorrow(node("a")), node("b"), node("c", "a b", TriggerRule.ALL_DONE, timeout=60)) as graph:
         pause(graph.play.context(), [(key("b"), None)])
         graph.until(40)
@@ -58,7 +58,7 @@ def test_the_wait_for_the_others_counts_from_now_once_a_parent_of_tomorrow_is_ca
         assert graph.run("c").reason is Reason.DEPENDENCY_TIMEOUT
 
 
-def test_a_job_that_gets_its_parents_late_waits_for_them_from_then_on() -> None:
+def test_a_job_that_gets_parents_late_waits_for_them_from_then_on() -> None:
     with Graph(node("a"), node("c", timeout=60)) as graph:
         for name in "ac":
             pause(graph.play.context(), [(key(name), None)])

@@ -1,4 +1,4 @@
-"""Recurring jobs that wait for jobs: each fire time is a cycle of its own."""
+"""Recurring jobs that wait for jobs: each fire time is its own cycle."""
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from timeball.domain.model.evolve import evolve
@@ -34,7 +34,7 @@ def run_id(job_id: str, number: int = 0) -> RunId:
     return RunId(key(job_id), BEGIN + number * PERIOD * SECOND_MS, Origin.SCHEDULE)
 
 
-def test_each_cycle_runs_in_its_order_at_the_fire_time_of_its_parents() -> None:
+def test_each_cycle_runs_in_order_at_the_fire_time_of_its_parents() -> None:
     with Graph(recurring("a"), node("b", "a"), node("c", "a"), node("d", "b c")) as graph:
         graph.until(2 * PERIOD + 10)
         assert sorted(graph.called) == sorted("abcd" * 3)
@@ -46,7 +46,7 @@ def test_each_cycle_runs_in_its_order_at_the_fire_time_of_its_parents() -> None:
         assert (first.shown_origin, first.id.fire_at) == (Origin.DEPENDENCY, BEGIN)
 
 
-def test_a_dead_run_blocks_its_own_cycle_alone_and_that_goes_on_once_it_is_mended() -> None:
+def test_a_dead_run_blocks_only_its_own_cycle_which_goes_on_after_a_retry() -> None:
     with Graph(recurring("a"), node("b", "a"), node("c", "b"), failing="a") as graph:
         graph.until(10)
         graph.failing.clear()
@@ -72,7 +72,7 @@ def test_a_run_that_is_marked_as_succeeded_lets_its_cycle_go_on() -> None:
         assert cycle(graph, "b", 0) == ("succeeded", None)
 
 
-def test_a_cancelled_run_skips_the_cycle_of_its_child_or_counts_as_done() -> None:
+def test_a_cancelled_run_skips_its_childs_cycle_unless_the_rule_counts_it_as_done() -> None:
     with Graph(recurring("a"), node("b", "a"), node("c", "a", TriggerRule.ALL_DONE)) as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -83,7 +83,7 @@ def test_a_cancelled_run_skips_the_cycle_of_its_child_or_counts_as_done() -> Non
         assert cycle(graph, "c", 0) == ("succeeded", None)
 
 
-def test_a_cycle_that_waits_too_long_is_skipped_and_no_other() -> None:
+def test_only_the_cycle_that_waits_too_long_is_skipped() -> None:
     with Graph(recurring("a"), node("b", "a", timeout=30)) as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -92,7 +92,7 @@ def test_a_cycle_that_waits_too_long_is_skipped_and_no_other() -> None:
         assert cycle(graph, "b", 1)[0] == "queued"
 
 
-def test_a_one_off_parent_is_a_gate_that_stays_open() -> None:
+def test_a_one_off_parent_that_has_succeeded_lets_all_later_cycles_run() -> None:
     gate = evolve(node("gate"), schedule=Schedule(At(BEGIN + 25 * SECOND_MS)))
     with Graph(gate, evolve(recurring("b"), depends_on=node("b", "gate").depends_on)) as graph:
         graph.until(24)
@@ -102,7 +102,7 @@ def test_a_one_off_parent_is_a_gate_that_stays_open() -> None:
         assert [cycle(graph, "b", number) for number in range(4)] == [("succeeded", None)] * 4
 
 
-def test_a_paused_child_decides_about_its_cycles_once_it_is_resumed_and_a_cancelled_one_has_none() -> None:
+def test_a_paused_childs_cycles_are_evaluated_after_its_resume_and_a_cancelled_childs_are_not() -> None:
     with Graph(recurring("a"), node("b", "a"), failing="a") as graph:
         graph.until(10)
         pause(graph.play.context(), [(key("b"), None)])
@@ -129,7 +129,7 @@ def test_parents_of_one_child_share_one_recurrence() -> None:
         assert faults(node("b", "a once")) == []
 
 
-def test_a_thousand_children_of_a_recurring_job_are_let_go_within_seconds() -> None:
+def test_a_thousand_children_of_a_recurring_job_start_within_seconds() -> None:
     with Graph(recurring("a"), *(node(f"child-{number:04}", "a") for number in range(1_000))) as graph:
         graph.until(15)
         assert len(graph.called) == 1_001
@@ -142,10 +142,10 @@ def succeeded(graph: Graph, job_id: str) -> int:
 
 
 MANY = 130
-"""More cycles than are read at once."""
+"""More cycles than one read returns."""
 
 
-def test_a_gate_that_opens_late_lets_all_cycles_go_that_wait_for_it() -> None:
+def test_a_one_off_parent_that_succeeds_late_lets_all_waiting_cycles_run() -> None:
     behind = evolve(node("b", "gate"), schedule=Schedule(OFTEN), inherits=False)
     with Graph(evolve(node("gate"), schedule=Schedule(At(BEGIN + MANY * PERIOD * SECOND_MS))), behind) as graph:
         graph.until(MANY * PERIOD - 1)
@@ -154,7 +154,7 @@ def test_a_gate_that_opens_late_lets_all_cycles_go_that_wait_for_it() -> None:
         assert succeeded(graph, "b") == MANY + 1
 
 
-def test_a_parent_that_is_cancelled_is_told_to_all_cycles_that_wait_for_it() -> None:
+def test_the_cancel_of_a_parent_reaches_all_cycles_that_wait_for_it() -> None:
     with Graph(recurring("a"), node("b", "a", TriggerRule.ALL_DONE)) as graph:
         pause(graph.play.context(), [(key("a"), None)])
         graph.until(MANY * PERIOD)
@@ -163,7 +163,7 @@ def test_a_parent_that_is_cancelled_is_told_to_all_cycles_that_wait_for_it() -> 
         assert succeeded(graph, "b") == MANY + 1
 
 
-def test_fires_that_a_parent_skips_when_it_is_resumed_are_told_to_the_cycles_that_wait_for_them() -> None:
+def test_fires_that_a_parent_skips_at_its_resume_reach_the_cycles_that_wait_for_them() -> None:
     skipping = evolve(recurring("a"), catch_up=CatchUp(CatchUpPolicy.SKIP))
     with Graph(skipping, node("b", "a", TriggerRule.ALL_DONE)) as graph:
         pause(graph.play.context(), [(key("a"), None)])
@@ -174,7 +174,7 @@ def test_fires_that_a_parent_skips_when_it_is_resumed_are_told_to_the_cycles_tha
         assert {run.due_at for run in graph.play.runs(key("a")) if run.is_terminal} == {None}
 
 
-def test_cycles_that_wait_are_looked_at_again_when_their_job_gets_other_parents() -> None:
+def test_waiting_cycles_are_evaluated_again_when_their_job_gets_other_parents() -> None:
     with Graph(recurring("a"), recurring("x"), node("b", "a")) as graph:
         pause(graph.play.context(), [(key("a"), None)])
         graph.until(20 * PERIOD + 10)
@@ -185,14 +185,14 @@ def test_cycles_that_wait_are_looked_at_again_when_their_job_gets_other_parents(
         assert succeeded(graph, "b") == 21
 
 
-def test_a_blocked_run_that_is_cancelled_is_blocked_by_nobody() -> None:
+def test_a_blocked_run_that_is_cancelled_is_no_longer_blocked() -> None:
     with Graph(recurring("a"), node("b", "a"), failing="a") as graph:
         graph.until(10)
         cancel_runs(graph.play.context(), [run_id("b")])
         assert graph.play.runs(key("b"))[0].blocked is None
 
 
-def test_a_run_that_a_pause_took_back_waits_for_the_parents_that_its_job_got_meanwhile() -> None:
+def test_a_run_that_a_pause_withdrew_waits_for_parents_that_its_job_got_meanwhile() -> None:
     with Graph(recurring("a"), recurring("b")) as graph:
         graph.until(-3)
         for job in "ab":

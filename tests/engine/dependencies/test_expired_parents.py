@@ -1,4 +1,4 @@
-"""Rows of finished jobs and runs expire. A child that waits on for other parents keeps how these ended."""
+"""Rows of finished jobs and runs expire. A child that waits for other parents remembers how the expired ones ended."""
 
 import json
 
@@ -16,14 +16,14 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 
 FAR = 100 * DAY_MS // SECOND_MS
-"""So many seconds are more than finished jobs are kept."""
+"""Longer than finished jobs are kept (s)."""
 
 
 def far(job_id: str) -> JobSpec:
     return evolve(node(job_id), schedule=Schedule(At(BEGIN + FAR * SECOND_MS)))
 
 
-# How the parent ends that expires; the rule; what becomes of the child when the other parent has succeeded, and why.
+# How the expired parent ended; the rule; what becomes of the child after the other parent has succeeded, and why.
 ENDS: dict[str, tuple[str, TriggerRule, str, Reason | None]] = {
     "it succeeded": ("succeeds", TriggerRule.ALL_SUCCEEDED, "completed", None),
     "it died, and the child waits for all to be done": ("dies", TriggerRule.ALL_DONE, "completed", None),
@@ -48,7 +48,7 @@ def test_an_expired_parent_counts_as_it_ended(case: str) -> None:
             assert graph.run("c").reason is reason
 
 
-def test_a_paused_child_keeps_how_a_parent_ended_meanwhile() -> None:
+def test_a_paused_child_remembers_how_a_parent_ended_meanwhile() -> None:
     with Graph(node("a"), node("c", "a")) as graph:
         pause(graph.play.context(), [(key("c"), None)])
         graph.until(20)
@@ -58,7 +58,7 @@ def test_a_paused_child_keeps_how_a_parent_ended_meanwhile() -> None:
         assert graph.statuses() == {"c": "completed"}
 
 
-def test_a_child_that_gets_an_ended_parent_while_it_is_paused_keeps_how_that_ended() -> None:
+def test_a_child_that_gets_an_ended_parent_while_it_is_paused_remembers_that_end() -> None:
     with Graph(node("a"), far("x"), node("c", "x", timeout=366 * 86_400)) as graph:
         graph.until(20)
         pause(graph.play.context(), [(key("c"), None)])
@@ -69,7 +69,7 @@ def test_a_child_that_gets_an_ended_parent_while_it_is_paused_keeps_how_that_end
         assert graph.statuses()["c"] == "completed"
 
 
-def test_a_job_that_gets_the_id_of_an_expired_parent_is_not_waited_for() -> None:
+def test_a_new_job_with_the_id_of_an_expired_parent_is_not_waited_for() -> None:
     with Graph(node("a"), far("x"), node("c", "a x", timeout=366 * 86_400)) as graph:
         graph.until(20)
         expire(graph, "a")
@@ -78,7 +78,7 @@ def test_a_job_that_gets_the_id_of_an_expired_parent_is_not_waited_for() -> None
         assert graph.statuses() == {"a": "pending", "c": "completed", "x": "completed"}
 
 
-def test_a_call_is_told_how_an_expired_parent_ended_without_its_result() -> None:
+def test_a_call_shows_how_an_expired_parent_ended_but_not_its_result() -> None:
     child = evolve(node("c", "a x", timeout=366 * 86_400), pass_parents=True)
     with Graph(node("a"), far("x"), child) as graph:
         graph.until(20)
@@ -88,7 +88,7 @@ def test_a_call_is_told_how_an_expired_parent_ended_without_its_result() -> None
         assert json.loads(work.payload or "")["parents"]["a"] == {"status": "succeeded", "runId": None, "result": None}
 
 
-def test_a_child_whose_items_have_expired_fails_and_is_not_skipped_as_one_without_items() -> None:
+def test_a_child_whose_items_have_expired_fails_and_is_not_skipped_as_empty() -> None:
     child = evolve(node("c", "a x", timeout=366 * 86_400), for_each="a")
     with Graph(node("a"), far("x"), child) as graph:
         graph.bodies["a"] = '{"fanOut": [1, 2]}'
@@ -98,7 +98,7 @@ def test_a_child_whose_items_have_expired_fails_and_is_not_skipped_as_one_withou
         assert (graph.statuses()["c"], graph.run("c").reason) == ("failed", Reason.BAD_ITEMS)
 
 
-def test_a_cycle_keeps_how_a_run_ended_whose_row_has_expired() -> None:
+def test_a_cycle_remembers_how_an_expired_run_ended() -> None:
     once = Schedule(Every(20, BEGIN), end_at=BEGIN)
     fast, slow = (evolve(node(name), schedule=once) for name in ("a", "x"))
     child = node("c", "a x", timeout=366 * 86_400)
@@ -112,7 +112,7 @@ def test_a_cycle_keeps_how_a_run_ended_whose_row_has_expired() -> None:
         assert graph.called == ["a", "x", "c"]
 
 
-def test_a_change_of_a_child_says_nothing_against_a_parent_that_has_expired() -> None:
+def test_a_child_with_an_expired_parent_may_be_changed() -> None:
     with Graph(node("a"), far("x"), node("y"), node("c", "a x", timeout=366 * 86_400)) as graph:
         graph.until(20)
         expire(graph, "a")
@@ -124,7 +124,7 @@ def test_a_change_of_a_child_says_nothing_against_a_parent_that_has_expired() ->
 
 
 @pytest.mark.parametrize("schedule", [Schedule(Every(3600, BEGIN)), None])
-def test_a_child_that_was_let_go_keeps_no_ends_of_its_parents(schedule: Schedule | None) -> None:
+def test_a_child_that_may_run_forgets_the_ends_of_its_parents(schedule: Schedule | None) -> None:
     names = [f"parent-{number}" for number in range(8)]
     nodes = [*map(node, names), node("c", " ".join(names))]
     with Graph(*(one if schedule is None else evolve(one, schedule=schedule) for one in nodes)) as graph:

@@ -40,7 +40,7 @@ def head(graph: Graph, job_id: str = "b", at: int = BEGIN) -> Run:
 
 
 def handed(graph: Graph, job_id: str = "b") -> dict[str, object]:
-    """Return what the call of each run of a job was handed; none was called twice."""
+    """Return what the call of each run of a job was given, and assert that no run was called twice."""
     calls = [call for call in graph.calls if call.run.job.job_id == job_id]
     assert len({call.run for call in calls}) == len(calls)
     return {str(call.run).rsplit(".", 1)[1]: json.loads(call.work.payload or "null") for call in calls}
@@ -51,7 +51,7 @@ def name(graph: Graph, *items: object, attempt: int = 1, request: str = "one") -
     return name_items(graph.play.context(), [Naming(graph.run("a").id, attempt, texts, request, str(items))])[0][0]
 
 
-def test_each_item_of_an_answer_is_the_payload_of_one_run_and_a_join_runs_when_all_are_over() -> None:
+def test_each_item_of_an_answer_is_the_payload_of_one_run_and_a_child_runs_after_all_of_them() -> None:
     with Graph(node("a"), each("b", "a"), node("c", "b")) as graph:
         graph.bodies = {"a": naming({"file": 1}, "two", None)}
         graph.takes_ms["b"] = 8_000
@@ -65,7 +65,7 @@ def test_each_item_of_an_answer_is_the_payload_of_one_run_and_a_join_runs_when_a
         assert [run.due_at for run in graph.play.runs(key("b"))] == [None] * 4
 
 
-def test_items_may_be_named_while_the_run_is_at_work_and_those_of_its_answer_come_behind() -> None:
+def test_a_run_may_name_items_while_it_works_and_the_items_of_its_answer_follow_them() -> None:
     with Graph(node("a"), each("b", "a"), each("other", "a")) as graph:
         graph.bodies, graph.takes_ms = {"a": naming(4)}, {"a": 10_000}
         graph.until(3)
@@ -80,7 +80,7 @@ def test_items_may_be_named_while_the_run_is_at_work_and_those_of_its_answer_com
         assert handed(graph) == handed(graph, "other") == {"d1": 1, "d2": 2, "d3": 3, "d4": 4}
 
 
-def test_only_what_the_newest_attempt_has_named_counts() -> None:
+def test_only_the_items_that_the_newest_attempt_named_count() -> None:
     first = node("a")
     with Graph(evolve(first, retry=evolve(first.retry, max_retries=1)), each("b", "a"), failing="a") as graph:
         graph.bodies, graph.takes_ms = {"a": naming("lost")}, {"a": 3_000}
@@ -93,7 +93,7 @@ def test_only_what_the_newest_attempt_has_named_counts() -> None:
         assert handed(graph) == {"d1": "new"}
 
 
-def test_a_parent_that_is_dead_has_named_what_its_newest_attempt_named_while_at_work() -> None:
+def test_a_dead_parent_keeps_the_items_that_its_newest_attempt_named_while_it_worked() -> None:
     with Graph(node("a"), each("b", "a", trigger_rule=TriggerRule.ALL_DONE), failing="a") as graph:
         graph.bodies, graph.takes_ms = {"a": naming("in an answer that failed")}, {"a": 5_000}
         graph.until(2)
@@ -103,7 +103,7 @@ def test_a_parent_that_is_dead_has_named_what_its_newest_attempt_named_while_at_
 
 
 @pytest.mark.parametrize("rule", [TriggerRule.ANY_SUCCEEDED, TriggerRule.ALL_SUCCEEDED])
-def test_nothing_begins_before_who_names_the_items_is_over(rule: TriggerRule) -> None:
+def test_no_item_begins_before_the_run_that_names_the_items_is_over(rule: TriggerRule) -> None:
     with Graph(node("a"), node("x"), each("b", "a", "a x", trigger_rule=rule)) as graph:
         graph.bodies, graph.takes_ms = {"a": naming(1)}, {"a": 10_000}
         graph.until(8)
@@ -131,7 +131,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_items_that_are_no_use_let_the_whole_fail_with_the_reason_until_they_are_mended(case: str) -> None:
+def test_unusable_items_fail_the_whole_with_the_reason_until_they_are_corrected(case: str) -> None:
     with Graph(node("a"), each("b", "a"), node("c", "b")) as graph:
         graph.bodies = {"a": BAD[case][:16_384]}
         graph.until(10)
@@ -143,7 +143,7 @@ def test_items_that_are_no_use_let_the_whole_fail_with_the_reason_until_they_are
 
 
 class TestDeadItems:
-    def test_one_lets_the_whole_die_once_all_are_over_and_mending_it_lets_the_graph_go_on(self) -> None:
+    def test_a_dead_item_fails_the_whole_after_all_are_over_and_a_retry_lets_the_graph_go_on(self) -> None:
         with Graph(node("a"), each("b", "a"), node("c", "b"), failing="b") as graph:
             graph.bodies = {"a": naming(1, 2)}
             graph.until(10)
@@ -159,7 +159,7 @@ class TestDeadItems:
             assert graph.statuses() == {"a": "completed", "b": "completed", "c": "completed"}
             assert head(graph).due_at is None
 
-    def test_a_retry_of_the_whole_tries_those_that_died_again_and_no_others(self) -> None:
+    def test_a_retry_of_the_whole_retries_only_the_dead_items(self) -> None:
         with Graph(node("a"), each("b", "a"), node("c", "b"), failing="b") as graph:
             graph.bodies = {"a": naming(1, 2, 3)}
             graph.until(10)
@@ -173,7 +173,7 @@ class TestDeadItems:
 
 
 class TestCancelling:
-    def test_an_item_cancels_the_whole_once_all_are_over(self) -> None:
+    def test_a_cancelled_item_cancels_the_whole_after_all_are_over(self) -> None:
         with Graph(node("a"), each("b", "a"), node("c", "b")) as graph:
             graph.bodies, graph.takes_ms = {"a": naming(1, 2)}, {"b": 5_000}
             graph.until(5)
@@ -184,7 +184,7 @@ class TestCancelling:
             expected = "completed" if set(states) == {RunState.SUCCEEDED} else "cancelled"
             assert graph.statuses()["b"] == expected
 
-    def test_the_whole_stops_its_items(self) -> None:
+    def test_cancelling_the_whole_stops_its_items(self) -> None:
         with Graph(node("a"), each("b", "a"), node("c", "b")) as graph:
             graph.bodies, graph.takes_ms = {"a": naming(1, 2)}, {"b": 60_000}
             graph.until(5)
@@ -195,7 +195,7 @@ class TestCancelling:
             assert {run.reason for run in runs} == {Reason.RUN_CANCELLED}
             assert graph.statuses() == {"a": "completed", "b": "cancelled", "c": "skipped"}
 
-    def test_so_does_their_job(self) -> None:
+    def test_cancelling_the_job_stops_its_items(self) -> None:
         with Graph(node("a"), each("b", "a"), node("c", "b")) as graph:
             graph.bodies, graph.takes_ms = {"a": naming(1, 2)}, {"b": 60_000}
             graph.until(5)
@@ -216,7 +216,7 @@ def test_each_cycle_has_the_items_of_its_own_fire_time() -> None:
         assert graph.called.count("c") == 2
 
 
-def test_a_pause_before_it_begins_holds_the_whole_and_a_resume_lets_it_go() -> None:
+def test_a_pause_before_the_whole_begins_defers_it_until_the_resume() -> None:
     with Graph(node("a"), each("b", "a")) as graph:
         graph.bodies, graph.takes_ms = {"a": naming(1)}, {"a": 5_000}
         graph.until(2)
@@ -238,7 +238,7 @@ def test_a_thousand_items_run_once_each() -> None:
         assert graph.statuses() == {"a": "completed", "b": "completed", "c": "completed"}
 
 
-def test_items_are_of_a_job_that_has_none_itself() -> None:
+def test_a_parent_with_items_of_its_own_cannot_name_items() -> None:
     with Graph(node("a"), each("b", "a")) as graph:
         (examined,) = examine(graph.play.context(), [each("c", "b")])
         assert [fault.sentence for fault in examined.faults] == [

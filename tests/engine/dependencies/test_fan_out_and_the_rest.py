@@ -1,4 +1,4 @@
-"""Runs for items beside all else that a job may have: changes, notices, quotas."""
+"""Runs for items together with other features of a job: changes, notices, quotas."""
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_fan_out import each, handed, head, naming
@@ -29,7 +29,7 @@ def told(graph: Graph) -> list[str]:
     return [url_of(call.work.target) for call in graph.calls if url_of(call.work.target).startswith(TELL.url)]
 
 
-def test_a_job_that_has_no_items_any_more_lets_those_that_run_go_on() -> None:
+def test_a_job_that_no_longer_has_items_lets_its_running_items_finish() -> None:
     with Graph(node("a"), each("b", "a")) as graph:
         graph.bodies, graph.takes_ms = {"a": naming(1, 2)}, {"b": 10_000}
         graph.until(8)
@@ -51,7 +51,7 @@ def test_a_change_before_it_begins_decides_whether_it_has_items() -> None:
             assert graph.statuses() == {"a": "completed", "b": "completed"}
 
 
-def test_a_run_that_waits_again_for_who_names_its_items_is_looked_at_once_its_job_has_none_any_more() -> None:
+def test_a_rerun_that_waits_for_its_items_is_evaluated_after_its_job_no_longer_has_items() -> None:
     with Graph(node("a"), each("b", "a")) as graph:
         graph.bodies, graph.takes_ms = {"a": naming(1)}, {"b": 60_000}
         graph.until(8)
@@ -71,14 +71,14 @@ def test_a_cancel_of_its_job_ends_the_items_and_the_whole() -> None:
         assert {run.due_at for run in graph.play.runs(key("b"))} == {None}
 
 
-def test_a_cycle_is_told_of_once_and_not_each_of_its_items() -> None:
+def test_one_notice_is_sent_for_a_cycle_and_none_for_its_items() -> None:
     with Graph(node("a"), each("b", "a", notify=Notify(on_success=TELL))) as graph:
         graph.bodies = {"a": naming(1, 2, 3)}
         graph.until(40)
         assert len(told(graph)) == 1
 
 
-def test_cycles_that_fail_in_a_row_pause_their_job_however_many_items_they_have() -> None:
+def test_failed_cycles_in_a_row_pause_their_job_however_many_items_they_have() -> None:
     with Graph(OFTEN, each("b", "a", pause_after_failures=3), failing="b") as graph:
         graph.bodies = {"a": naming(*range(40))}
         graph.until(100)

@@ -1,4 +1,4 @@
-"""Jobs that wait for jobs: who runs after whom, who is blocked by whom, and how a graph goes on when it is mended."""
+"""Jobs that wait for jobs: their order, blocked jobs, and how a graph goes on after a dead run is repaired."""
 
 import pytest
 
@@ -22,7 +22,7 @@ CHAIN = (node("a"), node("b", "a"), node("c", "b"), node("d", "c"))
 ALL_DONE, ANY_SUCCEEDED, ANY_FAILED = TriggerRule.ALL_DONE, TriggerRule.ANY_SUCCEEDED, TriggerRule.ANY_FAILED
 
 
-def test_each_job_of_a_diamond_runs_once_its_parents_have_succeeded_at_their_fire_time() -> None:
+def test_each_job_of_a_diamond_runs_after_its_parents_have_succeeded_at_their_fire_time() -> None:
     with Graph(*DIAMOND) as graph:
         graph.until(-1)
         assert graph.called == []
@@ -35,7 +35,7 @@ def test_each_job_of_a_diamond_runs_once_its_parents_have_succeeded_at_their_fir
         assert set(graph.statuses().values()) == {"completed"}
 
 
-def test_a_dead_job_blocks_all_that_are_reachable_from_it_with_the_cause_and_the_path() -> None:
+def test_a_dead_job_blocks_all_its_descendants_and_each_names_the_cause_and_the_path() -> None:
     with Graph(*CHAIN, node("e"), node("f", "e d"), failing="a") as graph:
         graph.until(20)
         assert graph.statuses() == {
@@ -48,7 +48,7 @@ def test_a_dead_job_blocks_all_that_are_reachable_from_it_with_the_cause_and_the
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_a_graph_goes_on_by_itself_once_its_dead_run_is_mended(*, by_hand: bool) -> None:
+def test_a_graph_goes_on_after_its_dead_run_is_repaired(*, by_hand: bool) -> None:
     with Graph(*DIAMOND, failing="a") as graph:
         graph.until(20)
         assert graph.statuses() == {"a": "failed", "b": "blocked", "c": "blocked", "d": "blocked"}
@@ -71,7 +71,7 @@ def test_a_retry_that_fails_again_leaves_all_blocked() -> None:
         assert graph.statuses() == {"a": "failed", "b": "blocked", "c": "blocked", "d": "blocked"}
 
 
-def test_what_is_behind_a_job_that_is_mended_is_pending_again_before_its_turn_comes() -> None:
+def test_descendants_of_a_repaired_job_are_pending_again_before_they_run() -> None:
     with Graph(*CHAIN, failing="a") as graph:
         graph.until(20)
         graph.failing = {"c"}
@@ -83,7 +83,7 @@ def test_what_is_behind_a_job_that_is_mended_is_pending_again_before_its_turn_co
         assert blocked.path == ("c",)
 
 
-# Of each: the rule, whose calls fail, what becomes of the child of b (which succeeds) and c, and why.
+# Columns: the rule, the jobs whose calls fail, what becomes of the child of b (which succeeds) and c, and why.
 RULES: dict[str, tuple[TriggerRule, str, str, Reason | None]] = {
     "all succeeded": (TriggerRule.ALL_SUCCEEDED, "", "completed", None),
     "all succeeded, and one is dead": (TriggerRule.ALL_SUCCEEDED, "c", "blocked", None),
@@ -96,7 +96,7 @@ RULES: dict[str, tuple[TriggerRule, str, str, Reason | None]] = {
 
 
 @pytest.mark.parametrize("case", RULES)
-def test_a_trigger_rule_says_which_ends_let_a_job_run(case: str) -> None:
+def test_a_trigger_rule_decides_which_ends_let_a_job_run(case: str) -> None:
     rule, failing, status, reason = RULES[case]
     with Graph(node("b"), node("c"), node("d", "b c", rule), failing=failing) as graph:
         graph.until(20)
@@ -112,7 +112,7 @@ def test_an_all_done_child_of_a_blocked_job_is_blocked_too() -> None:
 
 
 @pytest.mark.parametrize(("rule", "status"), [(TriggerRule.ALL_SUCCEEDED, "skipped"), (ALL_DONE, "completed")])
-def test_a_parent_that_is_cancelled_does_what_the_rule_says(rule: TriggerRule, status: str) -> None:
+def test_the_cancel_of_a_parent_counts_as_the_rule_says(rule: TriggerRule, status: str) -> None:
     with Graph(node("a"), node("b", "a", rule), node("c", "b")) as graph:
         cancel(graph.play.context(), [(key("a"), None)])
         graph.until(20)
@@ -121,7 +121,7 @@ def test_a_parent_that_is_cancelled_does_what_the_rule_says(rule: TriggerRule, s
         assert graph.statuses()["c"] == status
 
 
-def test_so_does_one_whose_run_is_cancelled() -> None:
+def test_the_cancel_of_a_parents_run_counts_as_the_rule_says() -> None:
     with Graph(node("a"), node("b", "a")) as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -130,7 +130,7 @@ def test_so_does_one_whose_run_is_cancelled() -> None:
         assert graph.statuses() == {"a": "cancelled", "b": "skipped"}
 
 
-def test_a_job_that_has_waited_for_as_long_as_it_may_is_skipped_and_so_is_what_waits_for_it() -> None:
+def test_a_job_that_has_waited_too_long_is_skipped_and_so_are_its_children() -> None:
     with Graph(node("a"), node("b", "a", timeout=60), node("c", "b")) as graph:
         pause(graph.play.context(), [(key("a"), None)])
         graph.until(59)
@@ -151,7 +151,7 @@ def test_a_paused_job_waits_until_it_is_resumed() -> None:
         assert graph.called == ["a", "b", "c", "d"]
 
 
-def test_a_parent_may_end_before_its_child_is_made() -> None:
+def test_a_parent_may_end_before_its_child_is_created() -> None:
     with Graph(node("a")) as graph:
         graph.until(10)
         assert graph.job("a").status is JobStatus.COMPLETED
@@ -160,7 +160,7 @@ def test_a_parent_may_end_before_its_child_is_made() -> None:
         assert (graph.called, graph.run("b").id.fire_at) == (["a", "b"], BEGIN)
 
 
-def test_a_job_with_a_schedule_of_its_own_fires_at_the_later_of_the_two() -> None:
+def test_a_job_with_its_own_schedule_fires_at_the_later_of_its_own_and_its_parents_fire_time() -> None:
     later, earlier = (
         evolve(node(name, "a"), schedule=Schedule(At(BEGIN + at * SECOND_MS)), inherits=False)
         for name, at in (("later", 30), ("earlier", -10))
@@ -176,20 +176,20 @@ def test_a_job_with_a_schedule_of_its_own_fires_at_the_later_of_the_two() -> Non
         assert waited == {"earlier": "dependencies", "later": "schedule"}
 
 
-def test_a_job_without_children_is_due_no_more_at_its_end_and_one_with_children_until_they_are_told() -> None:
+def test_an_ended_job_is_no_longer_due_after_its_children_are_notified() -> None:
     with Graph(node("a"), node("b", "a")) as graph:
         graph.until(20)
         assert [(graph.job(job).due_at, graph.job(job).untold) for job in "ab"] == [(None, False)] * 2
 
 
-def test_a_chain_of_jobs_runs_a_job_a_second_at_the_least() -> None:
+def test_a_chain_runs_at_least_one_job_a_second() -> None:
     names = [f"job-{number:02}" for number in range(30)]
     with Graph(*(node(name, above) for name, above in zip(names, ["", *names], strict=False))) as graph:
         graph.until(60)
         assert graph.called == names
 
 
-def test_a_thousand_children_are_let_go_within_seconds() -> None:
+def test_a_thousand_children_start_within_seconds() -> None:
     with Graph(node("a"), *(node(f"child-{number:04}", "a") for number in range(1_000))) as graph:
         graph.until(15)
         assert len(graph.called) == 1_001
@@ -197,7 +197,7 @@ def test_a_thousand_children_are_let_go_within_seconds() -> None:
         assert graph.play.clock.now() == BEGIN + 15 * SECOND_MS
 
 
-def test_a_job_with_a_schedule_of_its_own_is_skipped_although_its_parent_is_gone() -> None:
+def test_a_job_with_its_own_schedule_is_skipped_although_its_parent_is_gone() -> None:
     later = evolve(node("b", "a"), schedule=Schedule(At(BEGIN + 30 * SECOND_MS)), inherits=False)
     with Graph(node("a"), later) as graph:
         graph.play.store.jobs.pop(key("a"))  # type: ignore[attr-defined]
@@ -205,7 +205,7 @@ def test_a_job_with_a_schedule_of_its_own_is_skipped_although_its_parent_is_gone
         assert graph.statuses() == {"b": "skipped"}
 
 
-def test_what_a_job_has_still_to_tell_is_told_although_it_is_paused() -> None:
+def test_an_ended_job_notifies_its_children_although_it_is_paused() -> None:
     with Graph(*CHAIN, failing="a") as graph:
         graph.until(20)
         mended = evolve(graph.job("b"), blocked=None, untold=True, due_at=graph.play.clock.now())
@@ -215,7 +215,7 @@ def test_what_a_job_has_still_to_tell_is_told_although_it_is_paused() -> None:
         assert graph.statuses() == {"a": "failed", "b": "paused", "c": "pending", "d": "pending"}
 
 
-def test_a_dead_job_whose_retry_is_cancelled_is_cancelled_and_blocks_nobody_any_more() -> None:
+def test_a_dead_job_whose_retry_is_cancelled_is_cancelled_and_no_longer_blocks_others() -> None:
     with Graph(node("a"), node("b", "a"), node("c", "a", ALL_DONE), failing="a") as graph:
         graph.until(20)
         graph.service.is_executing = False
@@ -225,7 +225,7 @@ def test_a_dead_job_whose_retry_is_cancelled_is_cancelled_and_blocks_nobody_any_
         assert graph.statuses() == {"a": "cancelled", "b": "skipped", "c": "completed"}
 
 
-def test_a_blocked_job_that_is_cancelled_is_blocked_by_nobody() -> None:
+def test_a_blocked_job_that_is_cancelled_is_no_longer_blocked() -> None:
     with Graph(node("a"), node("b", "a"), failing="a") as graph:
         graph.until(20)
         cancel(graph.play.context(), [(key("b"), None)])

@@ -1,4 +1,4 @@
-"""Items of one tenant keep no other tenant's jobs waiting, and a quota of runs that are made bounds them, too."""
+"""One tenant's items do not delay other tenants' jobs, and a quota of created runs bounds them, too."""
 
 from collections import Counter
 from dataclasses import replace
@@ -28,7 +28,7 @@ ITEMS = 250
 
 
 def _head(play: Play, number: int, now: int) -> Run:
-    """Return a run that has named items and releases them next."""
+    """Return a run that has named items and creates their runs next."""
     job = play.job(JobKey("noisy", f"each-{number}"))
     run = replace(queued_run(job, Origin.SCHEDULE, BEGIN, now), state=RunState.RUNNING, due_at=now)
     digest = save_named(play.context(), run.id, Named(tuple(f"{one}" for one in range(ITEMS))), now)
@@ -53,7 +53,7 @@ def test_another_tenants_job_is_sent_in_time_beside_fifteen_thousand_items() -> 
     assert sent[0] - begun_at <= 2 * SECOND_MS
 
 
-def test_items_are_made_in_later_minutes_where_a_quota_bounds_them_and_all_run_once() -> None:
+def test_a_quota_spreads_the_creation_of_items_over_later_minutes_and_each_item_runs_once() -> None:
     with Graph(node("a"), each("b", "a")) as graph:
         graph.play.store.freezes.insert([Freezes("acme", quotas=Quotas(runs_created_per_minute=8))], BEGIN)
         graph.bodies = {"a": naming(*range(20))}

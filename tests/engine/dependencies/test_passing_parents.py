@@ -1,4 +1,4 @@
-"""Calls that are handed what came of the jobs that theirs depends on."""
+"""Calls that receive the results of the parents of their job."""
 
 import json
 from itertools import count
@@ -25,7 +25,7 @@ def passing(spec: JobSpec, **fields: Any) -> JobSpec:
 
 
 def handed(graph: Graph, job_id: str) -> list[dict[str, Any]]:
-    """Return what the calls of a job were handed, in order."""
+    """Return the payloads of a job's calls, in order."""
     return [json.loads(call.work.payload or "null") for call in graph.calls if call.run.job.job_id == job_id]
 
 
@@ -33,7 +33,7 @@ def told(job_id: str, status: str | None, result: object = None, at: int = BEGIN
     return {"status": status, "runId": None if status is None else f"{job_id}.{at}.s", "result": result}
 
 
-def test_a_call_is_handed_how_each_parent_ended_and_its_answer_beside_the_payload() -> None:
+def test_a_call_receives_each_parents_end_and_answer_beside_its_payload() -> None:
     child = passing(node("c", "a b"), depends_on=(Parent("a", "rows"), Parent("b")))
     with Graph(node("a"), node("b"), child) as graph:
         graph.bodies = {"a": '{"n": [1]}', "b": "x" * 5_000}
@@ -44,13 +44,13 @@ def test_a_call_is_handed_how_each_parent_ended_and_its_answer_beside_the_payloa
                                    "b": told("b", "succeeded", "x" * 5_000)}  # fmt: skip
 
 
-def test_a_job_that_does_not_ask_for_them_is_handed_its_payload_and_reads_no_parents() -> None:
+def test_a_job_that_does_not_ask_for_results_receives_only_its_payload_and_reads_no_parents() -> None:
     with Graph(node("a"), node("b", "a")) as graph:
         graph.until(10)
         assert handed(graph, "b") == [{"n": 1}]
 
 
-def test_what_is_dead_or_not_over_yet_is_told_so_and_has_no_result() -> None:
+def test_a_dead_or_unfinished_parent_is_passed_as_such_without_a_result() -> None:
     first = passing(node("c", "a b", TriggerRule.ANY_FAILED))
     with Graph(node("a"), node("b"), first, failing="a") as graph:
         graph.bodies = {"a": "broken"}
@@ -69,7 +69,7 @@ def test_a_run_that_was_marked_as_succeeded_has_no_result() -> None:
         assert [call["parents"] for call in handed(graph, "b")] == [{"a": told("a", "succeeded")}]
 
 
-def test_each_cycle_is_handed_the_answers_of_its_own_fire_time() -> None:
+def test_each_cycle_receives_the_answers_of_its_own_fire_time() -> None:
     with Graph(recurring("a"), passing(node("b", "a"))) as graph:
         graph.bodies = {"a": "1"}
         graph.until(10)
@@ -81,7 +81,7 @@ def test_each_cycle_is_handed_the_answers_of_its_own_fire_time() -> None:
         ]
 
 
-def test_a_trigger_has_a_payload_of_its_own_and_the_answers_of_parents_that_run_once() -> None:
+def test_a_trigger_receives_its_own_payload_and_the_answers_of_one_off_parents() -> None:
     with Graph(node("a"), recurring("r"), passing(recurring("b"), depends_on=(Parent("a"), Parent("r")))) as graph:
         graph.bodies = {"a": "1"}
         graph.until(5)
@@ -92,7 +92,7 @@ def test_a_trigger_has_a_payload_of_its_own_and_the_answers_of_parents_that_run_
         assert call["parents"] == {"a": told("a", "succeeded", 1), "r": told("r", None)}
 
 
-def test_answers_that_are_too_much_together_let_the_run_fail_for_good_with_the_reason_and_without_a_call() -> None:
+def test_a_run_whose_parents_answers_are_too_large_together_fails_for_good_with_the_reason_and_without_a_call() -> None:
     parents = [node(f"p{number}") for number in range(17)]
     child = passing(node("c", " ".join(one.key.job_id for one in parents)))
     with Graph(*parents, child) as graph:
@@ -103,8 +103,8 @@ def test_answers_that_are_too_much_together_let_the_run_fail_for_good_with_the_r
         assert (graph.statuses()["c"], handed(graph, "c")) == ("failed", [])
 
 
-def test_whichever_answer_is_lost_a_call_is_handed_its_payload_once() -> None:
-    """Whoever does not know whether a claim is done asks again, and finds it done."""
+def test_a_call_receives_its_payload_once_whichever_answer_of_the_store_is_lost() -> None:
+    """After a lost answer the executor asks for the claim again, and finds it done."""
 
     def lose_the_answer() -> None:
         raise UnavailableError("the answer was lost")

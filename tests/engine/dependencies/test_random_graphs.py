@@ -1,4 +1,4 @@
-"""Random graphs stand in the end as the reference says. `make simulate STORIES=--dags SEEDS=5000` plays more."""
+"""Random graphs end as the reference says. `make simulate STORIES=--dags SEEDS=5000` plays more."""
 
 import logging
 
@@ -14,7 +14,7 @@ def _is_quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("seed", range(36))
-def test_a_graph_stands_in_the_end_as_the_reference_says(seed: int) -> None:
+def test_a_graph_ends_as_the_reference_says(seed: int) -> None:
     assert complaints(seed) == []
 
 

@@ -1,4 +1,4 @@
-"""Graphs of many shapes, and the runs that they are to have: a table, and graphs as large as they come."""
+"""Graphs of many shapes and the runs that they must have: a table, and graphs of the largest size."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ OFTEN = evolve(node("a"), schedule=Schedule(Every(20, BEGIN)))
 
 @dataclass(frozen=True)
 class Case:
-    """A graph, whose calls fail, how long it works, and how often each job has run by then, if not once."""
+    """A graph, the jobs whose calls fail, how long it works, and how often each job has run by then, if not once."""
 
     jobs: tuple[JobSpec, ...]
     failing: str = ""
@@ -39,7 +39,7 @@ def fan(width: int) -> tuple[JobSpec, ...]:
 
 
 def diamonds(count: int) -> Iterable[JobSpec]:
-    """Yield diamonds one below the other."""
+    """Yield diamonds in a row: the end of each is the root of the next."""
     above = ""
     for number in range(count):
         yield node(f"a{number}", above)
@@ -48,7 +48,7 @@ def diamonds(count: int) -> Iterable[JobSpec]:
         above = f"d{number}"
 
 
-# How often each job is called: all once, but for those that are named.
+# How often each job is called: once, except for the jobs in `runs`.
 CASES: dict[str, Case] = {
     "five diamonds": Case(tuple(diamonds(5))),
     "five diamonds, and a side of the third is dead": Case(
@@ -80,7 +80,7 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_graph_has_the_runs_that_its_shape_and_its_rules_say(case: str) -> None:
+def test_a_graph_has_the_runs_that_its_shape_and_rules_require(case: str) -> None:
     asked = CASES[case]
     with Graph(*asked.jobs, failing=asked.failing) as graph:
         graph.until(asked.seconds + 5)
@@ -88,10 +88,10 @@ def test_a_graph_has_the_runs_that_its_shape_and_its_rules_say(case: str) -> Non
         assert {name: graph.called.count(name) for name in names} == {name: asked.runs.get(name, 1) for name in names}
 
 
-def test_a_graph_of_a_thousand_jobs_in_layers_ends_within_some_seconds_for_each_layer() -> None:
-    """Twenty layers of fifty, in which each job waits for three of the layer above.
+def test_a_layered_graph_of_a_thousand_jobs_ends_within_some_seconds_per_layer() -> None:
+    """The graph has twenty layers of fifty, in which each job waits for three of the layer above.
 
-    When this was written it took 4,960 requests, and 11,470 rows and messages that were written.
+    When this was written it took 4,960 requests, and wrote 11,470 rows and messages.
     """
     layers, width = 20, 50
 

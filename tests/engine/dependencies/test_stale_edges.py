@@ -1,4 +1,4 @@
-"""Edges outlive what they tell of: a job that depends on others by now is woken by its former parent no more."""
+"""Stale edges: a former parent no longer wakes a job that now depends on other parents."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_two_jobs_that_have_swapped_their_dependency_are_seldom_written_while_bl
         assert graph.called == ["p", "p", "b", "a"]
 
 
-def test_a_run_that_was_sent_for_former_parents_is_not_called_before_the_new_ones_have_ended() -> None:
+def test_a_run_that_was_sent_for_former_parents_is_not_called_before_the_new_parents_have_ended() -> None:
     child = evolve(node("c", "a"), schedule=Schedule(At(BEGIN + 30 * SECOND_MS)), inherits=False)
     with Graph(node("a"), node("z"), child) as graph:
         pause(graph.play.context(), [(key("z"), None)])
@@ -61,7 +61,7 @@ def test_a_run_that_was_sent_for_former_parents_is_not_called_before_the_new_one
         assert graph.called == ["a", "z", "c"]
 
 
-def test_a_job_that_gets_the_id_of_an_expired_one_closes_no_cycle_over_the_edges_of_that() -> None:
+def test_a_new_job_with_an_expired_jobs_id_closes_no_cycle_through_that_jobs_edges() -> None:
     with Graph(node("a"), node("x"), node("b", "a"), node("c", "b")) as graph:
         pause(graph.play.context(), [(key("b"), None)])
         graph.until(20)
@@ -71,7 +71,7 @@ def test_a_job_that_gets_the_id_of_an_expired_one_closes_no_cycle_over_the_edges
         assert open_ended.faults == []
 
 
-def test_an_edge_to_a_job_that_depends_on_others_by_now_closes_no_cycle() -> None:
+def test_a_stale_edge_to_a_job_with_other_parents_closes_no_cycle() -> None:
     with Graph(node("a"), node("x"), node("b", "a")) as graph:
         pause(graph.play.context(), [(key("b"), None)])
         patch_parents(graph, "b", "x")

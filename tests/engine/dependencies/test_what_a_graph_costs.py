@@ -1,4 +1,4 @@
-"""What a graph costs: whoever has no part in one pays nothing for those that do."""
+"""The cost of dependencies: a job without dependencies pays nothing for the graphs of others."""
 
 from collections import Counter
 
@@ -44,6 +44,6 @@ def _work(play: Play) -> None:
         play.clock.advance(SECOND_MS)
 
 
-def test_a_recurring_run_without_dependents_costs_no_write_unit_more_beside_a_graph() -> None:
+def test_a_recurring_run_without_dependents_costs_no_more_write_units_beside_a_graph() -> None:
     assert units_of_the_second_fire(ALONE) == {"alone": 6}
     assert units_of_the_second_fire(PARENT, CHILD, ALONE) == {"alone": 6, "parent": 9, "child": 12}

@@ -1,6 +1,6 @@
-"""Days at work: jobs whose calendar moves their fires, and what is told of them by the day.
+"""Jobs whose calendar moves their fires, and their ledger and calls by the day.
 
-Of each job the fires are Mondays at nine in Berlin, from the 23rd of November on, if nothing else is said.
+Unless a test says otherwise, each job fires on Mondays at nine in Berlin, from the 23rd of November on.
 """
 
 from dataclasses import replace
@@ -38,7 +38,7 @@ def shown(instant: int) -> str:
 
 
 def close(service: Service, *dates: str, zone: str = BERLIN) -> None:
-    """Let the calendar have these dates, such as `23` or `12-07`, and no others."""
+    """Close exactly these dates in the calendar, such as `23` or `12-07`."""
     days = tuple(f"2026-{day if '-' in day else f'11-{day}'}" for day in dates)
     wanted = Calendar(CalendarKey("acme", "closed"), zone, 0, 0, days)
     replace_calendar(service.play.context(), wanted, None, service.play.clock.now())
@@ -59,7 +59,7 @@ def patch(service: Service, **changes: Any) -> None:
 
 
 def ledger(play: Play) -> dict[str, str]:
-    """Return what became of each fire, and where it was moved."""
+    """Return the outcome of each fire, and where it was moved."""
     return {shown(run.id.fire_at): _told(run) for run in play.runs(KEY) if run.id.origin is Origin.SCHEDULE}
 
 
@@ -69,12 +69,12 @@ def _told(run: Run) -> str:
 
 
 def calls(service: Service) -> list[tuple[str, str]]:
-    """Return fire time and moment of each call."""
+    """Return the fire time and the moment of each call."""
     return [(shown(call.run.fire_at), shown(called)) for called, call in service.target.calls]
 
 
 def waiting(service: Service) -> Run:
-    """Return the run that waits for another day; it is due then."""
+    """Return the run that waits for another day, and assert that it is due on that day."""
     (run,) = (run for run in service.play.runs(KEY) if run.state is RunState.QUEUED)
     assert run.due_at is not None
     assert run.due_at == run.not_before

@@ -1,4 +1,4 @@
-"""Jobs that name a calendar, at work: what their ledger says of its dates, and of a calendar that changes."""
+"""Jobs that name a calendar: what their ledger says about its dates, and about a calendar that changes."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ RAN, CALENDAR, MISFIRED = ("succeeded", None), ("skipped", "calendar"), ("skippe
 BY_HAND = ("skipped", "skipped_by_hand")
 
 ZONE = "Pacific/Marquesas"
-"""Where a test that begins at 09:30 UTC begins at midnight, on the 21st."""
+"""In this zone a test that begins at 09:30 UTC begins at midnight, on the 21st."""
 TODAY, YESTERDAY = "2026-11-21", "2026-11-20"
 
 
@@ -42,7 +42,7 @@ def change(service: Service, *dates: str) -> None:
     assert done.outcome is CalendarOutcome.DONE
 
 
-def test_each_fire_on_a_date_has_its_row_and_is_not_called(service: Service) -> None:
+def test_each_fire_on_a_closed_date_has_its_row_and_is_not_called(service: Service) -> None:
     begin(service, Every(30, at(10)), TODAY)
     service.until(at(80))
     assert ledger(service.play) == {10: CALENDAR, 40: CALENDAR, 70: CALENDAR}
@@ -57,15 +57,15 @@ def test_a_job_that_fires_each_second_has_ranges_no_longer_than_the_look_ahead(s
     assert max(row.count for row in rows) <= 6
 
 
-def test_other_dates_keep_nothing_away(service: Service) -> None:
+def test_other_dates_skip_nothing(service: Service) -> None:
     begin(service, Every(30, at(10)), YESTERDAY)
     service.until(at(45))
     assert ledger(service.play) == {10: RAN, 40: RAN}
 
 
-def test_a_change_of_the_calendar_decides_about_all_that_has_not_started(service: Service) -> None:
+def test_a_change_of_the_calendar_applies_to_all_fires_that_have_not_started(service: Service) -> None:
     begin(service, Every(30, at(10)))
-    service.until(at(36))  # what is due at 40 s is sent already
+    service.until(at(36))  # the run of 40 s is sent already
     change(service, TODAY)
     service.until(at(75))
     change(service)
@@ -73,8 +73,8 @@ def test_a_change_of_the_calendar_decides_about_all_that_has_not_started(service
     assert ledger(service.play) == {10: RAN, 40: CALENDAR, 70: CALENDAR, 100: RAN}
 
 
-def test_a_skip_leaves_the_dates_before_that_fire_to_the_calendar_as_it_is_then(service: Service) -> None:
-    """The day that is excluded ends at 100 s, and most of it is given free after the skip."""
+def test_a_skipped_next_fire_leaves_closed_dates_before_it_to_the_calendar_of_that_time(service: Service) -> None:
+    """The closed day ends at 100 s, and most of it is opened after the skip."""
     zone_day = DAY_MS - 100 * SECOND_MS
     service.play.clock.advance(zone_day)
     begin(service, Every(30, at(10) + zone_day), TODAY)
@@ -87,8 +87,8 @@ def test_a_skip_leaves_the_dates_before_that_fire_to_the_calendar_as_it_is_then(
     assert rows == {10: CALENDAR, 40: CALENDAR, 70: RAN, 100: BY_HAND, 130: BY_HAND, 160: RAN}
 
 
-def test_of_what_was_missed_the_dates_take_no_others_place(service: Service) -> None:
-    """All of today is excluded: the latest that may run is of yesterday, before midnight."""
+def test_missed_fires_on_closed_dates_do_not_replace_other_missed_fires(service: Service) -> None:
+    """All of today is closed: the latest fire that may run is of yesterday, before midnight."""
     begin(service, Every(60, at(-90)), TODAY, catch_up=CatchUp(CatchUpPolicy.LATEST), created_at=at(-90))
     service.play.clock.advance(200 * SECOND_MS)
     service.until(at(205))
@@ -96,7 +96,7 @@ def test_of_what_was_missed_the_dates_take_no_others_place(service: Service) -> 
     assert service.play.runs(KEY)[-1].count == 3
 
 
-def test_what_the_calendar_skips_counts_as_no_run(service: Service) -> None:
+def test_a_fire_that_the_calendar_skips_does_not_count_as_a_run(service: Service) -> None:
     begin(service, Schedule(Every(30, at(10)), max_runs=1), TODAY)
     service.until(at(45))
     assert service.play.job(KEY).status is JobStatus.PENDING
@@ -106,20 +106,20 @@ def test_what_the_calendar_skips_counts_as_no_run(service: Service) -> None:
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_one_off_on_a_date_is_skipped_without_a_call(service: Service) -> None:
+def test_a_one_off_on_a_closed_date_is_skipped_without_a_call(service: Service) -> None:
     begin(service, At(at(10)), TODAY)
     service.until(at(20))
     assert ledger(service.play) == {10: CALENDAR}
     assert service.play.job(KEY).status is JobStatus.SKIPPED
 
 
-def test_a_calendar_that_is_gone_keeps_nothing_away(service: Service) -> None:
+def test_a_deleted_calendar_skips_nothing(service: Service) -> None:
     service.play.store_jobs([replace(spec("job", Every(30, at(10))), calendar=CalendarUse("nowhere"))])
     service.until(at(20))
     assert ledger(service.play) == {10: RAN}
 
 
-def test_a_one_off_that_was_skipped_has_ended_though_its_calendar_is_changed_at_once(service: Service) -> None:
+def test_a_skipped_one_off_has_ended_although_its_calendar_changes_at_once(service: Service) -> None:
     begin(service, At(at(10)), TODAY)
     service.until(at(6))
     change(service)

@@ -1,4 +1,4 @@
-"""A tenant that is disabled: nothing of it starts, nothing is lost, and all goes on when it is enabled."""
+"""Disabled tenants: none of their runs starts, none is lost, and all go on after the tenant is enabled."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def enable(service: Service) -> None:
         (ALL, {60: RAN, 360: RAN, 660: RAN}),
     ],
 )
-def test_the_catch_up_policy_decides_at_enabling(
+def test_the_catch_up_policy_decides_when_the_tenant_is_enabled(
     service: Service, catch_up: CatchUp, expected: dict[float, tuple[str, str | None]]
 ) -> None:
     begin(service, Every(300, at(60)), catch_up)
@@ -84,7 +84,7 @@ def test_a_manual_run_waits_too(service: Service) -> None:
     assert manual.state is RunState.SUCCEEDED
 
 
-def test_a_backfill_starts_no_more_runs_and_goes_on_afterwards(service: Service) -> None:
+def test_a_backfill_starts_no_runs_while_its_tenant_is_disabled_and_goes_on_afterwards(service: Service) -> None:
     begin(service, Every(60, at(86_400)))
     job, now = service.play.job(KEY), service.play.clock.now()
     fires = list(instants(job.spec.schedule, now - 20 * MINUTE_MS, now))
@@ -108,7 +108,7 @@ def test_a_backfill_starts_no_more_runs_and_goes_on_afterwards(service: Service)
     assert [run.state for run in service.play.runs(KEY)] == [RunState.SUCCEEDED] * len(fires)
 
 
-def test_what_is_under_way_ends_as_it_would(service: Service) -> None:
+def test_a_run_under_way_ends_normally(service: Service) -> None:
     begin(service, Every(3000, at(4)))
     service.target.takes = lambda _: 20 * SECOND_MS
     service.until(at(5))
@@ -126,7 +126,7 @@ def test_disabling_again_and_enabling_again_change_nothing(service: Service) -> 
     assert freezes_of(context, "acme").open_at(service.play.clock.now()) == []
 
 
-def test_users_neither_see_the_stop_nor_lack_a_freeze_for_it(service: Service) -> None:
+def test_users_do_not_see_the_stop_among_their_freezes_and_lose_none_to_it(service: Service) -> None:
     disable(service)
     context, now = service.play.context(), service.play.clock.now()
     assert freezes_of(context, "acme").open_at(now) == []

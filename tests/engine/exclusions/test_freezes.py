@@ -1,4 +1,4 @@
-"""Freezes at work: what they keep away, what goes on, and what becomes of it all when one is over or lifted."""
+"""Freezes: which fires they defer, what goes on, and what happens when a freeze ends or is lifted."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def begin(service: Service, timing: Timing | Schedule, catch_up: CatchUp = LATES
 
 
 def freeze(service: Service, name: str = "f", start: int = 0, end: int | None = None, match: Match = EVERYBODY) -> None:
-    """Freeze from one second to another of the test."""
+    """Freeze from one second of the test to another."""
     now = service.play.clock.now()
     wanted = Freeze(name, at(start), None if end is None else at(end), match, now)
     assert create_freeze(service.play.context(), "acme", wanted).outcome is FreezeOutcome.CREATED
@@ -38,8 +38,8 @@ def lift(service: Service, name: str = "f") -> None:
     assert lift_freeze(service.play.context(), "acme", name) is not None
 
 
-# Of each: catch-up policy, the seconds of the freeze, and the ledger of a job that fires at 10 s, 40 s, 70 s ...
-# A range stands at its first fire.
+# Columns: catch-up policy, the seconds of the freeze, and the ledger of a job that fires at 10 s, 40 s, 70 s ... A
+# range stands at its first fire.
 FREEZES: dict[str, tuple[CatchUp, tuple[int, int], dict[float, tuple[str, str | None]]]] = {
     "however short it was": (SKIP, (5, 50), {10: FROZEN, 70: RAN}),
     "none is caught up": (SKIP, (5, 125), {10: FROZEN, 130: RAN}),
@@ -51,7 +51,7 @@ FREEZES: dict[str, tuple[CatchUp, tuple[int, int], dict[float, tuple[str, str | 
 
 
 @pytest.mark.parametrize("case", FREEZES)
-def test_at_its_end_the_catch_up_policy_decides_about_what_was_due_meanwhile(service: Service, case: str) -> None:
+def test_at_its_end_the_catch_up_policy_decides_about_fires_of_the_freeze(service: Service, case: str) -> None:
     catch_up, (start, end), expected = FREEZES[case]
     begin(service, Every(30, at(10)), catch_up)
     freeze(service, start=start, end=end)
@@ -62,7 +62,7 @@ def test_at_its_end_the_catch_up_policy_decides_about_what_was_due_meanwhile(ser
     assert all(called >= (max(fire, end)) for fire, called in calls(service))
 
 
-def test_what_was_sent_ahead_is_held_back_too(service: Service) -> None:
+def test_a_run_that_was_sent_ahead_is_deferred_too(service: Service) -> None:
     begin(service, Every(30, at(10)), ALL)
     service.until(at(6))
     assert service.play.runs(KEY)[0].state is RunState.QUEUED
@@ -76,7 +76,7 @@ def test_what_was_sent_ahead_is_held_back_too(service: Service) -> None:
     assert calls(service)[0][1] >= 60
 
 
-def test_a_lifted_freeze_leaves_no_trace_but_rows(service: Service) -> None:
+def test_a_lifted_freeze_leaves_only_rows_behind(service: Service) -> None:
     begin(service, Every(30, at(10)), SKIP)
     before = service.play.job(KEY)
     freeze(service)
@@ -115,7 +115,7 @@ def test_a_resume_within_a_freeze_starts_nothing_before_its_end(service: Service
     assert {10: RAN, 40: RAN, 70: RAN}.items() <= ledger(service.play).items()
 
 
-def test_what_is_under_way_goes_on_and_so_do_its_retries(service: Service) -> None:
+def test_a_run_under_way_goes_on_and_so_do_its_retries(service: Service) -> None:
     begin(service, Every(300, at(4)))
     service.target.statuses = [500]
     service.until(at(5))
@@ -125,7 +125,7 @@ def test_what_is_under_way_goes_on_and_so_do_its_retries(service: Service) -> No
     assert len(calls(service)) == 2
 
 
-def test_manual_runs_are_made_as_usual(service: Service) -> None:
+def test_manual_runs_start_during_a_freeze(service: Service) -> None:
     begin(service, Every(30, at(10)))
     freeze(service)
     service.until(at(5))
@@ -135,7 +135,7 @@ def test_manual_runs_are_made_as_usual(service: Service) -> None:
     assert (run.id.origin, run.state) == (Origin.MANUAL, RunState.SUCCEEDED)
 
 
-def test_who_is_parked_waits_for_the_end_of_the_freeze_too(service: Service) -> None:
+def test_a_run_that_waits_for_the_overlap_lock_waits_for_the_end_of_the_freeze_too(service: Service) -> None:
     begin(service, Every(30, at(10)), overlap=OverlapPolicy.QUEUE_ONE)
     service.target.takes = lambda call: 35 * SECOND_MS if call.run.fire_at == at(10) else 0
     service.until(at(42))
@@ -155,7 +155,7 @@ def test_a_one_off_starts_when_the_freeze_ends(service: Service) -> None:
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_freezes_that_meet_are_as_one(service: Service) -> None:
+def test_adjacent_freezes_act_as_one(service: Service) -> None:
     begin(service, Every(30, at(10)), SKIP)
     freeze(service, "a", 5, 60)
     freeze(service, "b", 60, 125)
@@ -166,7 +166,7 @@ def test_freezes_that_meet_are_as_one(service: Service) -> None:
     assert calls(service) == [(130, 130)]
 
 
-def test_a_freeze_is_about_the_jobs_of_its_tenant_that_match(service: Service) -> None:
+def test_a_freeze_applies_to_the_matching_jobs_of_its_tenant(service: Service) -> None:
     begin(service, Every(30, at(10)), tags={"team": "blue"})
     freeze(service, "a", match=Match(tags={"team": "red"}))
     freeze(service, "b", match=Match(job_ids=("another",)))
@@ -174,7 +174,7 @@ def test_a_freeze_is_about_the_jobs_of_its_tenant_that_match(service: Service) -
     assert calls(service) == [(10, 10)]
 
 
-def test_a_reschedule_of_a_frozen_job_is_done_at_once(service: Service) -> None:
+def test_a_reschedule_of_a_frozen_job_is_reconciled_at_once(service: Service) -> None:
     begin(service, Every(30, at(10)))
     freeze(service, start=5, end=14)
     service.until(at(12))
@@ -183,7 +183,7 @@ def test_a_reschedule_of_a_frozen_job_is_done_at_once(service: Service) -> None:
     assert ledger(service.play)[15] == RAN
 
 
-def test_a_freeze_begins_no_sooner_than_everybody_knows_of_it(service: Service) -> None:
+def test_a_freeze_begins_no_sooner_than_every_process_can_know_it(service: Service) -> None:
     begin(service, Every(1, at(1)))
     service.until(at(2))
     freeze(service, start=0)

@@ -1,4 +1,4 @@
-"""Jobs whose calendar moves their fires, played over days: what starts when, and what its row says meanwhile."""
+"""Jobs whose calendar moves their fires, played over days: when they start, and what their row says meanwhile."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ from timeball.domain.time.schedule import At, Cron, Schedule
 from timeball.engine.exclusions.calendars import replace_calendar
 from timeball.engine.exclusions.outlook import outlooks
 
-# Of each: the dates that are closed, then what is called, and when. The 30th, and the 7th of December, are Mondays too.
+# Columns: the closed dates, then the calls as fire time and start. The 30th, and the 7th of December, are Mondays too.
 MOVED: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     "to the next day": (["23"], [("23 08:00", "24 08:00"), ("30 08:00", "30 08:00")]),
     "behind all days that are closed": (["23", "24", "25"], [("23 08:00", "26 08:00"), ("30 08:00", "30 08:00")]),
@@ -53,14 +53,14 @@ def test_a_fire_starts_on_the_next_allowed_day(service: Service, case: str) -> N
     assert all(run.lateness_ms is None or run.lateness_ms < SECOND_MS for run in service.play.runs(KEY))
 
 
-def test_meanwhile_its_row_says_when_and_its_job_goes_on(service: Service) -> None:
+def test_the_row_of_a_moved_fire_shows_its_start_and_the_job_goes_on(service: Service) -> None:
     begin(service, "23")
     service.until(at("23 20:00"))
     assert ledger(service.play) == {"23 08:00": "queued, moved to 24 08:00"}
     assert waiting(service).not_before == at("24 08:00")
     job = service.play.job(KEY)
     assert (job.next_fire_at, job.paced_until) == (at("30 08:00"), 0)
-    assert service.play.messages() == [], "no message circles for a day"
+    assert service.play.messages() == [], "no message is sent again and again for a day"
     (outlook,) = outlooks(service.play.context(), [job], at("23 20:00")).values()
     assert outlook.moved is not None
     service.until(at("24 08:01"))
@@ -68,7 +68,7 @@ def test_meanwhile_its_row_says_when_and_its_job_goes_on(service: Service) -> No
     assert outlooks(service.play.context(), [service.play.job(KEY)], at("24 09:00"))[KEY].moved is None
 
 
-def test_of_a_daily_job_the_next_fire_stands_for_those_before_it(service: Service) -> None:
+def test_a_daily_jobs_next_open_fire_stands_for_the_closed_ones_before_it(service: Service) -> None:
     begin(service, "23", "24", timing=Cron("0 9 * * *", BERLIN))
     service.until(at("26 00:00"))
     assert ledger(service.play) == {
@@ -77,15 +77,15 @@ def test_of_a_daily_job_the_next_fire_stands_for_those_before_it(service: Servic
 
 
 @pytest.mark.parametrize(("days", "expected"), [(31, f"{RAN}, moved to 12-24 08:00"), (32, CALENDAR)])
-def test_a_fire_moves_by_31_days_at_most(service: Service, days: int, expected: str) -> None:
+def test_a_fire_moves_by_at_most_31_days(service: Service, days: int, expected: str) -> None:
     closed = [format_instant(at("23 12:00") + number * DAY_MS)[5:10] for number in range(days)]
     begin(service, *closed, timing=Cron("0 9 23 11 *", BERLIN))
     service.until(at("12-28 00:00"))
     assert ledger(service.play)["23 08:00"] == expected
 
 
-def test_a_one_off_is_moved_too_and_ends_with_its_run(service: Service) -> None:
-    """By the clock of the calendar: it has none of its own."""
+def test_a_moved_one_off_ends_with_its_run(service: Service) -> None:
+    """The calendar's zone applies, because the one-off has none."""
     begin(service, "22", "23", timing=At(at("22 06:30")))
     service.until(at("23 12:00"))
     assert service.play.job(KEY).status is JobStatus.PENDING
@@ -95,7 +95,7 @@ def test_a_one_off_is_moved_too_and_ends_with_its_run(service: Service) -> None:
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_the_last_run_of_a_job_completes_it_when_it_has_started(service: Service) -> None:
+def test_the_moved_last_run_completes_its_job_after_its_start(service: Service) -> None:
     begin(service, "23", "24", timing=Schedule(MONDAYS, max_runs=1))
     service.until(at("25 07:00"))
     assert service.play.job(KEY).status is JobStatus.PENDING
@@ -104,7 +104,7 @@ def test_the_last_run_of_a_job_completes_it_when_it_has_started(service: Service
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_it_keeps_the_time_of_day_of_its_own_zone_where_clocks_change(service: Service) -> None:
+def test_a_moved_fire_keeps_its_time_of_day_in_its_own_zone_across_a_clock_change(service: Service) -> None:
     service.play.clock.advance(parse_instant("2027-03-20T00:00:00Z") - service.play.clock.now())
     days = tuple(f"2027-03-{day}" for day in range(27, 29))
     wanted = Calendar(CalendarKey("acme", "closed"), "America/New_York", 0, 0, days)
@@ -112,4 +112,4 @@ def test_it_keeps_the_time_of_day_of_its_own_zone_where_clocks_change(service: S
     service.play.store_jobs([replace(spec("job", Cron("0 9 * * 6", BERLIN)), calendar=NEXT)])
     service.until(parse_instant("2027-03-30T00:00:00Z"))
     (run, *_) = [run for run in service.play.runs(KEY) if run.moved_to is not None]
-    assert format_instant(run.moved_to or 0) == "2027-03-29T07:00:00.000Z", "nine in Berlin, in summer time"
+    assert format_instant(run.moved_to or 0) == "2027-03-29T07:00:00.000Z", "it is nine in Berlin, in summer time"

@@ -1,6 +1,6 @@
-"""Weeks of a job whose calendar moves its fires, drawn from a number: users, outages and freezes; then all is calm.
+"""Random weeks of a job whose calendar moves its fires: users, outages and freezes, and then a calm.
 
-What is shown of its next runs in the calm is what is called then, and nothing of the time before is stuck or was early.
+The calls of the calm must match the next runs that the API shows, and no earlier run may be stuck or have been early.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
 from timeball.engine.exclusions.outlook import NO_CALENDAR, outlooks
 
 BEGINS = ("2026-10-17T09:30:00Z", "2027-03-20T09:30:00Z")
-"""A week before clocks change in Berlin; in New York they do so in another week."""
+"""The week before the clocks change in Berlin. In New York they change in another week."""
 
 CRONS = ("0 9 * * 1", "30 2 * * 0", "0 9 1,10,20 * *", "0 9 * * 1,4", "0 */8 * * 2", "15 23 L * *")
 ZONES = ("Europe/Berlin", "America/New_York", "Pacific/Apia")
@@ -42,14 +42,14 @@ KNOWN_MS = 3 * SECOND_MS
 
 @dataclass
 class Weeks:
-    """What a number says, as it is played."""
+    """A story that is drawn from a number, while it is played."""
 
     seed: int
     service: Service
     calendars: list[tuple[int, Calendar]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.draw = Random(self.seed)  # noqa: S311 - what a number says must be replayable
+        self.draw = Random(self.seed)  # noqa: S311 - a number must always give the same story
         self.zone = self.draw.choice(ZONES)
 
     @property
@@ -72,7 +72,7 @@ class Weeks:
         replace_calendar(self.service.play.context(), wanted, None, self.now)
 
     def act(self) -> None:
-        """Do one thing, and wait: mostly until something is about to happen."""
+        """Perform one action, and wait: mostly until something is about to happen."""
         service, context = self.service, self.service.play.context()
         match self.draw.randrange(11):
             case 0 | 1:
@@ -107,7 +107,7 @@ class Weeks:
         return list(self.service.play.store.waiting().values())  # type: ignore[attr-defined]
 
     def complaints(self) -> Iterator[str]:
-        """Play, and tell what is wrong: what was early or closed, what is stuck, what comes otherwise than is shown."""
+        """Play, and yield the faults: early calls, calls on closed days, stuck runs, and calls not shown before."""
         service, play = self.service, self.service.play
         self.close()
         catch_up = CatchUp(self.draw.choice(tuple(CatchUpPolicy)), 3, self.draw.choice((3600, 20 * 86_400)))
@@ -124,7 +124,7 @@ class Weeks:
         by_hand = {run.id.fire_at for run in play.runs(KEY) if run.reason is Reason.SKIPPED_BY_HAND}
         not_shown = {
             outlook.excluded.starts_at(job.spec.schedule, at) for at in by_hand
-        }  # a patch forgets some of them
+        }  # a later PATCH of the job forgets some of them
         shown = [at for at in upcoming(job, calm_at, 50, outlook) if at <= calm_at + 60 * DAY_MS]
         expected = [at for at in shown if at not in not_shown]
         service.until(calm_at + 61 * DAY_MS)
@@ -149,7 +149,7 @@ class Weeks:
             yield f"messages wait until {late}"
 
     def _is_closed(self, run: Run, called: int) -> bool:
-        """Say whether a start was on a date of all that the calendar was lately."""
+        """Return whether a start was on a date that every recent version of the calendar closed."""
         standing = [one for at, one in self.calendars if at <= called - KNOWN_MS][-1:]
         lately = [*standing, *(one for at, one in self.calendars if called - KNOWN_MS < at <= called)]
         return all(one.spans.end_of(run.regular_at) is not None for one in lately)
@@ -161,12 +161,12 @@ def complaints(seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("first", range(0, 30, 10))
-def test_nothing_is_lost_early_or_otherwise_than_is_shown(first: int) -> None:
+def test_nothing_is_lost_or_early_and_the_calls_match_those_shown(first: int) -> None:
     for seed in range(first, first + 10):
         assert complaints(seed) == [], seed
 
 
-# What is broken, and is told of by one of thirty numbers.
+# Deliberate faults. Each is found by one of thirty numbers.
 FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "an answer does not know what waits": lambda patch: patch.setattr(outlooking, "MOST_MOVED_MS", 0),
     "a fire that is moved is as old as its date": lambda patch: patch.setattr(

@@ -1,4 +1,4 @@
-"""A run that its calendar has moved, and all that may happen until it starts: changes, pauses, outages, freezes."""
+"""A run that its calendar has moved, and events before its start: changes, pauses, outages, freezes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,7 +40,7 @@ from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 
-# What a change of the calendar makes of the fire of the 23rd, which was planned for the 24th: when, and its end.
+# How a change of the calendar affects the fire of the 23rd, which was planned for the 24th: when, and its end.
 CHANGES: dict[str, tuple[str, list[str], str]] = {
     "another day is closed too": ("23 12:00", ["23", "24"], f"{RAN}, moved to 25 08:00"),
     "it is opened: what was moved keeps its start": ("23 12:00", [], f"{RAN}, moved to 24 08:00"),
@@ -52,7 +52,7 @@ CHANGES: dict[str, tuple[str, list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_what_waits_goes_by_the_calendar_as_it_is_when_it_would_start(service: Service, case: str) -> None:
+def test_a_moved_run_follows_the_calendar_at_the_time_of_its_start(service: Service, case: str) -> None:
     changed_at, dates, expected = CHANGES[case]
     begin(service, "23")
     service.until(at(changed_at))
@@ -63,7 +63,7 @@ def test_what_waits_goes_by_the_calendar_as_it_is_when_it_would_start(service: S
     assert ledger(service.play)["30 08:00"] == RAN
 
 
-def test_a_run_that_was_sent_is_moved_by_its_claim_and_leaves_its_queue(service: Service) -> None:
+def test_the_claim_of_a_sent_run_moves_it_and_removes_its_message(service: Service) -> None:
     begin(service)
     service.until(at("23 08:00") - 4 * SECOND_MS)
     assert ledger(service.play) == {"23 08:00": "queued"}
@@ -98,7 +98,7 @@ HOURLY = CatchUp(CatchUpPolicy.LATEST, max_age_seconds=3600)
         ("23 12:00", "29 00:00", CatchUp(CatchUpPolicy.ALL, 5, 10 * 86_400), [("23 08:00", "29 00:00")]),
     ],
 )
-def test_a_pause_over_its_start_is_what_makes_it_late(
+def test_a_pause_over_the_moved_start_makes_a_run_late(
     service: Service, paused_at: str, resumed_at: str, catch_up: CatchUp, expected: list[tuple[str, str]]
 ) -> None:
     begin(service, "23", catch_up=catch_up)
@@ -117,7 +117,7 @@ def test_a_pause_over_its_start_is_what_makes_it_late(
 
 @pytest.mark.parametrize("out", ["is_scanning", "is_executing"])
 @pytest.mark.parametrize(("until", "expected"), [("24 08:30", "24 08:30"), ("24 09:30", None)])
-def test_an_outage_over_its_start_is_caught_up_as_any(
+def test_an_outage_over_the_moved_start_is_caught_up_like_any_other(
     service: Service, out: str, until: str, expected: str | None
 ) -> None:
     begin(service, "23", catch_up=HOURLY)
@@ -129,7 +129,7 @@ def test_an_outage_over_its_start_is_caught_up_as_any(
     assert calls(service) == ([] if expected is None else [("23 08:00", expected)])
 
 
-def test_an_outage_over_its_fire_time_alone_makes_it_not_late(service: Service) -> None:
+def test_an_outage_over_the_fire_time_alone_does_not_make_a_moved_run_late(service: Service) -> None:
     begin(service, "23", catch_up=CatchUp(CatchUpPolicy.SKIP))
     service.is_scanning = False
     service.until(at("24 07:00"))
@@ -138,7 +138,7 @@ def test_an_outage_over_its_fire_time_alone_makes_it_not_late(service: Service) 
     assert calls(service) == [("23 08:00", "24 08:00")]
 
 
-def test_a_freeze_over_its_start_holds_it(service: Service) -> None:
+def test_a_freeze_over_the_moved_start_defers_the_run(service: Service) -> None:
     begin(service, "23")
     context = service.play.context()
     service.until(at("23 12:00"))
@@ -151,7 +151,7 @@ def test_a_freeze_over_its_start_holds_it(service: Service) -> None:
     assert calls(service) == [("23 08:00", "24 08:30")]
 
 
-def test_a_cancel_ends_what_waits_however_long_ago_its_fire_was(service: Service) -> None:
+def test_a_cancel_ends_a_moved_run_however_old_its_fire_is(service: Service) -> None:
     begin(service, *(str(day) for day in range(23, 29)))
     service.until(at("28 12:00"))
     assert waiting(service).not_before == at("29 08:00")
@@ -161,7 +161,7 @@ def test_a_cancel_ends_what_waits_however_long_ago_its_fire_was(service: Service
     assert calls(service) == []
 
 
-# What a change of the job, five days after the fire, makes of its run.
+# How a change of the job, five days after the fire, affects its run.
 PATCHES: dict[str, tuple[Callable[[Service], None], str]] = {
     "the calendar skips": (lambda service: patch(service, calendar=CalendarUse("closed")), CALENDAR),
     "no calendar": (lambda service: patch(service, calendar=None), RAN),
@@ -176,8 +176,8 @@ PATCHES: dict[str, tuple[Callable[[Service], None], str]] = {
 
 @pytest.mark.parametrize("later", ["nothing", "a pause and a resume"])
 @pytest.mark.parametrize("case", PATCHES)
-def test_a_change_of_the_job_while_it_waits(service: Service, case: str, later: str) -> None:
-    """A pause later on, and a resume before the start, find the run however the job looks by then."""
+def test_a_change_of_the_job_while_its_run_waits_for_the_moved_start(service: Service, case: str, later: str) -> None:
+    """A later pause, and a resume before the start, find the run even if the job has changed."""
     change, expected = PATCHES[case]
     begin(service, *(str(day) for day in range(23, 29)))
     service.until(at("28 12:00"))
@@ -197,7 +197,7 @@ def waiting_states(service: Service) -> set[RunState]:
     return {run.state for run in service.play.runs(KEY) if run.id.fire_at == at("23 08:00")}
 
 
-def test_what_is_caught_up_after_another_schedule_does_not_wait_for_the_start_of_another_day(service: Service) -> None:
+def test_catch_up_under_another_schedule_does_not_wait_for_a_moved_start(service: Service) -> None:
     begin(service, *(str(day) for day in range(23, 28)))
     service.until(at("23 12:00"))
     patch(service, schedule=Schedule(Cron("* * * * *", BERLIN)), calendar=None)
@@ -208,7 +208,7 @@ def test_what_is_caught_up_after_another_schedule_does_not_wait_for_the_start_of
     assert ("23 12:28", "23 12:30") in calls(service)
 
 
-def test_skipping_the_next_fire_skips_the_one_that_waits(service: Service) -> None:
+def test_skipping_the_next_fire_skips_the_moved_run(service: Service) -> None:
     begin(service, "23", "24")
     service.until(at("24 12:00"))
     (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
@@ -221,7 +221,7 @@ def test_skipping_the_next_fire_skips_the_one_that_waits(service: Service) -> No
     assert calls(service) == []
 
 
-def test_a_one_off_whose_fire_is_skipped_while_it_waits_has_ended(service: Service) -> None:
+def test_a_one_off_whose_moved_run_is_skipped_has_ended(service: Service) -> None:
     begin(service, "22", timing=At(at("22 06:30")))
     service.until(at("22 12:00"))
     (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
@@ -232,7 +232,7 @@ def test_a_one_off_whose_fire_is_skipped_while_it_waits_has_ended(service: Servi
     assert service.play.job(KEY).status is JobStatus.SKIPPED
 
 
-def test_a_run_that_is_cancelled_while_it_waits_starts_no_more(service: Service) -> None:
+def test_a_moved_run_that_is_cancelled_does_not_start(service: Service) -> None:
     begin(service, "23")
     service.until(at("23 12:00"))
     cancel_runs(service.play.context(), [waiting(service).id])
@@ -241,7 +241,7 @@ def test_a_run_that_is_cancelled_while_it_waits_starts_no_more(service: Service)
     assert service.play.runs(KEY)[0].due_at is None
 
 
-def test_a_fire_that_is_to_be_moved_may_be_skipped_beforehand(service: Service) -> None:
+def test_a_fire_that_would_be_moved_may_be_skipped_before(service: Service) -> None:
     begin(service, "23")
     (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
     assert skipped.row is not None
@@ -250,8 +250,8 @@ def test_a_fire_that_is_to_be_moved_may_be_skipped_beforehand(service: Service) 
     assert ledger(service.play) == {"23 08:00": BY_HAND}
 
 
-def test_its_age_and_its_place_among_others_count_from_its_start(service: Service) -> None:
-    """A run by hand of the day before is older under `cancelOther`, and a retry of it not too old."""
+def test_the_age_and_the_order_of_a_moved_run_count_from_its_start(service: Service) -> None:
+    """A manual run of the day before is older under `cancelOther`, and a retry of it is not too old."""
     retry = RetryPolicy(max_retries=1, base_seconds=5, max_age_seconds=60)
     begin(service, "23", overlap=OverlapPolicy.CANCEL_OTHER, retry=retry, timeout_seconds=300)
     service.until(at("24 07:58"))
@@ -266,7 +266,7 @@ def test_its_age_and_its_place_among_others_count_from_its_start(service: Servic
 
 
 def test_a_child_of_the_same_calendar_waits_in_the_cycle_of_the_fire_time(service: Service) -> None:
-    """One without it is moved by nobody, and waits for no longer than it may."""
+    """A child without the calendar is not moved, and waits only up to its own timeout."""
     begin(service, "23")
     child = replace(spec("child", MONDAYS), depends_on=(Parent("job"),), calendar=NEXT)
     impatient = replace(child, key=JobKey("acme", "impatient"), calendar=None)
@@ -279,7 +279,7 @@ def test_a_child_of_the_same_calendar_waits_in_the_cycle_of_the_fire_time(servic
     assert service.play.runs(impatient.key)[0].reason is Reason.DEPENDENCY_TIMEOUT
 
 
-def test_jitter_is_added_to_the_day_that_it_is_moved_to(service: Service) -> None:
+def test_jitter_is_added_to_the_moved_start(service: Service) -> None:
     begin(service, "23", jitter_seconds=3600)
     service.until(at("23 12:00"))
     run = waiting(service)

@@ -1,4 +1,4 @@
-"""What an executor asks of the queues above its own: only what surely gets a place there, and seldom in vain."""
+"""When an executor polls the queues of higher priority: only for messages that surely find capacity, and seldom."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 @dataclass(frozen=True)
 class _Tracing(MemoryInbox):
-    """Notes when it was asked, and when something was sent back."""
+    """An inbox that notes when it was polled, and when messages were sent back."""
 
     clock: VirtualClock
     trace: list[tuple[int, str]] = field(default_factory=list)
@@ -50,21 +50,21 @@ def _executed(play: Play, own: MemoryInbox, above: MemoryInbox) -> None:
     assert play.clock.run(handed_out(own, deliveries, work)) == []
 
 
-def test_an_executor_leaves_high_messages_to_others_while_a_tenant_holds_its_whole_share_here() -> None:
+def test_an_executor_leaves_high_messages_to_others_while_a_tenant_uses_its_whole_share_here() -> None:
     play = _played(Priority.NORMAL, "slow", 60)
     above = _Tracing(play.queue, "high", play.clock)
     _executed(play, play.queue.inbox("normal"), above)
     assert [at - NOW for at, _ in above.trace if at < NOW + HANGS_MS] == [500]  # it has ten calls by then, and 50 after
 
 
-def test_an_executor_asks_above_each_two_seconds_at_most_after_it_found_nothing() -> None:
+def test_an_executor_that_found_nothing_polls_the_higher_queues_at_most_every_two_seconds() -> None:
     play = _played(Priority.NORMAL, "slow", 1)
     above = NotingInbox(play.queue, "high")
     _executed(play, play.queue.inbox("normal"), above)
     assert len(above.asked) == HANGS_MS // ABOVE_EVERY_MS
 
 
-def test_an_executor_takes_nothing_from_a_queue_just_after_it_sent_messages_back_to_it() -> None:
+def test_an_executor_does_not_poll_a_queue_just_after_it_sent_messages_back_to_it() -> None:
     play = _played(Priority.NORMAL, "slow", 100)
     own = _Tracing(play.queue, "normal", play.clock)
     _executed(play, own, play.queue.inbox("high"))

@@ -1,4 +1,4 @@
-"""A dead host costs a bounded number of calls, holds up nobody else, and is not run over when it is back."""
+"""A dead host costs a bounded number of calls, delays no other host's runs, and is not flooded when it is back."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,12 +25,12 @@ from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
 
 BACK_AT = at(600)
-"""When the dead host is back."""
+"""The instant at which the dead host answers again."""
 
 
 @dataclass
 class Hosts(Target):
-    """Two hosts: one answers, the other does not until it is back."""
+    """Two hosts: one always answers, and the other only from an instant on."""
 
     back_at: int = BACK_AT
     takes_to_fail_ms: int = 0
@@ -84,7 +84,7 @@ def test_a_dead_host_costs_a_bounded_number_of_calls_however_many_runs_are_due(s
     assert all(later - earlier >= 29_000 for earlier, later in pairwise(calls[5:]))
 
 
-def test_runs_of_other_hosts_are_as_punctual_as_ever_beside_a_dead_one(service: Service) -> None:
+def test_runs_of_other_hosts_are_on_time_beside_a_dead_host(service: Service) -> None:
     assert isinstance(service.target, Hosts)
     service.target.takes_to_fail_ms = 20_000
     _begin(service)
@@ -98,7 +98,7 @@ def test_runs_of_other_hosts_are_as_punctual_as_ever_beside_a_dead_one(service: 
     assert [called_at - fire_at for called_at, fire_at in alive if called_at != fire_at] == []
 
 
-def test_runs_that_waited_are_all_called_when_their_host_is_back_and_no_faster_than_it_may_be(service: Service) -> None:
+def test_after_their_host_is_back_all_waiting_runs_are_called_at_the_allowed_rate(service: Service) -> None:
     _begin(service)
     service.until(BACK_AT + 20 * MINUTE_MS)
     calls = [called_at for called_at in _calls(service, "dead.example") if called_at >= BACK_AT]
@@ -110,11 +110,11 @@ def test_runs_that_waited_are_all_called_when_their_host_is_back_and_no_faster_t
     for n in range(300):
         (run,) = service.play.runs(JobKey("acme", f"dead-{n}"))
         assert run.state is RunState.SUCCEEDED
-        assert run.attempt <= 4  # waiting used up none
+        assert run.attempt <= 4  # waiting uses up no attempts
 
 
-def test_a_storm_of_retries_keeps_the_pace_behind_its_first_burst() -> None:
-    """Two hundred runs fail at once, and their retries fall due in the same seconds. The host is never at rest."""
+def test_a_storm_of_retries_keeps_the_rate_after_its_first_burst() -> None:
+    """Two hundred runs fail at once, and their retries are due in the same seconds. The circuit never opens."""
     play = Play(rules=Rules(shards=1, host_failures=10_000))
     with Service(play) as service:
         jobs = [_job(f"job-{n}", "busy.example", At(NOW), replace(PLAIN_RETRY, base_seconds=20)) for n in range(200)]
@@ -132,12 +132,12 @@ def test_a_storm_of_retries_keeps_the_pace_behind_its_first_burst() -> None:
     assert sum(retries.values()) == 200
 
 
-# How long (s) the only attempt before it took, whatever it was; then its retry meets a host that rests.
+# How long (s) the only attempt before took; its retry then meets an open circuit.
 OCCUPIED = {"a call of minutes": 800, "a guard that is held for minutes": 0}
 
 
 @pytest.mark.parametrize("case", OCCUPIED)
-def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case: str) -> None:
+def test_only_the_wait_for_its_host_uses_up_a_runs_waiting_time(service: Service, case: str) -> None:
     patient = replace(PLAIN_RETRY, max_seconds=60)
     openings = Host(HostKey("acme", "https://slow.example"), failures=5, openings=1, open_until=at(830))
     if OCCUPIED[case]:
@@ -157,7 +157,9 @@ def test_only_waiting_for_its_host_tries_a_runs_patience(service: Service, case:
     assert [called_at for called_at in _calls(service, "slow.example") if called_at < at(830)] == [NOW]
 
 
-def test_a_run_waits_no_longer_than_its_retries_might_have_taken_then_it_is_a_dead_letter(service: Service) -> None:
+def test_a_run_becomes_a_dead_letter_after_waiting_for_as_long_as_its_retries_might_have_taken(
+    service: Service,
+) -> None:
     assert isinstance(service.target, Hosts)
     service.target.back_at = at(10**6)
     short = replace(PLAIN_RETRY, max_retries=0)
@@ -172,7 +174,7 @@ def test_a_run_waits_no_longer_than_its_retries_might_have_taken_then_it_is_a_de
     assert all((run.finished_at or 0) <= run.id.fire_at + 11 * MINUTE_MS for run in given_up)
 
 
-def test_a_run_that_waits_says_so_and_can_be_cancelled(service: Service) -> None:
+def test_a_run_that_waits_for_its_host_shows_the_reason_and_can_be_cancelled(service: Service) -> None:
     _begin(service, 20)
     service.until(at(25))
     (run,) = service.play.runs(JobKey("acme", "dead-19"))
@@ -184,7 +186,7 @@ def test_a_run_that_waits_says_so_and_can_be_cancelled(service: Service) -> None
     assert (run.state, run.reason, run.attempt) == (RunState.CANCELLED, Reason.JOB_CANCELLED, 0)
 
 
-def test_a_run_that_its_guard_keeps_from_its_call_takes_no_turn_away_from_the_one_that_has_the_guard(
+def test_a_run_that_waits_for_the_overlap_lock_does_not_use_up_a_probe_of_the_lock_holder(
     service: Service,
 ) -> None:
     assert isinstance(service.target, Hosts)
@@ -199,7 +201,7 @@ def test_a_run_that_its_guard_keeps_from_its_call_takes_no_turn_away_from_the_on
     assert {row.reason for row in rows if row.state is RunState.SKIPPED} == {Reason.OVERLAP}
 
 
-def test_a_tenants_dead_host_is_nobody_elses(service: Service) -> None:
+def test_a_tenants_dead_host_does_not_affect_other_tenants(service: Service) -> None:
     _begin(service, 20)
     service.play.store_jobs([_job("other", "dead.example", At(at(25)), tenant="other")])
     service.until(at(26))

@@ -1,4 +1,4 @@
-"""What a host's row says is advice: one that cannot be written, or keeps changing, keeps no run from its call."""
+"""A host's row is only advice: if it cannot be written, or keeps changing, runs are called nevertheless."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ RESTED = Host(KEY, failures=5, openings=1, open_until=NOW)
 
 
 class Contested(MemoryHosts):
-    """Hosts of which another writer is always a little faster."""
+    """A store of hosts in which another writer always comes first."""
 
     def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
         for row in self.read([swap.before.key for swap in swaps]):
@@ -34,7 +34,7 @@ class Contested(MemoryHosts):
 
 
 class Refusing(MemoryHosts):
-    """Hosts of which every change is refused."""
+    """A store of hosts that refuses every change."""
 
     def __init__(self, memory: Memory, error: Exception) -> None:
         super().__init__(memory)
@@ -46,12 +46,12 @@ class Refusing(MemoryHosts):
         return super().swap(swaps, now)
 
 
-# What the row of the host says when a batch is claimed of a retry at 3 s and of nine first calls at 3.9 s.
+# The host's row when a batch of a retry at 3 s and nine first calls at 3.9 s is claimed.
 ROWS = {"failed lately": FAILED_LATELY, "its rest is over": RESTED}
 
 
 @pytest.mark.parametrize("case", ROWS)
-def test_no_run_is_called_before_its_instant_however_often_the_row_of_its_host_changes(case: str) -> None:
+def test_no_run_is_called_before_its_instant_however_often_its_hosts_row_changes(case: str) -> None:
     play = Play(MemoryStore(hosts=Contested))
     soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
     with Service(play) as service:
@@ -64,7 +64,7 @@ def test_no_run_is_called_before_its_instant_however_often_the_row_of_its_host_c
     assert [call.run for called_at, call in calls if called_at < call.run.fire_at] == []
 
 
-def test_a_row_that_keeps_changing_makes_nobody_wait_for_a_rest_that_is_none() -> None:
+def test_a_row_that_keeps_changing_delays_no_run_while_its_circuit_is_closed() -> None:
     play = Play(MemoryStore(hosts=Contested))
     soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
     with Service(play) as service:
@@ -76,7 +76,7 @@ def test_a_row_that_keeps_changing_makes_nobody_wait_for_a_rest_that_is_none() -
 
 
 @pytest.mark.parametrize("error", [ValueError("refused"), UnavailableError("throttled")], ids=repr)
-def test_a_row_that_cannot_be_written_keeps_no_run_from_its_call(error: Exception) -> None:
+def test_a_row_that_cannot_be_written_prevents_no_call(error: Exception) -> None:
     play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, error)))
     with Service(play) as service:
         (job,) = play.store_jobs([spec("job", At(NOW))])
@@ -87,7 +87,7 @@ def test_a_row_that_cannot_be_written_keeps_no_run_from_its_call(error: Exceptio
     assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
 
 
-def test_a_row_that_cannot_be_written_still_tells_that_its_host_rests() -> None:
+def test_a_row_that_cannot_be_written_still_shows_that_its_circuit_is_open() -> None:
     play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, ValueError("refused"))))
     with Service(play) as service:
         play.store_jobs([spec("job", At(NOW))])

@@ -1,4 +1,4 @@
-"""Messages come seconds before their runs' instants; an executor waits, and claims each only shortly before its own."""
+"""Messages arrive seconds before their runs' instants; an executor waits, and claims each run shortly before."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ EARLIEST_MS = 1_000
 
 @dataclass
 class Executor:
-    """An executor that notes when it claims how many, and has something happen at an instant, unless it is over."""
+    """An executor that notes its claims, and may trigger an event at an instant."""
 
     play: Play
     at: int = 0
@@ -68,7 +68,7 @@ class _NotingInbox(MemoryInbox):
 
 
 def _sent(*due_at: int, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> tuple[Play, list[Job]]:
-    """Return jobs whose runs have been sent, at the moment when the first of their messages comes."""
+    """Return jobs whose runs have been sent, at the moment when the first of their messages arrives."""
     play = Play()
     jobs = play.store_jobs(replace(spec(f"job-{at - NOW}", At(at)), overlap=overlap) for at in due_at)
     play.scan_all()
@@ -77,14 +77,14 @@ def _sent(*due_at: int, overlap: OverlapPolicy = OverlapPolicy.ALLOW) -> tuple[P
 
 
 @pytest.mark.parametrize("ahead_ms", [3_000, 3_001, 3_999, 4_000, 4_999, 5_000])
-def test_a_message_comes_at_most_a_second_more_than_the_lead_before_its_instant(ahead_ms: int) -> None:
+def test_a_message_arrives_before_its_instant_by_at_most_the_lead_and_a_second(ahead_ms: int) -> None:
     play, _ = _sent(NOW + ahead_ms)
     (delivery,) = play.queue.receive("normal")
     assert delivery.not_before == NOW + ahead_ms
     assert 3_000 <= delivery.not_before - play.clock.now() < 4_000
 
 
-def test_a_run_is_claimed_half_a_second_before_its_instant_and_called_at_it() -> None:
+def test_a_run_is_claimed_half_a_second_before_its_instant_and_called_at_its_instant() -> None:
     play, (job,) = _sent(DUE_AT)
     executor = Executor(play)
     assert executor.work(play.queue.receive("normal")) == []
@@ -93,7 +93,7 @@ def test_a_run_is_claimed_half_a_second_before_its_instant_and_called_at_it() ->
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
-def test_a_run_that_waits_here_for_its_instant_is_nobodys_until_then() -> None:
+def test_a_run_that_waits_in_an_executor_has_no_owner_until_its_claim() -> None:
     play, (job,) = _sent(DUE_AT)
     executor = Executor(play, at=DUE_AT - EARLIEST_MS, happens=lambda: seen.extend(play.runs(job.key)))
     seen: list[object] = []
@@ -104,7 +104,7 @@ def test_a_run_that_waits_here_for_its_instant_is_nobodys_until_then() -> None:
 
 
 @pytest.mark.parametrize("change", [cancel, pause])
-def test_what_is_taken_back_while_it_waits_here_is_never_claimed(change: Callable[..., object]) -> None:
+def test_a_run_that_is_withdrawn_while_it_waits_in_an_executor_is_never_claimed(change: Callable[..., object]) -> None:
     play, (job,) = _sent(DUE_AT)
 
     def take_back() -> None:
@@ -118,7 +118,7 @@ def test_what_is_taken_back_while_it_waits_here_is_never_claimed(change: Callabl
     assert play.job(job.key).status is (JobStatus.CANCELLED if change is cancel else JobStatus.PAUSED)
 
 
-def test_two_instants_in_one_batch_are_claimed_one_after_the_other_and_worked_on_at_once() -> None:
+def test_two_instants_in_one_batch_are_claimed_one_after_the_other_and_run_at_the_same_time() -> None:
     instants = (DUE_AT - SECOND_MS, DUE_AT, DUE_AT)
     play = Play()
     play.caller.takes_ms = 40 * SECOND_MS
@@ -143,7 +143,7 @@ def test_a_message_stays_hidden_while_its_run_waits_and_until_its_claim_may_be_t
     assert over_at <= received_at + hidden[0] * SECOND_MS < over_at + SECOND_MS
 
 
-def test_a_message_that_hints_at_nothing_is_claimed_at_once() -> None:
+def test_a_message_without_an_instant_is_claimed_at_once() -> None:
     play, _ = _sent(DUE_AT)
     executor = Executor(play)
     executor.work([replace(delivery, not_before=None) for delivery in play.queue.receive("normal")])
@@ -151,22 +151,22 @@ def test_a_message_that_hints_at_nothing_is_claimed_at_once() -> None:
     assert [called_at for called_at, _ in play.caller.calls] == [DUE_AT]
 
 
-def test_a_message_that_comes_much_too_early_is_put_back_until_its_lead() -> None:
+def test_a_message_that_arrives_much_too_early_is_put_back_until_its_lead() -> None:
     play, (job,) = _sent(DUE_AT)
     (delivery,) = play.queue.receive("normal")
     early = replace(delivery, not_before=NOW + 3_600 * SECOND_MS)
     assert Executor(play).work([early]) == [early]
     ((_, comes_at),) = play.messages()
-    assert comes_at == play.clock.now() + 900 * SECOND_MS  # the longest that its queue can
+    assert comes_at == play.clock.now() + 900 * SECOND_MS  # the longest delay of its queue
     assert play.runs(job.key)[0].state is RunState.QUEUED
 
 
-def test_a_run_that_is_to_wait_for_less_than_a_second_more_waits_here_with_all_its_messages() -> None:
+def test_a_run_that_must_wait_for_less_than_another_second_waits_in_the_executor_with_all_its_messages() -> None:
     play, (first, second) = _sent(DUE_AT - 1, DUE_AT - 2)
     deliveries = play.queue.receive("normal")
     taken = next(one for one in deliveries if one.run.job == first.key)
     lease_ms = play.rules.lease_ms + play.rules.margin_ms
-    assert claim(play.context(), [taken.run], "somebody who dies")[0].is_mine
+    assert claim(play.context(), [taken.run], "an executor that dies")[0].is_mine
     play.clock.advance(lease_ms - 400)
     executor = Executor(play)
     returned = executor.work([*deliveries, replace(taken, receipt="a copy")])
@@ -177,7 +177,7 @@ def test_a_run_that_is_to_wait_for_less_than_a_second_more_waits_here_with_all_i
 
 
 RULES = Rules()
-# Of each: when messages are due, in ms from now, and when which are claimed.
+# Columns: when messages are due, in ms from now, and when which of them are claimed.
 WAVES = {
     "what is late is claimed at once, in the order in which it came": ([-9, -60_000, 300], [(0, [-9, -60_000, 300])]),
     "half a second before": ([3_500], [(3_000, [3_500])]),
@@ -208,10 +208,10 @@ def test_runs_are_claimed_in_waves_by_their_instants(case: str) -> None:
     [
         (0, 0),
         (CLAIM_AHEAD_MS, 0),
-        (CLAIM_AHEAD_MS + 200, 200),  # a call cannot do without what it needs
+        (CLAIM_AHEAD_MS + 200, 200),  # a call waits for the things it needs
     ],
 )
-def test_what_a_call_needs_of_others_is_fetched_before_its_instant(takes_ms: int, late_ms: int) -> None:
+def test_the_inputs_of_a_call_are_fetched_before_its_instant(takes_ms: int, late_ms: int) -> None:
     play, _ = _sent(DUE_AT)
     play.caller.takes_to_prepare_ms = takes_ms
     assert Executor(play).work(play.queue.receive("normal")) == []

@@ -1,4 +1,4 @@
-"""What an executor does, on a clock that stands still unless everybody waits: to the millisecond."""
+"""The executor, tested to the millisecond on a clock that advances only when every task waits."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 
 _BEHIND_THE_CLAIM = 3
-"""The point behind it, after those around the write that hides the message, and before it."""
+"""The point after it, which follows those around the write that hides the message, and the one before it."""
 
 
 def _sent(at: int = NOW, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job]:
@@ -40,7 +40,7 @@ def test_a_call_leaves_at_its_instant_to_the_millisecond_and_never_before(ahead_
     assert (run.state, run.lateness_ms) == (RunState.SUCCEEDED, max(0, -ahead_ms))
 
 
-def test_a_retry_is_never_early_and_its_run_succeeds_in_the_end() -> None:
+def test_a_retry_is_never_early_and_its_run_succeeds_at_last() -> None:
     play, job = _sent()
     play.caller.statuses = [500, 503]
     play.run_on(job.key)
@@ -53,7 +53,7 @@ def test_a_retry_is_never_early_and_its_run_succeeds_in_the_end() -> None:
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-# Of each: the target's answers, how often it may be tried again, and the run's end.
+# Columns: the target's answers, the most retries, and the run's end.
 ENDS = {
     "a success": ([204], 3, RunState.SUCCEEDED, None, JobStatus.COMPLETED, 1),
     "a refusal is not tried again": ([410], 3, RunState.FAILED, Reason.NOT_RETRIABLE, JobStatus.FAILED, 1),
@@ -64,7 +64,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("case", ENDS)
-def test_a_run_ends_as_its_answers_and_its_policy_say(case: str) -> None:
+def test_a_run_ends_as_its_answers_and_its_policy_require(case: str) -> None:
     statuses, retries, state, reason, status, calls = ENDS[case]
     play, job = _sent(retry=RetryPolicy(max_retries=retries))
     play.caller.statuses = list(statuses)
@@ -83,7 +83,7 @@ def test_a_run_of_ten_minutes_keeps_its_lease_and_is_called_once() -> None:
     assert play.caller.attempts() == [(NOW, 1)]
 
 
-def test_a_cancel_during_a_run_names_it_stops_it_and_is_never_followed_by_a_retry() -> None:
+def test_a_cancel_during_a_run_names_and_stops_it_and_no_retry_follows() -> None:
     play, job = _sent()
     play.caller.takes_ms, play.caller.statuses = 60 * SECOND_MS, [500]
     answers = []
@@ -101,7 +101,7 @@ def test_a_cancel_during_a_run_names_it_stops_it_and_is_never_followed_by_a_retr
     assert play.job(job.key).status is JobStatus.CANCELLED
 
 
-def test_a_cancel_while_the_run_is_held_keeps_the_call_from_leaving() -> None:
+def test_a_cancel_before_the_instant_prevents_the_call() -> None:
     play, job = _sent(NOW + 5_000)
     (_run,) = play.runs(job.key)
     play.clock.advance(4_000)
@@ -111,7 +111,7 @@ def test_a_cancel_while_the_run_is_held_keeps_the_call_from_leaving() -> None:
     assert play.runs(job.key)[0].state is RunState.CANCELLED
 
 
-def test_a_run_whose_executor_vanished_is_taken_over_after_its_lease_and_not_before() -> None:
+def test_a_run_whose_executor_died_is_taken_over_after_its_lease_and_not_before() -> None:
     play, job = _sent()
     (delivery,) = play.queue.receive("normal")
     (first,) = claim(play.context(), [delivery.run], "vanished")
@@ -128,7 +128,7 @@ def test_a_run_whose_executor_vanished_is_taken_over_after_its_lease_and_not_bef
     assert (lost.number, lost.outcome) == (1, Outcome.LOST)
 
 
-def test_a_message_that_came_three_times_in_one_batch_and_again_later_is_one_call() -> None:
+def test_a_message_that_comes_three_times_in_one_batch_and_again_later_is_one_call() -> None:
     play, job = _sent()
     (delivery,) = play.queue.receive("normal")
     copies = [Delivery(delivery.run, f"copy-{number}") for number in range(2)]
@@ -147,7 +147,7 @@ def test_a_message_of_a_run_that_does_not_exist_is_dropped() -> None:
     assert play.caller.attempts() == [(NOW, 1)]
 
 
-def test_a_slow_target_of_a_batch_holds_up_no_other() -> None:
+def test_a_slow_target_delays_no_other_run_of_its_batch() -> None:
     play = Play()
     jobs = play.store_jobs(spec(f"job-{second}", At(NOW + second * SECOND_MS)) for second in range(3))
     play.scan_all()
@@ -158,7 +158,7 @@ def test_a_slow_target_of_a_batch_holds_up_no_other() -> None:
     assert {play.runs(job.key)[0].state for job in jobs} == {RunState.SUCCEEDED}
 
 
-def test_a_target_that_breaks_the_caller_gives_back_its_own_message_only() -> None:
+def test_a_target_that_breaks_the_caller_returns_only_its_own_message() -> None:
     play = Play()
     jobs = play.store_jobs([spec("a", At(NOW)), spec("b", At(NOW))])
     play.scan_all()
@@ -187,8 +187,8 @@ def test_executors_that_were_away_for_an_hour_run_the_latest_missed_fire_and_ski
     assert skipped == [Reason.MISFIRED] * 8
 
 
-def test_a_claim_whose_answer_was_lost_goes_on_with_the_job_as_it_was_read_for_it() -> None:
-    """Its row says what it uses; meanwhile the job's user gave it another timeout."""
+def test_a_claim_whose_answer_was_lost_goes_on_with_the_job_that_was_read_for_it() -> None:
+    """The run's row names the revision that it uses. Meanwhile the job's user sets another timeout."""
     play, job = _sent()
 
     def lose_the_answer() -> None:

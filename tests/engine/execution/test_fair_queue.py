@@ -1,4 +1,4 @@
-"""The fake of a fair queue: whose messages come first while a tenant keeps the executors busy, as AWS documents it."""
+"""The fake fair queue: the order of messages while a tenant keeps the executors busy, as AWS documents it."""
 
 from tests.engine.play import NOW, Play
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -15,7 +15,7 @@ def _received(queue: MemoryQueue, number: int) -> list[str]:
     return [delivery.run.job.tenant for delivery in queue.receive("normal", number)]
 
 
-def test_while_nobody_keeps_the_executors_busy_messages_come_as_they_were_sent() -> None:
+def test_messages_arrive_in_the_order_of_sending_while_no_tenant_keeps_the_executors_busy() -> None:
     queue = Play().queue
     _send(queue, "crowd", 50)
     _send(queue, "other", 2)
@@ -23,7 +23,7 @@ def test_while_nobody_keeps_the_executors_busy_messages_come_as_they_were_sent()
     assert _received(queue, 3) == ["crowd"] * 3
 
 
-def test_the_messages_of_others_come_before_those_of_a_tenant_that_has_many_in_flight() -> None:
+def test_messages_of_other_tenants_come_before_those_of_a_tenant_with_many_in_flight() -> None:
     queue = Play().queue
     _send(queue, "crowd", 50)
     _send(queue, "other", 2)
@@ -31,7 +31,7 @@ def test_the_messages_of_others_come_before_those_of_a_tenant_that_has_many_in_f
     assert _received(queue, 3) == ["other", "other", "crowd"]
 
 
-def test_of_two_that_keep_executors_busy_the_one_comes_first_that_has_less_in_flight() -> None:
+def test_of_two_busy_tenants_the_one_with_less_in_flight_comes_first() -> None:
     queue = Play().queue
     _send(queue, "first", 60)
     _received(queue, 50)
@@ -40,7 +40,7 @@ def test_of_two_that_keep_executors_busy_the_one_comes_first_that_has_less_in_fl
     assert _received(queue, 1) == ["second"]
 
 
-def test_what_is_deleted_is_no_longer_in_flight() -> None:
+def test_a_deleted_message_is_no_longer_in_flight() -> None:
     queue = Play().queue
     _send(queue, "crowd", 50)
     deliveries = queue.receive("normal", NOISY_MESSAGES)

@@ -1,4 +1,4 @@
-"""Finishes of a batch are written together if their answers come within moments; none waits long for another."""
+"""Finishes of a batch are written together if their answers arrive within moments; none waits long for another."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ CASES: dict[str, tuple[list[int], list[int]]] = {
 
 
 class NotingRuns:
-    """Runs of a store; it notes which ends are written together, and when."""
+    """The runs of a store that notes which ends are written together, and when."""
 
     def __init__(self, runs: Any) -> None:
         self._runs = runs
@@ -42,7 +42,7 @@ class NotingRuns:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_answered_within_moments_is_written_at_once(case: str) -> None:
+def test_runs_that_are_answered_within_moments_are_written_together(case: str) -> None:
     takes_ms, together = CASES[case]
     play = Play()
     runs = NotingRuns(play.store.runs)

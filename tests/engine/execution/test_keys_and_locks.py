@@ -1,4 +1,4 @@
-"""Keys beside overlap locks: a run that waits for its job's lock keeps no slot of a key from the others."""
+"""Limiters together with overlap locks: a run that waits for its job's lock takes no slot of a limiter from others."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -46,7 +46,7 @@ def _spends(name: str, second: float) -> JobSpec:
     return replace(spec(name, At(at(second))), flow=Flow(rate=TOKEN))
 
 
-def test_a_run_that_waits_for_its_lock_gives_its_slot_back(service: Service) -> None:
+def test_a_run_that_waits_for_its_lock_releases_its_slot(service: Service) -> None:
     other = replace(spec("other", At(at(32))), flow=Flow(concurrency=SLOT))
     service.play.store_jobs([_spends("spender", 9), BOTH, other])
     service.until(at(17))  # its first run has the slot, and waits for a token
@@ -56,7 +56,7 @@ def test_a_run_that_waits_for_its_lock_gives_its_slot_back(service: Service) -> 
     assert len(_begun(service, "job")) >= 10
 
 
-def test_a_retry_that_waits_for_its_lock_gives_its_slot_back(service: Service) -> None:
+def test_a_retry_that_waits_for_its_lock_releases_its_slot(service: Service) -> None:
     service.target.statuses = [200, 503]
     job = replace(BOTH, schedule=Schedule(Every(60, at(10))))
     service.play.store_jobs([_spends("spender", 9), job])
@@ -79,7 +79,7 @@ def test_a_retry_that_waits_for_its_lock_gives_its_slot_back(service: Service) -
         lambda service: _patch(service, replace(BOTH, schedule=Schedule(At(at(5_000))))),
     ],
 )
-def test_a_run_that_a_user_takes_out_of_its_line_gives_its_slot_back_at_once(
+def test_a_run_that_a_user_removes_from_its_line_releases_its_slot_at_once(
     service: Service, change: Callable[[Service], object]
 ) -> None:
     job = replace(BOTH, schedule=Schedule(At(at(10))))
@@ -92,7 +92,7 @@ def test_a_run_that_a_user_takes_out_of_its_line_gives_its_slot_back_at_once(
     assert len(_begun(service, "other")) == 1
 
 
-def test_a_run_whose_executor_died_gives_its_slot_back_while_it_waits_for_its_lock(service: Service) -> None:
+def test_a_run_whose_executor_died_releases_its_slot_while_it_waits_for_its_lock(service: Service) -> None:
     service.target.takes = lambda _: 20 * SECOND_MS
     job = replace(spec("job", Every(30, at(10))), flow=Flow(concurrency=SLOT))
     service.play.store_jobs([job])
@@ -110,7 +110,7 @@ def test_a_run_whose_executor_died_gives_its_slot_back_while_it_waits_for_its_lo
     assert len(_begun(service, "job")) >= 6
 
 
-def test_a_run_under_way_has_no_slot_of_a_key_that_its_job_names_no_more(service: Service) -> None:
+def test_a_run_under_way_has_no_slot_of_a_limiter_that_its_job_no_longer_names(service: Service) -> None:
     service.target.takes = lambda call: (200 if call.run.job.job_id == "job" else 0) * SECOND_MS
     job = replace(spec("job", At(at(10))), flow=Flow(concurrency=SLOT))
     service.play.store_jobs([job, replace(spec("other", At(at(20))), flow=Flow(concurrency=SLOT))])
@@ -121,7 +121,7 @@ def test_a_run_under_way_has_no_slot_of_a_key_that_its_job_names_no_more(service
     assert len(_begun(service, "other")) == 1
 
 
-def test_a_run_that_waits_for_a_token_has_no_slot_of_a_key_that_its_job_names_no_more(service: Service) -> None:
+def test_a_run_that_waits_for_a_token_has_no_slot_of_a_limiter_that_its_job_no_longer_names(service: Service) -> None:
     job = replace(spec("job", At(at(10))), flow=Flow(concurrency=SLOT, rate=replace(TOKEN, per_second=0.001)))
     spender = replace(_spends("spender", 9), flow=Flow(rate=replace(TOKEN, per_second=0.001)))
     service.play.store_jobs([spender, job, replace(spec("other", At(at(20))), flow=Flow(concurrency=SLOT))])
@@ -132,7 +132,7 @@ def test_a_run_that_waits_for_a_token_has_no_slot_of_a_key_that_its_job_names_no
     assert len(_begun(service, "other")) == 1
 
 
-def test_a_run_that_begins_when_its_job_names_no_key_gives_back_the_slot_that_it_was_called_for(
+def test_a_run_that_begins_after_its_job_names_no_limiter_releases_the_slot_that_it_was_admitted_to(
     service: Service,
 ) -> None:
     service.target.takes = lambda call: (200 if call.run.job.job_id == "job" else 2) * SECOND_MS
@@ -148,7 +148,7 @@ def test_a_run_that_begins_when_its_job_names_no_key_gives_back_the_slot_that_it
     assert view.holders == ()
 
 
-def test_a_run_that_a_person_retries_is_not_overtaken_by_each_newer_fire(service: Service) -> None:
+def test_a_manual_retry_is_not_overtaken_by_every_newer_fire(service: Service) -> None:
     service.target.statuses = [404]
     service.target.takes = lambda _: 1_300
     job = replace(spec("job", Every(1, at(10))), overlap=OverlapPolicy.QUEUE_ONE)

@@ -1,4 +1,4 @@
-"""A slot of a key is one run's until that run's row says otherwise, however long its executor stands still."""
+"""A slot of a limiter belongs to one run until that run's row says otherwise, however long its executor hangs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def _keyed(name: str) -> JobSpec:
 
 
 def _two() -> tuple[Play, RunId, RunId]:
-    """Return two runs that were sent, of a key with one slot."""
+    """Return two runs that were sent, under a limiter with one slot."""
     play = Play()
     play.store_jobs([_keyed("a"), _keyed("b")])
     play.scan_all()
@@ -53,7 +53,7 @@ def _accepted(one: Claim, at: int) -> Result:
     return Result(one.run, one.job, Answer(Accepted("arn"), at, at, is_down=False))
 
 
-def test_an_executor_that_stood_still_past_its_lease_hands_over_in_its_own_slot() -> None:
+def test_an_executor_that_hung_past_its_lease_hands_over_in_its_own_slot() -> None:
     play, a, b = _two()
     first = _claims(play, a, "one")
     play.clock.advance(_LONGER_THAN_A_LEASE_MS)
@@ -62,7 +62,7 @@ def test_an_executor_that_stood_still_past_its_lease_hands_over_in_its_own_slot(
     assert _under_way(play) == ["a"]
 
 
-def test_an_executor_that_stood_still_past_its_lease_renews_it_in_its_own_slot() -> None:
+def test_an_executor_that_hung_past_its_lease_renews_it_in_its_own_slot() -> None:
     play, a, b = _two()
     first = _claims(play, a, "one")
     assert first.run is not None
@@ -84,8 +84,8 @@ def test_a_run_whose_executor_died_is_taken_over_in_its_own_slot() -> None:
     assert _under_way(play) == ["a"]
 
 
-def test_a_claim_that_was_decided_before_its_job_left_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else its run would keep the slot of a key that its job does not name, until it ends."""
+def test_a_claim_that_was_decided_before_its_job_left_a_limiter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its run would keep the slot of a limiter that its job does not name, until the run ends."""
     play, a, b = _two()
     swap = play.store.runs.swap
 

@@ -1,4 +1,4 @@
-"""Keys that jobs name: no more runs at once, or in a second, than they allow; those who wait have an order."""
+"""Limiters that jobs name: no more runs at once, or per second, than they allow; waiting runs have an order."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def _order(service: Service) -> list[str]:
     return [call.run.job.job_id for _, call in service.target.calls]
 
 
-def test_two_hundred_jobs_share_three_places_while_executors_are_killed(service: Service) -> None:
+def test_two_hundred_jobs_share_three_slots_while_executors_are_killed(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}") for n in range(200)])
     _takes(service, 1.5)
     for second in (11, 20, 31, 47, 90):
@@ -79,7 +79,7 @@ def test_two_hundred_jobs_share_three_places_while_executors_are_killed(service:
     assert _most_at_once(service) == 3
 
 
-def test_a_place_that_comes_free_is_taken_within_a_second(service: Service) -> None:
+def test_a_slot_that_becomes_free_is_taken_within_a_second(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(10)])
     _takes(service, 20)
     service.until(at(400))
@@ -89,7 +89,7 @@ def test_a_place_that_comes_free_is_taken_within_a_second(service: Service) -> N
     assert 0 <= max(gaps) <= SECOND_MS
 
 
-def test_those_who_wait_begin_by_priority_and_then_by_fire_time(service: Service) -> None:
+def test_waiting_runs_begin_by_priority_and_then_by_fire_time(service: Service) -> None:
     named = [("first", Priority.NORMAL, 10.0)]
     named += [(f"{priority}-{n}", priority, 11 + n / 10) for n in range(3) for priority in reversed(Priority)]
     service.play.store_jobs(
@@ -100,14 +100,14 @@ def test_those_who_wait_begin_by_priority_and_then_by_fire_time(service: Service
     assert _order(service) == ["first", *[f"{priority}-{n}" for priority in Priority for n in range(3)]]
 
 
-def test_who_comes_later_overtakes_nobody_who_waits(service: Service) -> None:
+def test_a_later_run_does_not_overtake_waiting_runs(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}", places=1, due_at=at(10 + n)) for n in range(20)])
     _takes(service, 1.7)
     service.until(at(120))
     assert _order(service) == [f"job-{n}" for n in range(20)]
 
 
-def test_those_who_wait_say_for_what_and_the_key_says_who_holds_it(service: Service) -> None:
+def test_waiting_runs_show_the_reason_and_the_limiter_shows_its_holders(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(3)])
     _takes(service, 30)
     service.until(at(14))
@@ -119,14 +119,14 @@ def test_those_who_wait_say_for_what_and_the_key_says_who_holds_it(service: Serv
     assert read_key(service.play.context(), LimiterKey("globex", "db")) is None
 
 
-def test_a_key_is_there_before_a_run_has_asked_for_it(service: Service) -> None:
+def test_a_limiter_exists_before_a_run_has_asked_for_it(service: Service) -> None:
     submit(service.play.context(), [_spec("job", due_at=at(3600))], NOW)
     view = read_key(service.play.context(), DB)
     assert view is not None
     assert (view.limiter.bounds.places, view.holders, view.waiters) == (3, (), ())
 
 
-def test_a_run_that_finds_no_place_is_skipped_if_its_job_says_so(service: Service) -> None:
+def test_a_run_that_finds_no_free_slot_is_skipped_if_its_job_says_so(service: Service) -> None:
     skipping = ConcurrencyKey("db", 1, OnFull.SKIP)
     jobs = [replace(_spec(f"job-{n}", due_at=at(10 + n)), flow=Flow(concurrency=skipping)) for n in range(3)]
     service.play.store_jobs([*jobs, replace(_spec("late", due_at=at(20)), flow=Flow(concurrency=skipping))])
@@ -136,7 +136,7 @@ def test_a_run_that_finds_no_place_is_skipped_if_its_job_says_so(service: Servic
     assert _order(service) == ["job-0", "late"]
 
 
-def test_a_limit_that_is_raised_lets_those_who_wait_begin_and_one_that_is_lowered_lets_no_more(
+def test_a_raised_limit_lets_waiting_runs_begin_and_a_lowered_limit_admits_no_more(
     service: Service,
 ) -> None:
     service.play.store_jobs([_spec(f"job-{n}", places=2) for n in range(40)])
@@ -157,7 +157,7 @@ def test_a_limit_that_is_raised_lets_those_who_wait_begin_and_one_that_is_lowere
     assert _states(service) == {(RunState.SUCCEEDED, None): 40}
 
 
-def test_what_a_person_has_set_outlives_what_jobs_say_until_it_is_taken_back(service: Service) -> None:
+def test_a_limit_set_by_a_person_overrides_the_jobs_limits_until_it_is_removed(service: Service) -> None:
     context = service.play.context()
     assert fix_key(context, DB, Bounds(places=0), None, NOW)[0] is KeyOutcome.CREATED
     service.play.store_jobs([_spec(f"job-{n}") for n in range(3)])
@@ -177,7 +177,7 @@ def test_a_rate_of_fifty_a_second_is_kept_within_five_percent(service: Service) 
     seconds = (begun[-1] - begun[0]) / SECOND_MS
     assert 19 <= seconds <= 21
     apart = [later - earlier for earlier, later in pairwise(begun)]
-    assert min(apart) >= 19  # ms: 20, of which two instants may each be rounded up
+    assert min(apart) >= 19  # ms: 20 apart, but both instants may be rounded up
     assert {run.attempt for run in _runs(service)} == {1}
 
 
@@ -191,7 +191,7 @@ def test_no_more_calls_begin_at_once_than_the_burst_allows(service: Service, bur
     assert sum(begun.values()) == 12
 
 
-def test_of_those_who_wait_for_a_turn_the_urgent_go_first(service: Service) -> None:
+def test_urgent_runs_get_a_rate_token_first(service: Service) -> None:
     low = [replace(_spec(f"low-{n}", None, 1), priority=Priority.LOW) for n in range(20)]
     high = [replace(_spec(f"high-{n}", None, 1, at(14)), priority=Priority.HIGH) for n in range(5)]
     service.play.store_jobs([*low, *high])
@@ -201,7 +201,7 @@ def test_of_those_who_wait_for_a_turn_the_urgent_go_first(service: Service) -> N
     assert max(order.index(f"high-{n}") for n in range(5)) < 15
 
 
-def test_a_key_and_a_rate_and_a_quota_hold_together(service: Service) -> None:
+def test_a_concurrency_limit_a_rate_limit_and_a_quota_hold_together(service: Service) -> None:
     note_quotas(service.play.context(), "acme", Quotas(runs_at_once=5, runs_per_second=4))
     service.play.store_jobs([_spec(f"job-{n}", places=2, per_second=1) for n in range(12)])
     service.play.store_jobs([spec(f"plain-{n}", At(at(10))) for n in range(12)])
@@ -213,7 +213,7 @@ def test_a_key_and_a_rate_and_a_quota_hold_together(service: Service) -> None:
     assert _most_at_once(service) <= 5
 
 
-def test_a_retry_that_waits_holds_no_place(service: Service) -> None:
+def test_a_waiting_retry_holds_no_slot(service: Service) -> None:
     service.target.statuses = [503]
     service.play.store_jobs([_spec("a", places=1), _spec("b", places=1, due_at=at(10.5))])
     service.until(at(13))
@@ -222,7 +222,7 @@ def test_a_retry_that_waits_holds_no_place(service: Service) -> None:
     assert _states(service) == {(RunState.SUCCEEDED, None): 2}
 
 
-def test_a_run_that_its_target_has_accepted_keeps_its_place_until_it_ends(service: Service) -> None:
+def test_a_run_that_its_target_has_accepted_keeps_its_slot_until_it_ends(service: Service) -> None:
     service.target.statuses = [202]
     held = replace(_spec("held", places=1), completion=Completion.CALLBACK, timeout_seconds=60)
     service.play.store_jobs([replace(held, retry=replace(held.retry, max_retries=0)), _spec("next", 1, None, at(11))])
@@ -232,14 +232,14 @@ def test_a_run_that_its_target_has_accepted_keeps_its_place_until_it_ends(servic
     assert _order(service) == ["held", "next"]
 
 
-def test_who_waits_longer_than_a_misfire_runs_and_keeps_its_turn(service: Service) -> None:
+def test_a_run_that_waits_longer_than_a_misfire_takes_still_runs(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(4)])
     _takes(service, 100)
     service.until(at(600))
     assert _states(service) == {(RunState.SUCCEEDED, None): 4}
 
 
-def test_who_is_cancelled_or_paused_in_the_line_stands_in_nobodys_way(service: Service) -> None:
+def test_a_run_that_is_cancelled_or_paused_in_the_line_blocks_no_other(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}", places=1, due_at=at(10 + n / 10)) for n in range(4)])
     _takes(service, 5)
     service.until(at(12))
@@ -262,7 +262,7 @@ def test_a_run_in_a_line_keeps_the_lock_of_its_job(service: Service) -> None:
     assert service.play.job(JobKey("acme", "job")).holder is None
 
 
-def test_jobs_without_a_key_ask_nobody(service: Service) -> None:
+def test_jobs_without_a_limiter_ask_none(service: Service) -> None:
     service.play.store_jobs([spec(f"job-{n}", At(at(10))) for n in range(5)])
     service.until(at(20))
     assert isinstance(service.play.store, MemoryStore)

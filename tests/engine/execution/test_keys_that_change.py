@@ -1,4 +1,4 @@
-"""Jobs whose keys are changed while runs wait for them: what they say now holds at once, for those who wait, too."""
+"""Jobs whose limits change while runs wait for them: the new limits hold at once, also for waiting runs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,7 +52,7 @@ def _patch(service: Service, *jobs: JobSpec) -> None:
         (Flow(rate=CRM), Flow(concurrency=ConcurrencyKey("crm", 3))),
     ],
 )
-def test_runs_that_wait_begin_when_their_jobs_say_that_they_may(service: Service, before: Flow, after: Flow) -> None:
+def test_waiting_runs_begin_when_their_jobs_allow_it(service: Service, before: Flow, after: Flow) -> None:
     service.play.store_jobs([_spec(f"job-{n}", before) for n in range(3)])
     service.until(at(15))
     assert len(service.target.visits) == 1
@@ -61,7 +61,7 @@ def test_runs_that_wait_begin_when_their_jobs_say_that_they_may(service: Service
     assert len(service.target.visits) == 3
 
 
-def test_runs_of_other_jobs_wait_on_where_one_leaves_the_line(service: Service) -> None:
+def test_runs_of_other_jobs_still_wait_after_one_leaves_the_line(service: Service) -> None:
     service.play.store_jobs([_spec(f"job-{n}", Flow(concurrency=DB)) for n in range(4)])
     service.until(at(15))
     _patch(service, _spec("job-3", Flow()))
@@ -72,7 +72,7 @@ def test_runs_of_other_jobs_wait_on_where_one_leaves_the_line(service: Service) 
     assert [run.id.job.job_id for run in view.waiters] == ["job-1", "job-2"]
 
 
-def test_a_lowered_limit_counts_for_those_who_wait(service: Service) -> None:
+def test_a_lowered_limit_applies_to_waiting_runs(service: Service) -> None:
     service.target.takes = lambda _: 5 * SECOND_MS
     service.play.store_jobs([_spec(f"job-{n}", Flow(concurrency=replace(DB, limit=3))) for n in range(9)])
     service.until(at(12))
@@ -81,7 +81,7 @@ def test_a_lowered_limit_counts_for_those_who_wait(service: Service) -> None:
     assert len(service.target.visits) == 4
 
 
-def test_a_change_of_something_else_asks_no_key(service: Service) -> None:
+def test_a_change_of_other_fields_asks_no_limiter(service: Service) -> None:
     service.play.store_jobs([_spec("job", Flow(concurrency=DB))])
     _patch(service, replace(_spec("job", Flow(concurrency=DB)), name="renamed"))
     assert read_key(service.play.context(), LimiterKey("acme", "db")) is None
@@ -98,7 +98,7 @@ def test_a_limit_that_a_person_sets_gives_no_second_burst(service: Service) -> N
     assert len(service.target.visits) - begun <= 3
 
 
-def test_who_waited_before_its_job_had_an_overlap_policy_keeps_the_place_from_nobody(service: Service) -> None:
+def test_a_run_that_waited_before_its_job_got_an_overlap_policy_holds_no_slot_for_ever(service: Service) -> None:
     service.target.takes = lambda call: (100 if call.run.job.job_id == "holder" else 1) * SECOND_MS
     job = replace(spec("job", Every(5, at(12))), flow=Flow(concurrency=DB))
     service.play.store_jobs([_spec("holder", Flow(concurrency=DB)), job])

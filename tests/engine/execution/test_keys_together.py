@@ -1,4 +1,4 @@
-"""Keys beside keys, quotas, executions and processes that stand still: no place is doubled, nobody waits for ever."""
+"""Several limiters, quotas, executions and hanging processes: no slot is doubled, and no run waits for ever."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -49,12 +49,12 @@ def _spec(name: str, flow: Flow, due_at: int = at(10)) -> JobSpec:
 
 
 def _begun(service: Service, prefix: str = "") -> list[tuple[float, float]]:
-    """Return begin and end of each call of jobs whose names begin so, in seconds."""
+    """Return the begin and the end (s) of each call of jobs whose names begin with the prefix."""
     mine = [one for one in service.target.visits if one.run.job.job_id.startswith(prefix)]
     return sorted(((one.from_at - at(0)) / SECOND_MS, (one.to_at - at(0)) / SECOND_MS) for one in mine)
 
 
-def test_a_followed_execution_has_its_place_until_it_has_ended(service: Service) -> None:
+def test_a_followed_execution_keeps_its_slot_until_it_has_ended(service: Service) -> None:
     service.target.lasts_ms = 100 * SECOND_MS
     jobs = [_spec(f"job-{n}", Flow(concurrency=PLACE), at(10 + 7 * n)) for n in range(4)]
     service.play.store_jobs([replace(one, work=Work(MACHINE, "{}"), timeout_seconds=3600) for one in jobs])
@@ -64,7 +64,7 @@ def test_a_followed_execution_has_its_place_until_it_has_ended(service: Service)
     assert all(later >= earlier + 100 * SECOND_MS for earlier, later in pairwise(ends))
 
 
-def test_jobs_that_need_a_place_and_a_turn_go_on_where_others_need_the_turn_alone(service: Service) -> None:
+def test_jobs_that_need_a_slot_and_a_token_run_beside_jobs_that_need_only_the_token(service: Service) -> None:
     service.play.store_jobs([_spec(f"both-{n}", Flow(concurrency=PLACE, rate=TURN)) for n in range(20)])
     service.play.store_jobs([_spec(f"turn-{n}", Flow(rate=TURN)) for n in range(60)])
     service.target.takes = lambda call: 3 * SECOND_MS if call.run.job.job_id.startswith("both") else 0
@@ -75,7 +75,7 @@ def test_jobs_that_need_a_place_and_a_turn_go_on_where_others_need_the_turn_alon
     assert all(later[0] - earlier[0] >= 0.999 for earlier, later in pairwise(_begun(service)))
 
 
-def test_who_has_the_place_of_a_key_keeps_it_while_it_waits_for_its_tenants_quota(service: Service) -> None:
+def test_a_run_keeps_its_limiters_slot_while_it_waits_for_its_tenants_quota(service: Service) -> None:
     note_quotas(service.play.context(), "acme", Quotas(runs_at_once=1))
     service.target.takes = lambda _: 20 * SECOND_MS
     service.play.store_jobs([spec("plain", At(at(9))), *(_spec(f"job-{n}", Flow(concurrency=PLACE)) for n in range(2))])
@@ -95,7 +95,7 @@ def _rows(play: Play) -> list[Run]:
 
 
 def _forgotten() -> tuple[Play, Run]:
-    """Return a run in a line whose limiter was looked at before it stood there: that is due no more."""
+    """Return a run in a line whose limiter was processed before the run joined, and is no longer due."""
     play = Play()
     play.store_jobs([_spec("job", Flow(concurrency=PLACE), at(0))])
     play.scan_all()
@@ -110,7 +110,7 @@ def _forgotten() -> tuple[Play, Run]:
     return play, swapped.row
 
 
-def test_who_was_not_seen_in_a_line_is_found_by_the_watch_over_its_message() -> None:
+def test_a_run_that_was_missed_in_a_line_is_found_by_the_watch_over_its_message() -> None:
     play, run = _forgotten()
     assert read_key(play.context(), LimiterKey("acme", "db")).limiter.due_at is None  # type: ignore[union-attr]
     play.clock.advance(30 * SECOND_MS)
@@ -121,7 +121,7 @@ def test_who_was_not_seen_in_a_line_is_found_by_the_watch_over_its_message() -> 
 
 
 def _expecting(play: Play, run: Run, writes: int) -> None:
-    """See to a run in a line, while others write its limiter again and again."""
+    """Watch a run in a line, while others write its limiter again and again."""
     left = iter(range(writes))
 
     class Busy(Points):
@@ -133,7 +133,7 @@ def _expecting(play: Play, run: Run, writes: int) -> None:
     expect(play.context(Busy()), [run])
 
 
-def test_a_run_that_was_not_seen_in_the_line_of_a_busy_key_is_found_by_the_watch() -> None:
+def test_a_run_that_was_missed_in_the_line_of_a_busy_limiter_is_found_by_the_watch() -> None:
     play, run = _forgotten()
     _expecting(play, run, writes=3)
     play.scan_all()
@@ -141,8 +141,8 @@ def test_a_run_that_was_not_seen_in_the_line_of_a_busy_key_is_found_by_the_watch
     assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
 
 
-def test_a_key_that_is_due_already_looks_long_enough_for_a_run_that_lines_up_late() -> None:
-    """The look that is due may come before the index shows the run, and find an empty line."""
+def test_a_limiter_that_is_already_due_stays_due_long_enough_for_a_run_that_joins_late() -> None:
+    """The next check of the line may come before the index shows the run, and find the line empty."""
     play, run = _forgotten()
     (standing,) = play.store.limiters.read([LimiterKey("acme", "db")])
     assert standing is not None
@@ -153,13 +153,13 @@ def test_a_key_that_is_due_already_looks_long_enough_for_a_run_that_lines_up_lat
     assert left_in_line(after, (), play.clock.now() + SETTLES_MS - 1, some_called=False).due_at is not None
 
 
-def test_the_watch_over_a_run_in_line_goes_on_if_its_key_cannot_be_written() -> None:
+def test_the_watch_over_a_run_in_line_goes_on_if_its_limiter_cannot_be_written() -> None:
     play, run = _forgotten()
     with pytest.raises(UnavailableError):
         _expecting(play, run, writes=100)
 
 
-def test_a_run_in_a_line_needs_no_message_and_one_that_was_called_gets_another() -> None:
+def test_a_run_in_a_line_needs_no_message_and_an_admitted_run_gets_another() -> None:
     play, run = _forgotten()
     assert reconcile_messages(play.context(), [run.id]) == [True]
     (standing,) = play.runs(run.id.job)
@@ -170,7 +170,7 @@ def test_a_run_in_a_line_needs_no_message_and_one_that_was_called_gets_another()
     assert play.runs(run.id.job)[0].due_at is not None
 
 
-def test_a_call_whose_message_a_queue_gave_up_on_before_it_was_noted_is_not_noted_any_more() -> None:
+def test_an_admission_is_not_recorded_after_its_message_was_given_up() -> None:
     play, run = _forgotten()
     reconcile_messages(play.context(), [run.id])
     (noted,) = play.store.runs.swap([Swap(run, called_run(run))], play.clock.now())
@@ -178,14 +178,14 @@ def test_a_call_whose_message_a_queue_gave_up_on_before_it_was_noted_is_not_note
     assert play.runs(run.id.job)[0].stands_in_line
 
 
-def test_who_has_its_tenants_place_and_waits_for_its_turn_is_called_for_that(service: Service) -> None:
+def test_runs_with_their_tenants_slot_that_wait_for_a_rate_token_all_run(service: Service) -> None:
     note_quotas(service.play.context(), "acme", Quotas(runs_at_once=4, runs_per_second=1))
     service.play.store_jobs([spec(f"job-{n}", At(at(10))) for n in range(20)])
     service.until(at(40))
     assert len(_begun(service)) == 20
 
 
-def test_who_was_called_by_a_process_that_died_is_called_again_though_others_looked_meanwhile() -> None:
+def test_a_run_admitted_by_a_process_that_died_is_admitted_again_although_others_checked_meanwhile() -> None:
     play, run = _forgotten()
     context, key = play.context(), LimiterKey("acme", "db")
     (limiter,) = context.store.limiters.read([key])
@@ -202,7 +202,7 @@ def test_who_was_called_by_a_process_that_died_is_called_again_though_others_loo
     assert play.runs(run.id.job)[0].state is RunState.SUCCEEDED
 
 
-def test_the_slowest_rate_that_a_job_states_holds_for_all_jobs_of_its_key(service: Service) -> None:
+def test_the_slowest_rate_that_a_job_names_holds_for_all_jobs_of_its_limiter(service: Service) -> None:
     slow = replace(spec("slow", Every(10, at(10))), flow=Flow(rate=TURN))
     fast = [_spec(f"fast-{n}", Flow(rate=replace(TURN, per_second=10)), at(11)) for n in range(20)]
     service.play.store_jobs([slow, *fast])
@@ -213,7 +213,7 @@ def test_the_slowest_rate_that_a_job_states_holds_for_all_jobs_of_its_key(servic
 
 
 @pytest.mark.parametrize("asks_again", [retry_runs, reconcile_messages])
-def test_a_run_in_a_line_for_tokens_overtakes_nobody_when_it_has_another_message(
+def test_a_run_in_a_line_for_tokens_overtakes_no_other_when_it_gets_another_message(
     service: Service, asks_again: Callable[[Context, list[RunId]], object]
 ) -> None:
     service.target.takes = lambda _: 100
@@ -230,7 +230,7 @@ def test_a_run_in_a_line_for_tokens_overtakes_nobody_when_it_has_another_message
     assert order[-1] == "low"
 
 
-def test_of_the_runs_that_wait_for_a_place_the_newest_alone_is_called(service: Service) -> None:
+def test_of_a_jobs_runs_that_wait_for_a_slot_only_the_newest_is_called(service: Service) -> None:
     service.target.takes = lambda call: (200 if call.run.job.job_id == "holder" else 0) * SECOND_MS
     every = replace(spec("job", Every(2, at(10))), flow=Flow(concurrency=PLACE, supersede=True))
     service.play.store_jobs([_spec("holder", Flow(concurrency=PLACE), at(5)), every])

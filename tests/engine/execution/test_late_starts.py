@@ -1,4 +1,4 @@
-"""Runs that start much later than they were due: a cancel finds them, and who had the guard before a pause keeps it."""
+"""Runs that start much later than they were due: a cancel finds them, and a pause takes the overlap lock from none."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ ANNUALLY = Every(365 * 24 * 3600, NOW + 10_000 * HOUR_MS)
 
 
 @pytest.mark.parametrize("hours", [1, 23, 26, 24 * 13])
-def test_a_cancel_finds_a_run_that_started_only_when_an_outage_of_the_executors_was_over(hours: int) -> None:
+def test_a_cancel_finds_a_run_that_started_only_after_an_outage_of_the_executors(hours: int) -> None:
     play = Play()
     play.store_jobs([replace(spec(KEY.job_id, ANNUALLY), retry=replace(PLAIN_RETRY, max_age_seconds=60))])
     trigger(play.context(), [Trigger(KEY)])
@@ -44,7 +44,9 @@ def _receive(play: Play, origin: Origin) -> Delivery:
 
 
 @pytest.mark.parametrize("is_triggered", [False, True])
-def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that_was(is_triggered: bool) -> None:  # noqa: FBT001 - a case
+def test_a_run_that_was_given_the_lock_before_a_pause_runs_after_it_however_long_the_pause_was(
+    is_triggered: bool,  # noqa: FBT001 - a case
+) -> None:
     play = Play()
     twice = locked(OverlapPolicy.QUEUE_ONE, Schedule(Every(10, NOW), max_runs=2))
     play.store_jobs([replace(twice, catch_up=CatchUp(CatchUpPolicy.SKIP))])
@@ -76,12 +78,12 @@ def test_who_was_handed_the_guard_before_a_pause_runs_after_it_however_long_that
 
 
 def _stand_behind(play: Play, delivery: Delivery) -> None:
-    """Let a run be parked behind the holder of its guard."""
+    """Let a run wait for the holder of its overlap lock."""
     claim(play.context(), [delivery.run], "another")
     play.queue.inbox("normal").delete([delivery])
 
 
-def test_a_cancel_finds_a_run_of_a_backfill_that_was_tried_again_and_outlives_it() -> None:
+def test_a_cancel_finds_a_retried_run_that_outlives_its_backfill() -> None:
     store = MemoryStore()
     play, backfills = Play(store), store.backfills
     one = replace(spec(KEY.job_id, Every(3600, NOW + 500 * DAY_MS)), retry=replace(PLAIN_RETRY, max_retries=0))

@@ -1,4 +1,4 @@
-"""What an executor holds on to, and for how long: leases that hang, finishes that fail, time that is up."""
+"""How long an executor keeps a run: renewals that hang, finishes that fail, and an invocation that runs out of time."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 ONCE = RetryPolicy(max_retries=0)
 LET_GO_MS = 25_000
-"""A lease less its margin."""
+"""A lease minus its margin."""
 
 
 def _sent(*names: str, retry: RetryPolicy = ONCE) -> tuple[Play, list[Job]]:
@@ -54,7 +54,7 @@ def _execute(
 
 
 def _fails_until(play: Play, until: int, which: Callable[[Run], bool], method: str = "runs.swap") -> None:
-    """Let a method of the store fail for some runs until an instant."""
+    """Make a method of the store fail for some runs until an instant."""
 
     def fails(name: str, item: object) -> bool:
         if name != method or play.clock.now() >= until:
@@ -70,7 +70,7 @@ def _ends(run: Run) -> bool:
 
 @dataclass
 class SpanCaller(NotingCaller):
-    """Notes from when to when each call was in flight, in ms since the beginning, however it ended."""
+    """Notes from when to when each call was in flight, in ms since the beginning, however the call ended."""
 
     spans: list[tuple[int, int, int]] = field(default_factory=list)
 
@@ -90,7 +90,7 @@ class ByName(NotingCaller):
         return await super().call(call)
 
 
-def test_an_answered_call_is_not_made_again_because_another_write_of_its_batch_was_unknown() -> None:
+def test_an_answered_call_is_not_repeated_because_another_write_of_its_batch_was_unknown() -> None:
     play, _ = _sent("ok", "bad")
     play.caller = ByName(play.clock)
     failures = iter([True])
@@ -101,7 +101,7 @@ def test_an_answered_call_is_not_made_again_because_another_write_of_its_batch_w
     assert ends == {"ok": RunState.SUCCEEDED, "bad": RunState.FAILED}
 
 
-def test_a_finish_of_which_a_part_was_written_is_repeated_to_its_end() -> None:
+def test_a_partly_written_finish_is_repeated_until_it_is_complete() -> None:
     play, jobs = _sent("a", "b")
     failures = iter([True, False, True, True])
     play.store = with_outages(play.store, lambda name, _: name == "jobs.swap" and next(failures, False))
@@ -136,7 +136,7 @@ def test_an_answer_is_given_up_only_at_the_end_of_its_lease() -> None:
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
-def test_a_finish_that_cannot_be_written_holds_up_no_other() -> None:
+def test_a_finish_that_cannot_be_written_delays_no_other() -> None:
     play, (stuck, _, _) = _sent("stuck", "b", "c")
     _fails_until(play, NOW + 20_000, lambda run: run.is_terminal and run.id.job == stuck.key)
     play.drain()
@@ -147,7 +147,7 @@ def test_a_finish_that_cannot_be_written_holds_up_no_other() -> None:
     assert {ends["b"], ends["c"]} <= {NOW, NOW + 200}
 
 
-def test_a_fault_in_one_finish_gives_back_that_one_alone() -> None:
+def test_a_fault_in_one_finish_returns_only_that_runs_message() -> None:
     play, (odd, other) = _sent("odd", "other")
 
     class Odd(NotingCaller):
@@ -162,7 +162,7 @@ def test_a_fault_in_one_finish_gives_back_that_one_alone() -> None:
 
 
 def _hanging(play: Play, name: str, hangs_ms: int) -> Offload:
-    """Return an offload in which a named piece of work hangs for a while, and is then unavailable."""
+    """Return an offload in which a named operation hangs for a while, and then fails as unavailable."""
 
     async def offload(work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         if work.__name__ == name:
@@ -202,7 +202,7 @@ def test_a_call_goes_on_when_a_renewal_comes_late_but_in_time() -> None:
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
-def test_one_row_that_cannot_be_renewed_costs_no_other_run_its_lease() -> None:
+def test_a_row_that_cannot_be_renewed_costs_no_other_run_its_lease() -> None:
     play, (stuck, b, c) = _sent("stuck", "b", "c")
     play.caller = caller = SpanCaller(play.clock, takes_ms=60_000)
     _fails_until(play, NOW + 60_000, lambda run: run.id.job == stuck.key and play.clock.now() > NOW)
@@ -211,7 +211,7 @@ def test_one_row_that_cannot_be_renewed_costs_no_other_run_its_lease() -> None:
     assert {play.runs(job.key)[0].state for job in (b, c)} == {RunState.SUCCEEDED}
 
 
-def test_a_claim_that_took_longer_than_its_lease_is_followed_by_no_call() -> None:
+def test_no_call_follows_a_claim_that_took_longer_than_its_lease() -> None:
     play, (job,) = _sent("job", retry=PLAIN_RETRY)
     deliveries = play.queue.receive("normal")
 
@@ -222,7 +222,7 @@ def test_a_claim_that_took_longer_than_its_lease_is_followed_by_no_call() -> Non
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
-def test_leases_are_renewed_while_the_removal_of_messages_hangs() -> None:
+def test_leases_are_renewed_while_the_deletion_of_messages_hangs() -> None:
     play, jobs = _sent("fast", "slow")
     play.caller = caller = SpanCaller(play.clock)
 
@@ -236,7 +236,7 @@ def test_leases_are_renewed_while_the_removal_of_messages_hangs() -> None:
     assert {play.runs(job.key)[0].state for job in jobs} == {RunState.SUCCEEDED}
 
 
-def test_a_call_that_was_cut_still_tells_when_it_left() -> None:
+def test_a_call_that_was_cut_still_records_when_it_left() -> None:
     play, (job,) = _sent("job")
     play.caller.takes_ms = 60_000
     play.caller.meanwhile = lambda: cancel(play.context(), [(job.key, None)])
@@ -257,7 +257,7 @@ def _slow_claim(play: Play, takes_ms: int) -> Offload:
     return offload
 
 
-def test_a_call_that_does_not_fit_any_more_is_cut_and_told_as_timed_out() -> None:
+def test_a_call_that_no_longer_fits_is_cut_and_recorded_as_timed_out() -> None:
     play, (job,) = _sent("job", retry=PLAIN_RETRY)
     play.caller = caller = SpanCaller(play.clock, takes_ms=400_000)
     deadline_at = NOW + 320_000
@@ -272,7 +272,7 @@ def test_a_call_that_does_not_fit_any_more_is_cut_and_told_as_timed_out() -> Non
 
 
 @pytest.mark.parametrize("ahead_ms", [0, 5_000])
-def test_a_run_that_might_not_fit_into_its_executors_time_goes_back_untouched(ahead_ms: int) -> None:
+def test_a_run_that_might_not_fit_into_its_executors_time_is_returned_unchanged(ahead_ms: int) -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", At(NOW + ahead_ms), timeout_seconds=60)])
     play.scan_all()
@@ -282,13 +282,13 @@ def test_a_run_that_might_not_fit_into_its_executors_time_goes_back_untouched(ah
     reserve_ms = 20_000
     assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms - 1) == []
     assert (play.runs(job.key), play.caller.calls) == (before, [])
-    ((run, comes_at),) = play.messages()  # a new one: it was not delivered in vain
+    ((run, comes_at),) = play.messages()  # a new message: the old one did not use up a delivery
     assert (run, comes_at) == (before[0].id, play.clock.now())
     assert _execute(play, deliveries, deadline_at=NOW + ahead_ms + 60_000 + reserve_ms) == []
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
-def test_an_answer_that_cannot_be_written_is_given_up_before_its_executor_is_ended() -> None:
+def test_an_answer_that_cannot_be_written_is_dropped_before_its_executor_is_ended() -> None:
     play, (job,) = _sent("job", retry=PLAIN_RETRY)
     deliveries, deadline_at = play.queue.receive("normal"), NOW + 330_000
     _fails_until(play, NOW + 600_000, _ends)

@@ -1,4 +1,4 @@
-"""What is told of runs: how late each started, and how often and why they were tried again, taken over, or died."""
+"""Metrics of runs: how late each started, and how often and why runs were retried, taken over, or died."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ TRIED = replace(
 )
 DIED = replace(RUNS, state=RunState.FAILED, first_started_at=NOW + 7, reason=Reason.TOO_OLD)
 
-# Of each: a run before and after a write, what is counted, and the lateness that is told, if any.
+# Columns: a run before and after a write, what is counted, and the recorded lateness, if any.
 MOVES = {
     "a claim": (WAITS, RUNS, None, None),
     "an attempt that is followed by another": (RUNS, TRIED, (Metric.RUNS_RETRIED, "timed_out"), 0),
@@ -47,7 +47,7 @@ MOVES = {
 
 
 @pytest.mark.parametrize("case", MOVES)
-def test_a_move_is_told_once_and_with_its_reason(case: str) -> None:
+def test_a_move_is_recorded_once_and_with_its_reason(case: str) -> None:
     before, after, counted, late_ms = MOVES[case]
     play = Play()
     moved(play.context(), [Swap(before, after)], [Swapped(done=True, row=after)])
@@ -55,7 +55,7 @@ def test_a_move_is_told_once_and_with_its_reason(case: str) -> None:
     assert play.telemetry.timings == ({} if late_ms is None else {Metric.LATENESS: [late_ms]})
 
 
-def test_of_a_backfills_run_which_is_late_by_intent_no_lateness_is_told() -> None:
+def test_no_lateness_is_recorded_for_a_backfills_run_which_is_late_on_purpose() -> None:
     play, run_id = Play(), RunId(KEY, NOW, Origin.BACKFILL, "bf1")
     died = replace(DIED, id=run_id)
     moved(play.context(), [Swap(replace(RUNS, id=run_id), died)], [Swapped(done=True, row=died)])
@@ -66,7 +66,7 @@ def _told(play: Play) -> dict[str, list[int]]:
     return dict(play.telemetry.timings)
 
 
-def test_the_lateness_of_a_run_is_told_once_however_often_it_is_tried() -> None:
+def test_the_lateness_of_a_run_is_recorded_once_however_often_it_is_tried() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -84,7 +84,7 @@ def test_the_lateness_of_a_run_is_told_once_however_often_it_is_tried() -> None:
     }
 
 
-def test_a_run_that_was_taken_over_is_told_of_by_whoever_takes_it() -> None:
+def test_a_takeover_is_recorded_by_the_executor_that_takes_over() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -103,7 +103,7 @@ def _handed_over(play: Play) -> RunId:
     return play.runs(KEY)[0].id
 
 
-def test_what_a_target_reports_is_told_and_its_lateness_was_when_it_took_the_run() -> None:
+def test_a_targets_report_is_recorded_and_its_lateness_when_it_accepted_the_run() -> None:
     play = Play()
     run = _handed_over(play)
     assert _told(play) == {Metric.LATENESS: [0]}
@@ -112,7 +112,7 @@ def test_what_a_target_reports_is_told_and_its_lateness_was_when_it_took_the_run
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "not_retriable"): 1}
 
 
-def test_a_target_that_is_not_heard_of_again_is_told_of_by_the_scan() -> None:
+def test_the_scan_records_a_target_that_never_reports() -> None:
     play = Play()
     _handed_over(play)
     play.clock.advance(90 * SECOND_MS)
@@ -120,7 +120,7 @@ def test_a_target_that_is_not_heard_of_again_is_told_of_by_the_scan() -> None:
     assert play.telemetry.counts == {(Metric.RUNS_RETRIED, "timed_out"): 1}
 
 
-def test_a_run_that_no_queue_carries_is_told_of() -> None:
+def test_a_run_that_no_queue_delivers_is_recorded() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -130,8 +130,8 @@ def test_a_run_that_no_queue_carries_is_told_of() -> None:
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "undeliverable"): 1}
 
 
-def test_of_two_that_write_the_same_end_of_a_run_one_tells_of_it() -> None:
-    """Two that give up on a run in the same millisecond write the same row."""
+def test_of_two_writers_of_the_same_end_one_records_it() -> None:
+    """Two processes that give up on a run in the same millisecond write the same row."""
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -142,7 +142,7 @@ def test_of_two_that_write_the_same_end_of_a_run_one_tells_of_it() -> None:
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "at_most_once"): 1}
 
 
-def test_fires_that_two_scans_skip_alike_are_told_once() -> None:
+def test_fires_that_two_scans_skip_alike_are_recorded_once() -> None:
     play = Play()
     play.store_jobs([replace(spec("job", Every(10, NOW)), catch_up=CatchUp(CatchUpPolicy.SKIP))])
     (job,) = play.store.jobs.read([KEY])

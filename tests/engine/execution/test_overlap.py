@@ -1,4 +1,4 @@
-"""A fire comes while an earlier run of its job is live: what its overlap policy makes of both, with real executors."""
+"""Overlapping fires: what the overlap policy does with a fire and an earlier live run, with real executors."""
 
 import pytest
 
@@ -29,14 +29,14 @@ from timeball.testing.faults import Points
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER
 
 
-def test_a_job_that_allows_overlap_runs_beside_itself_and_has_no_guard(service: Service) -> None:
+def test_a_job_that_allows_overlap_runs_in_parallel_and_has_no_lock(service: Service) -> None:
     begin(service, OverlapPolicy.ALLOW, Every(10, NOW), 25)
     service.until(at(45))
     assert [visit[1] for visit in visits(service)] == [0, 10, 20, 30, 40]
     assert_guard_is_free(service.play)
 
 
-def test_skip_leaves_out_each_fire_that_comes_while_an_earlier_run_is_live(service: Service) -> None:
+def test_skip_leaves_out_each_fire_that_is_due_while_an_earlier_run_is_live(service: Service) -> None:
     begin(service, SKIP, Every(10, NOW), 25)
     service.until(at(59))
     ran, skipped = ("succeeded", None), ("skipped", "overlap")
@@ -47,7 +47,7 @@ def test_skip_leaves_out_each_fire_that_comes_while_an_earlier_run_is_live(servi
 
 
 def test_a_run_that_ends_just_before_the_next_fire_does_not_overlap_it(service: Service) -> None:
-    """Messages come up to a second before their instant: the instant decides, not the message."""
+    """Messages arrive up to a second before their instant: the instant decides, not the message."""
     begin(service, SKIP, Schedule(Every(10, NOW), end_at=at(40)), 9.9)
     service.until(at(60))
     assert set(ledger(service.play).values()) == {("succeeded", None)}
@@ -56,7 +56,7 @@ def test_a_run_that_ends_just_before_the_next_fire_does_not_overlap_it(service: 
     assert max(starts) <= 1
 
 
-def test_queue_one_runs_the_parked_fire_after_the_holder_and_skips_those_that_come_meanwhile(
+def test_queue_one_runs_the_waiting_fire_after_the_holder_and_skips_later_fires(
     service: Service,
 ) -> None:
     begin(service, QUEUE_ONE, Every(10, NOW), 35)
@@ -71,7 +71,7 @@ def test_queue_one_runs_the_parked_fire_after_the_holder_and_skips_those_that_co
     assert [fire for fire, *_ in visits(service)] == [0, 10, 40, 80]
 
 
-def test_a_parked_run_starts_within_a_second_of_its_holders_end_and_says_how_long_it_was_held(
+def test_a_waiting_run_starts_within_a_second_of_its_holders_end_and_shows_how_long_it_waited(
     service: Service,
 ) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(10, NOW), end_at=at(10)), 125)
@@ -86,7 +86,7 @@ def test_a_parked_run_starts_within_a_second_of_its_holders_end_and_says_how_lon
     assert_guard_is_free(service.play)
 
 
-def test_cancel_other_stops_the_run_under_way_and_the_newest_fire_runs(service: Service) -> None:
+def test_cancel_other_stops_the_running_run_and_the_newest_fire_runs(service: Service) -> None:
     begin(service, CANCEL_OTHER, Schedule(Every(7, NOW), end_at=at(35)), 60)
     service.until(at(200))
     rows = ledger(service.play)
@@ -101,7 +101,7 @@ def test_cancel_other_stops_the_run_under_way_and_the_newest_fire_runs(service: 
     assert_guard_is_free(service.play)
 
 
-def test_an_older_fire_whose_message_comes_later_stops_no_newer_one() -> None:
+def test_an_older_fire_whose_message_arrives_later_stops_no_newer_one() -> None:
     play = Play()
     play.store_jobs([locked(CANCEL_OTHER, Schedule(Every(2, NOW), end_at=at(2)))])
     play.scan_all()
@@ -117,7 +117,7 @@ def test_an_older_fire_whose_message_comes_later_stops_no_newer_one() -> None:
     assert play.telemetry.counts == {(Metric.FIRES_SKIPPED, "replaced"): 1}
 
 
-def test_a_holder_that_waits_for_its_retry_keeps_the_guard(service: Service) -> None:
+def test_a_holder_that_waits_for_its_retry_keeps_the_lock(service: Service) -> None:
     begin(service, SKIP, Every(3, NOW), 0)
     service.target.statuses = [500]
     service.until(at(8))
@@ -138,7 +138,7 @@ def test_cancel_other_ends_a_holder_that_waits_for_its_retry_at_once(service: Se
 
 
 @pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
-def test_a_holder_whose_executor_was_killed_is_taken_over_under_its_guard_and_then_hands_it_over(
+def test_a_holder_whose_executor_was_killed_is_taken_over_with_its_lock_and_then_releases_it(
     service: Service, overlap: OverlapPolicy
 ) -> None:
     begin(service, overlap, Schedule(Every(20, NOW), end_at=at(40)), 12)
@@ -155,7 +155,9 @@ def test_a_holder_whose_executor_was_killed_is_taken_over_under_its_guard_and_th
     assert_guard_is_free(service.play)
 
 
-def test_a_stopped_holder_whose_executor_was_killed_ends_as_replaced_and_the_newest_runs(service: Service) -> None:
+def test_a_stopped_holder_whose_executor_was_killed_ends_as_replaced_and_the_newest_run_starts(
+    service: Service,
+) -> None:
     begin(service, CANCEL_OTHER, Schedule(Every(20, NOW), end_at=at(20)), 60)
     service.until(at(15))
     service.kill_executors()
@@ -164,7 +166,7 @@ def test_a_stopped_holder_whose_executor_was_killed_ends_as_replaced_and_the_new
     assert_guard_is_free(service.play)
 
 
-# Of each policy: how two fires end that are claimed in one batch, both due.
+# By policy: how two due fires that are claimed in one batch end.
 TOGETHER = {
     SKIP: (RunState.RUNNING, RunState.SKIPPED),
     QUEUE_ONE: (RunState.RUNNING, RunState.QUEUED),
@@ -187,7 +189,7 @@ def _states(play: Play) -> tuple[RunState, ...]:
 
 @pytest.mark.parametrize("overlap", TOGETHER)
 @pytest.mark.parametrize("order", [1, -1])
-def test_two_claims_of_one_guard_in_one_batch_leave_one_running(overlap: OverlapPolicy, order: int) -> None:
+def test_two_claims_of_one_lock_in_one_batch_leave_one_running(overlap: OverlapPolicy, order: int) -> None:
     play, first, second = _two_are_due(overlap)
     claim(play.context(), [first, second][::order], "one")
     assert _states(play) == TOGETHER[overlap]
@@ -219,7 +221,7 @@ def test_a_claim_between_any_two_writes_of_another_leaves_one_running_and_nothin
     assert reached >= 4
 
 
-def test_a_fire_that_takes_the_guard_between_a_holders_end_and_its_release_keeps_the_parked_run_in_line() -> None:
+def test_a_fire_that_takes_the_lock_between_a_holders_end_and_its_release_leaves_the_waiting_run_next() -> None:
     point, reached = 0, 1
     while point < reached:
         play = Play()

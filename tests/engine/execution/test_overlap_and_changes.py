@@ -1,4 +1,4 @@
-"""Users meet the overlap guard: triggers, pauses, cancels and new policies while a run is under way, or parked."""
+"""The overlap lock and user actions: triggers, pauses, cancels and new policies while a run is under way, or waits."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def states(service: Service) -> list[RunState]:
     return [run.state for run in service.play.runs(KEY)]
 
 
-def test_a_trigger_respects_the_guard(service: Service) -> None:
+def test_a_trigger_respects_the_lock(service: Service) -> None:
     begin(service, SKIP, Schedule(Every(60, NOW), end_at=at(60)), 20)
     service.until(at(5))
     (by_hand,) = trigger(service.play.context(), [Trigger(KEY)])
@@ -49,7 +49,7 @@ def test_a_trigger_respects_the_guard(service: Service) -> None:
     assert_guard_is_free(service.play)
 
 
-def test_a_trigger_is_parked_behind_the_run_under_way_and_runs_after_it(service: Service) -> None:
+def test_a_trigger_waits_for_the_run_under_way_and_runs_after_it(service: Service) -> None:
     begin(service, QUEUE_ONE, At(NOW), 20)
     service.until(at(5))
     trigger(service.play.context(), [Trigger(KEY)])
@@ -70,7 +70,7 @@ def test_a_trigger_that_overtakes_a_one_off_runs_and_is_not_cancelled_with_it(se
     assert service.play.job(KEY).status is JobStatus.FAILED
 
 
-def test_a_final_fire_that_a_trigger_overtakes_while_it_is_parked_completes_its_job(service: Service) -> None:
+def test_a_final_fire_that_a_trigger_overtakes_while_it_waits_for_the_lock_completes_its_job(service: Service) -> None:
     begin(service, CANCEL_OTHER, Schedule(Every(5, NOW), max_runs=2), 60)
     service.until(at(6))
     assert service.play.job(KEY).parked == RunId(KEY, at(5), Origin.SCHEDULE)
@@ -81,7 +81,7 @@ def test_a_final_fire_that_a_trigger_overtakes_while_it_is_parked_completes_its_
 
 
 @pytest.mark.parametrize("overlap", [OverlapPolicy.ALLOW, SKIP, CANCEL_OTHER])
-def test_a_run_that_is_parked_runs_after_its_holder_whatever_its_jobs_policy_has_become(
+def test_a_run_that_waits_for_the_lock_runs_after_its_holder_whatever_its_jobs_policy_has_become(
     service: Service, overlap: OverlapPolicy
 ) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(5, NOW), max_runs=2), 20)
@@ -95,12 +95,12 @@ def test_a_run_that_is_parked_runs_after_its_holder_whatever_its_jobs_policy_has
     assert_guard_is_free(service.play)
 
 
-# For how long the job is paused while its run is parked, in seconds; its holder runs for 30.
+# For how long the job is paused while its run waits for the lock, in seconds; the holder runs for 30.
 PAUSES = {"for less than its holder runs": 10, "for longer, but less than a minute": 40}
 
 
 @pytest.mark.parametrize("case", PAUSES)
-def test_a_pause_takes_a_parked_run_back_and_resume_lets_it_go_on(service: Service, case: str) -> None:
+def test_a_pause_withdraws_a_run_that_waits_for_the_lock_and_resume_lets_it_go_on(service: Service, case: str) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(10, NOW), end_at=at(10)), 30)
     service.until(at(11))
     pause(service.play.context(), [(KEY, None)])
@@ -114,7 +114,7 @@ def test_a_pause_takes_a_parked_run_back_and_resume_lets_it_go_on(service: Servi
     assert_guard_is_free(service.play)
 
 
-def test_a_run_that_is_parked_still_when_its_job_is_resumed_never_misfires(service: Service) -> None:
+def test_a_run_that_still_waits_for_the_lock_at_its_jobs_resume_never_misfires(service: Service) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(10, NOW), end_at=at(20)), 400)
     service.until(at(11))
     pause(service.play.context(), [(KEY, None)])
@@ -125,7 +125,7 @@ def test_a_run_that_is_parked_still_when_its_job_is_resumed_never_misfires(servi
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_final_run_that_ends_while_its_job_is_paused_completes_it_at_the_latest_when_it_is_resumed(
+def test_a_final_run_that_ends_while_its_job_is_paused_completes_it_at_the_resume_at_the_latest(
     service: Service,
 ) -> None:
     begin(service, SKIP, Schedule(Every(10, NOW), max_runs=2), 5)
@@ -138,7 +138,7 @@ def test_a_final_run_that_ends_while_its_job_is_paused_completes_it_at_the_lates
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_job_that_is_cancelled_ends_its_parked_run_and_stops_its_holder(service: Service) -> None:
+def test_cancelling_a_job_ends_its_waiting_run_and_stops_its_holder(service: Service) -> None:
     begin(service, QUEUE_ONE, Every(10, NOW), 60)
     service.until(at(12))
     (changed,) = cancel(service.play.context(), [(KEY, None)])
@@ -149,14 +149,14 @@ def test_a_job_that_is_cancelled_ends_its_parked_run_and_stops_its_holder(servic
     assert len(visits(service)) == 1
 
 
-def test_a_parked_run_never_misfires(service: Service) -> None:
+def test_a_run_that_waits_for_the_lock_never_misfires(service: Service) -> None:
     begin(service, QUEUE_ONE, Schedule(Every(10, NOW), end_at=at(10)), 20 * 60)
     service.until(at(3600))
     assert ledger(service.play) == {0: ("succeeded", None), 10: ("succeeded", None)}
     assert visits(service)[1][1] >= 1200
 
 
-def test_a_reschedule_that_supersedes_the_parked_run_is_settled_at_once(service: Service) -> None:
+def test_a_reschedule_that_supersedes_the_waiting_run_is_reconciled_at_once(service: Service) -> None:
     job = begin(service, QUEUE_ONE, Every(10, NOW), 30)
     service.until(at(12))
     read = with_spec(service.play.job(KEY), work=job.spec.work)
@@ -166,8 +166,8 @@ def test_a_reschedule_that_supersedes_the_parked_run_is_settled_at_once(service:
     assert ledger(service.play)[10] == ("skipped", "superseded")
 
 
-def test_a_guard_that_comes_with_a_change_of_policy_lets_a_retry_of_before_wait_and_not_fail(service: Service) -> None:
-    """A run that started without a guard has none for its retry: it waits until the run that has it is over."""
+def test_a_retry_of_a_run_from_before_a_new_overlap_policy_waits_and_does_not_fail(service: Service) -> None:
+    """A run that started without the lock has none for its retry: it waits until the lock's holder is over."""
     begin(service, OverlapPolicy.ALLOW, Schedule(Every(10, NOW), end_at=at(10)), 0)
     service.target.takes = lambda call: (8 if call.run.fire_at == NOW else 1800) * SECOND_MS
     service.target.statuses = [500]

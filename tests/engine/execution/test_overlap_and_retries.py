@@ -1,4 +1,4 @@
-"""A run of a job that has a guard is tried again by hand: it has its turn, and keeps the guard that it then has."""
+"""Manual retries of a job with an overlap lock: the retried run gets the lock in its turn, and keeps it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,10 +38,8 @@ FIRST = RunId(KEY, NOW, Origin.SCHEDULE)
 
 
 @pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
-def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle(
-    service: Service, overlap: OverlapPolicy
-) -> None:
-    """Each fire takes the guard in the second in which the one before it gives it back."""
+def test_a_manual_retry_gets_the_lock_although_its_job_is_never_idle(service: Service, overlap: OverlapPolicy) -> None:
+    """Each fire takes the lock in the second in which the one before releases it."""
     begin(service, overlap, Every(10, NOW), 9.5)
     service.target.statuses = [404]
     service.until(at(15))
@@ -53,7 +51,7 @@ def test_a_run_that_is_tried_by_hand_has_its_turn_although_its_job_is_never_idle
     assert_calls_do_not_overlap(service)
 
 
-def test_under_cancel_other_a_run_that_is_tried_by_hand_stops_the_holder_and_the_next_fire_stops_it(
+def test_under_cancel_other_a_manual_retry_stops_the_holder_and_the_next_fire_stops_the_retry(
     service: Service,
 ) -> None:
     begin(service, CANCEL_OTHER, Every(20, NOW), 0)
@@ -69,8 +67,8 @@ def test_under_cancel_other_a_run_that_is_tried_by_hand_stops_the_holder_and_the
     assert_calls_do_not_overlap(service)
 
 
-def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder_before_it() -> None:
-    """And that one, which waited for another and not by its own fault, runs after the pause however late."""
+def test_a_manual_retry_goes_on_when_a_pause_withdraws_the_holder_before_it() -> None:
+    """The withdrawn holder, which waited only for another run, runs after the pause however late."""
     play = Play()
     play.store_jobs([locked(QUEUE_ONE, Schedule(Every(60, NOW), end_at=at(60)))])
     play.caller.statuses = [404]
@@ -79,7 +77,7 @@ def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder
     play.scan_all()
     second = RunId(KEY, at(60), Origin.SCHEDULE)
     job = play.job(KEY)
-    play.store.jobs.swap([Swap(job, handed_to(job, second, None))], play.clock.now())  # by one that has just ended
+    play.store.jobs.swap([Swap(job, handed_to(job, second, None))], play.clock.now())  # like a run that has just ended
     retry_runs(play.context(), [FIRST])
     assert claim(play.context(), [FIRST], "me")[0].is_done
     assert (play.job(KEY).holder, play.job(KEY).parked) == (second, FIRST)
@@ -96,7 +94,7 @@ def test_a_run_that_was_tried_by_hand_goes_on_when_a_pause_takes_back_the_holder
 
 
 def _with_its_target(overlap: OverlapPolicy) -> Play:
-    """Return a play in which the target has the first run of two that are a minute apart, tried by hand once before."""
+    """Return a play of two runs a minute apart, in which the target has accepted the first after a manual retry."""
     play = Play()
     wanted = locked(overlap, Schedule(Every(60, NOW), end_at=at(60)))
     play.store_jobs([replace(wanted, completion=Completion.CALLBACK, retry=replace(PLAIN_RETRY, max_retries=0))])
@@ -126,7 +124,7 @@ def _retry_first(play: Play) -> None:
 
 
 def _retry_first_behind_the_second(play: Play) -> None:
-    """The scan carries out the effects of the first run's end, and the next fire has the guard by then."""
+    """The scan carries out the effects of the first run's end, and by then the next fire has the lock."""
     play.clock.advance(SECOND_MS)
     _work(play)
     play.clock.advance(MINUTE_MS)
@@ -136,7 +134,7 @@ def _retry_first_behind_the_second(play: Play) -> None:
 
 @pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE])
 @pytest.mark.parametrize("meanwhile", [_retry_first, _retry_first_behind_the_second])
-def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_again_meanwhile(
+def test_an_end_whose_effects_stall_takes_no_lock_from_the_run_that_is_retried_meanwhile(
     overlap: OverlapPolicy, meanwhile: Callable[[Play], None]
 ) -> None:
     point, reached, renewed = 0, 1, 0
@@ -159,8 +157,8 @@ def test_an_end_whose_effects_stall_takes_no_guard_from_the_run_that_is_tried_ag
     assert renewed >= 5
 
 
-def test_a_run_that_ends_together_with_a_backfills_run_of_its_job_hands_the_lock_on() -> None:
-    """Both were claimed by one executor, and only the reading for the run itself knows that it holds the lock."""
+def test_a_run_that_ends_together_with_a_backfills_run_of_its_job_passes_the_lock_on() -> None:
+    """Both were claimed by one executor, and only the job as read for the run itself shows that it holds the lock."""
     play = Play()
     wanted = locked(OverlapPolicy.QUEUE_ONE, Schedule(Every(10, NOW), max_runs=2))
     (job,) = play.store_jobs([replace(wanted, priority=Priority.LOW)])

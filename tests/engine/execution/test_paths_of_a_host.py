@@ -1,4 +1,4 @@
-"""A path that fails holds no other path of its host back, and a dead host costs few calls on any paths."""
+"""A failing path does not block other paths of its host, and a dead host costs few calls on all its paths together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -24,12 +24,12 @@ ORIGIN = "https://target.example"
 ONCE = replace(PLAIN_RETRY, max_retries=0)
 STUBBORN = RetryPolicy(max_retries=20, base_seconds=5, max_seconds=600)
 FIRST_AT = at(4.75)
-"""A whole second, which scans see as far ahead as any other."""
+"""A whole second, which scans see as early as any other."""
 
 
 @dataclass
 class Paths(Target):
-    """A host of which some paths hang until the call times out, and which may refuse all connections."""
+    """A host on which some paths hang until the call times out, and which may refuse all connections."""
 
     hanging: set[str] = field(default_factory=set)
     hangs_ms: int = 2 * SECOND_MS
@@ -80,14 +80,14 @@ def stage() -> Iterator[Stage]:
         yield Stage(service, target)
 
 
-def test_timeouts_of_one_path_hold_no_other_path_back(stage: Stage) -> None:
+def test_timeouts_of_one_path_block_no_other_path(stage: Stage) -> None:
     stage.target.hanging = {"/slow/report"}
     stage.store("slow", "/slow/report", Every(1, NOW), 200)
     stage.store("fast", "/fast", Every(1, NOW), 200)
     stage.service.until(at(210))
     assert len(stage.target.of("/fast")) == 201
     assert set(stage.lateness("/fast")) == {0}
-    # Five, and those that left meanwhile; then a probe after 30, 60 and 120 s.
+    # Five calls, and those that left meanwhile; then a probe after 30, 60 and 120 s.
     assert 5 <= len(stage.target.of("/slow/report")) <= 12
 
 
@@ -100,7 +100,7 @@ def test_paths_with_the_same_first_segment_share_a_circuit(stage: Stage) -> None
     assert (run.reason, run.attempt) == (Reason.CIRCUIT_OPEN, 0)
 
 
-def test_three_open_segments_open_their_host(stage: Stage) -> None:
+def test_three_open_segments_open_the_circuit_of_their_host(stage: Stage) -> None:
     stage.target.hanging = {"/a", "/b", "/c"}
     for path in sorted(stage.target.hanging):
         stage.store(path[1:], path, Every(1, NOW), 15)
@@ -110,7 +110,7 @@ def test_three_open_segments_open_their_host(stage: Stage) -> None:
     assert (run.reason, run.attempt) == (Reason.CIRCUIT_OPEN, 0)
 
 
-def test_two_open_segments_leave_their_host_open_to_others(stage: Stage) -> None:
+def test_two_open_segments_leave_their_host_available_to_others(stage: Stage) -> None:
     stage.target.hanging = {"/a", "/b"}
     for path in sorted(stage.target.hanging):
         stage.store(path[1:], path, Every(1, NOW), 120)
@@ -119,7 +119,7 @@ def test_two_open_segments_leave_their_host_open_to_others(stage: Stage) -> None
     assert set(stage.lateness("/fine")) == {0}
 
 
-def test_a_host_that_refuses_connections_is_left_alone_on_all_its_paths(stage: Stage) -> None:
+def test_a_host_that_refuses_connections_is_not_called_on_any_path(stage: Stage) -> None:
     stage.target.refuses_from = NOW
     for number in range(5):
         stage.store(f"job-{number}", f"/{number}", At(at(number)))
@@ -129,8 +129,8 @@ def test_a_host_that_refuses_connections_is_left_alone_on_all_its_paths(stage: S
     assert (run.reason, run.attempt) == (Reason.CIRCUIT_OPEN, 0)
 
 
-def test_a_probe_that_connects_ends_a_rest_that_refusals_began(stage: Stage) -> None:
-    """The path of the probe hangs, but the host takes connections again: others do not pay for that path."""
+def test_a_probe_that_connects_closes_a_circuit_that_refusals_opened(stage: Stage) -> None:
+    """The path of the probe hangs, but the host accepts connections again: other paths do not pay for that path."""
     stage.target.refuses_from = NOW
     for number in range(5):
         stage.store(f"job-{number}", f"/{number}", At(at(number)))
@@ -144,9 +144,10 @@ def test_a_probe_that_connects_ends_a_rest_that_refusals_began(stage: Stage) -> 
 
 
 def test_a_thousand_paths_of_a_dead_host_cost_at_most_twenty_calls_in_the_first_minute(stage: Stage) -> None:
-    """They fall due throughout the minute, as evenly as whole seconds allow: seventeen at the first.
+    """The calls are due throughout the minute, as evenly as whole seconds allow: seventeen in the first.
 
-    All of these have left before one of them is refused. The claims of the next second know of it, and a probe follows.
+    All of these have left before one of them is refused. The claims of the next second know of the refusal, and a probe
+    follows.
     """
     stage.target.refuses_from = NOW
     for number in range(1000):
@@ -157,7 +158,7 @@ def test_a_thousand_paths_of_a_dead_host_cost_at_most_twenty_calls_in_the_first_
     assert len(stage.target.calls) <= 20
 
 
-def test_a_thousand_runs_of_one_instant_call_a_dead_host_once_each_at_most(stage: Stage) -> None:
+def test_a_thousand_runs_of_one_instant_call_a_dead_host_at_most_once_each(stage: Stage) -> None:
     """All calls of one instant leave before the first answer is known. Their retries know of it."""
     stage.target.refuses_from = NOW
     for number in range(1000):
@@ -168,8 +169,8 @@ def test_a_thousand_runs_of_one_instant_call_a_dead_host_once_each_at_most(stage
     assert len(stage.target.calls) - len(at_once) <= 2
 
 
-def test_a_host_of_which_a_thousand_paths_hang_is_left_alone_too(stage: Stage) -> None:
-    """No path fails twice. Those that its row has no room for count for the host itself."""
+def test_a_host_with_a_thousand_hanging_paths_is_not_called_either(stage: Stage) -> None:
+    """No path fails twice. Paths for which the row has no room count for the host itself."""
     stage.target.hanging = {f"/{number}" for number in range(1000)}
     stage.target.hangs_ms = SECOND_MS // 2
     for number in range(1000):
@@ -178,7 +179,7 @@ def test_a_host_of_which_a_thousand_paths_hang_is_left_alone_too(stage: Stage) -
     (row,) = stage.service.play.store.hosts.read([HostKey("acme", ORIGIN)])
     assert row is not None
     assert len(row.segments) == MOST_SEGMENTS
-    # Of two seconds in flight at once, seventeen each; and a probe.
+    # Seventeen calls in each of two seconds are in flight at once; then a probe follows.
     assert len(stage.target.calls) <= MOST_SEGMENTS + Rules().hosts.failures + 2 * 17 + 2
 
 

@@ -1,4 +1,4 @@
-"""Runs that an executor has in hand together share its time; together they pay for it once."""
+"""Runs that an executor works on at the same time share the cost of its time; it is charged once."""
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
@@ -9,25 +9,25 @@ from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 
 
-def test_what_all_have_had_is_the_time_from_the_first_to_the_last() -> None:
+def test_three_runs_share_the_time_from_the_first_to_the_last() -> None:
     hands = Hands()
     came = hands.take(3, 1_000)
     assert [hands.leave(came, at) for at in (1_300, 1_300, 11_300)] == [100, 100, 10_100]
 
 
-def test_who_comes_later_has_a_part_from_then_on() -> None:
+def test_a_later_run_shares_the_time_from_its_start_on() -> None:
     hands = Hands()
     first, second = hands.take(1, 1_000), hands.take(1, 2_000)
     assert [hands.leave(second, 4_000), hands.leave(first, 5_000)] == [1_000, 3_000]
 
 
-def test_one_that_leaves_an_empty_hand_takes_nothing_more() -> None:
+def test_a_run_that_leaves_an_idle_executor_is_charged_nothing_more() -> None:
     hands = Hands()
     came = hands.take(1, 0)
     assert [hands.leave(came, at) for at in (70, 100)] == [70, 70]
 
 
-def test_a_slow_run_pays_for_the_time_that_it_alone_takes_and_its_batch_is_shared() -> None:
+def test_a_slow_run_pays_for_its_time_alone_and_the_batch_is_shared() -> None:
     play = Play()
 
     async def call(call: Call) -> Answer:

@@ -1,4 +1,4 @@
-"""The places of an executor: lent to higher priorities, shared by weight, and waited for in the executor itself."""
+"""The capacity of an executor: lent to higher priorities, shared by weight, and waited for in the executor itself."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from timeball.testing.handing_out import handed_out
 
 
 def _played(*due: tuple[str, Priority, int, int]) -> Play:
-    """Let tenants have so many runs of a priority due so many seconds after the start, sent one after the other."""
+    """Store runs of tenants and priorities, due some seconds after the start, and send them one after the other."""
     play = Play()
     play.caller = Hangs(play.clock)
     for tenant, priority, number, seconds in due:
@@ -37,7 +37,7 @@ def _executed(
     deadline_at: int | None = None,
     offload: Offload = inline,
 ) -> None:
-    """Let one executor of a priority work, and no other."""
+    """Let a single executor of a priority work."""
     names = [*Priority]
     above = [play.queue.inbox(name) for name in names[: names.index(priority)]]
     deliveries, inbox = play.queue.receive(priority), play.queue.inbox(priority)
@@ -47,11 +47,11 @@ def _executed(
 
 
 def _begun(play: Play, before_ms: int = HANGS_MS) -> Counter[str]:
-    """Count the calls of each priority that began in the first moments."""
+    """Return the number of calls of each priority that began in the first moments."""
     return Counter(call.run.job.job_id.partition("-")[0] for at, call in play.caller.calls if at < NOW + before_ms)
 
 
-def test_an_executor_of_low_lends_its_places_to_high_and_keeps_its_minimum() -> None:
+def test_an_executor_of_low_lends_capacity_to_high_and_keeps_its_minimum() -> None:
     play = _played(("slow", Priority.HIGH, 60, 5), ("slow", Priority.LOW, 10, 5))
     play.clock.advance(2 * SECOND_MS)
     _executed(play, Priority.LOW)
@@ -61,14 +61,14 @@ def test_an_executor_of_low_lends_its_places_to_high_and_keeps_its_minimum() -> 
     assert len(called(play, "slow")) == 70
 
 
-def test_it_lends_also_if_its_own_runs_are_late() -> None:
+def test_it_lends_capacity_even_if_its_own_runs_are_late() -> None:
     play = _played(("slow", Priority.HIGH, 60, 0), ("slow", Priority.LOW, 10, 0))
     play.clock.advance(20 * SECOND_MS)
     _executed(play, Priority.LOW)
     assert _begun(play)["low"] == MINIMUMS[2]
 
 
-def test_while_nothing_of_a_higher_priority_waits_low_has_all_that_a_tenant_may_have() -> None:
+def test_while_no_higher_priority_waits_low_gets_all_that_a_tenant_may_have() -> None:
     play = _played(("slow", Priority.LOW, 60, 0))
     _executed(play, Priority.LOW)
     assert _begun(play)["low"] == PLACES // 2
@@ -97,7 +97,7 @@ def _weighing(play: Play, asked: list[Sequence[str]]) -> Context:
 
 
 def _contending() -> Play:
-    """Let two tenants have a hundred runs each, of which five of one are sent, and then five of the other."""
+    """Give two tenants a hundred runs each, and send five of one and five of the other in turn."""
     play = Play()
     play.caller = Hangs(play.clock)
     for number in range(0, 100, 5):
@@ -113,7 +113,7 @@ def _begun_on_time(play: Play) -> list[int]:
     return [sum(at == 5 * SECOND_MS for at in called(play, tenant)) for tenant in ("slow", "step400")]
 
 
-def test_tenants_that_contend_share_the_places_by_weight() -> None:
+def test_contending_tenants_share_the_capacity_by_weight() -> None:
     play, asked = _contending(), list[Sequence[str]]()
     _executed(play, context=_weighing(play, asked))
     heavy, light = _begun_on_time(play)
@@ -121,7 +121,7 @@ def test_tenants_that_contend_share_the_places_by_weight() -> None:
     assert len(asked) <= 1 + (play.clock.now() - NOW) // MINUTE_MS
 
 
-def test_they_do_so_where_the_queue_is_slow_and_part_of_them_has_come_when_the_first_are_claimed() -> None:
+def test_the_shares_are_by_weight_although_a_slow_queue_has_delivered_only_part_at_the_first_claim() -> None:
     play, asked = _contending(), list[Sequence[str]]()
 
     async def slowly(work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -135,20 +135,20 @@ def test_they_do_so_where_the_queue_is_slow_and_part_of_them_has_come_when_the_f
     assert heavy >= 2 * light
 
 
-def test_a_tenant_that_is_alone_costs_no_question_for_its_weight() -> None:
+def test_a_single_tenant_costs_no_request_for_its_weight() -> None:
     play, asked = _played(("slow", Priority.NORMAL, 100, 0)), list[Sequence[str]]()
     _executed(play, context=_weighing(play, asked))
     assert (len(called(play, "slow")), asked) == (100, [])
 
 
-def test_a_kept_message_begins_as_soon_as_a_place_falls_free() -> None:
+def test_a_kept_message_begins_as_soon_as_capacity_is_free() -> None:
     play = _played(("step3", Priority.NORMAL, 200, 0))
     _executed(play)
-    assert called(play, "step3").count(1_200) == 10  # between two looks: the first ten calls have ended
+    assert called(play, "step3").count(1_200) == 10  # between two polls: the first ten calls have ended
     assert play.messages() == []
 
 
-def test_an_executor_that_is_ended_keeps_nothing_and_what_it_kept_comes_again() -> None:
+def test_an_ending_executor_keeps_no_message_and_those_it_kept_come_again() -> None:
     play = _played(("slow", Priority.HIGH, 60, 0), ("slow", Priority.LOW, 10, 0))
     _executed(play, Priority.LOW, deadline_at=NOW + 352 * SECOND_MS)
     assert _begun(play)["low"] == MINIMUMS[2]

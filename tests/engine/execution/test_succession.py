@@ -1,4 +1,4 @@
-"""An executor that is too old to take what waits starts another that does, and it does so once."""
+"""An executor that is too old to take waiting runs starts a successor that takes them, once."""
 
 from dataclasses import dataclass, field, replace
 
@@ -28,7 +28,7 @@ OLD = NOW + 320 * SECOND_MS
 
 @dataclass
 class Noting:
-    """Notes until when each successor is to take what waits; the first so many starts fail."""
+    """Notes until when each successor must take waiting runs. The first `fails` starts fail."""
 
     fails: int = 0
     asked: int = 0
@@ -47,44 +47,44 @@ def test_a_young_executor_starts_no_successor() -> None:
     assert successor.started == []
 
 
-def test_one_whose_time_is_half_over_takes_what_waits_and_starts_one_successor() -> None:
+def test_an_executor_whose_time_is_half_over_takes_waiting_runs_and_starts_one_successor() -> None:
     play, successor = played(slow=(10, 0), quick=(25, 0)), Noting()
     executed(play, HALF_OVER, successor)
     assert called(play, "quick") == [LOOK_EVERY_MS] * 25
     assert successor.started == [HALF_OVER]
 
 
-def test_one_that_finds_nothing_starts_none_and_looks_to_its_end() -> None:
+def test_an_executor_that_finds_nothing_starts_no_successor_and_polls_to_its_end() -> None:
     play, successor = played(slow=(10, 0)), Noting()
     inbox = executed(play, OLD, successor)
     assert successor.started == []
     assert len(inbox.asked) >= HANGS_MS // LOOK_EVERY_MS - 1
 
 
-def test_one_that_is_too_old_keeps_nothing_and_starts_its_successor_at_once() -> None:
+def test_an_executor_that_is_too_old_keeps_nothing_and_starts_its_successor_at_once() -> None:
     play, successor = played(slow=(10, 0), quick=(25, 0)), Noting()
     inbox = executed(play, OLD, successor)
     assert called(play, "quick") == []
     assert successor.started == [OLD]
-    assert inbox.asked == [10]  # from then on it looks no more
+    assert inbox.asked == [10]  # it polls no more from then on
     assert [visible_at for _, visible_at in play.messages()].count(NOW + LOOK_EVERY_MS) == 10
 
 
-def test_a_successor_that_cannot_be_started_is_started_when_something_waits_again() -> None:
+def test_a_successor_that_could_not_be_started_is_started_when_runs_wait_again() -> None:
     play, successor = played(slow=(10, 0), quick=(1, 0)), Noting(fails=2)
     executed(play, OLD, successor)
     assert (successor.asked, successor.started) == (3, [OLD])
 
 
-def test_one_that_is_to_have_no_successor_looks_no_more_when_it_is_too_old() -> None:
+def test_an_executor_without_a_successor_polls_no_more_when_it_is_too_old() -> None:
     play = played(slow=(10, 0), quick=(25, 0))
     assert executed(play, OLD).asked == []
     assert len(play.messages()) == 25
 
 
-def test_a_successor_takes_what_waits_at_once_and_also_what_comes_when_it_holds_nothing() -> None:
+def test_a_successor_takes_waiting_runs_at_once_and_later_ones_while_it_is_idle() -> None:
     play = played(later=(5, 0))
-    play.queue.receive("normal", 10, 30)  # and nobody is heard of who has them
+    play.queue.receive("normal", 10, 30)  # their receiver is never heard of again
     play.store_jobs(replace(spec(f"job-{n}", At(NOW)), key=JobKey("quick", f"job-{n}")) for n in range(25))
     play.scan_all()
     inbox = executed(play, YOUNG, stays_until=NOW + 60 * SECOND_MS)
@@ -101,13 +101,13 @@ def test_a_successor_goes_on_while_its_calls_last() -> None:
     assert play.clock.now() >= NOW + HANGS_MS
 
 
-def test_a_successor_of_which_too_little_is_left_does_not_stay() -> None:
+def test_a_successor_with_too_little_time_left_does_not_stay() -> None:
     play = played(quick=(25, 0))
     executed(play, OLD, stays_until=NOW + 60 * SECOND_MS)
     assert called(play, "quick") == []
 
 
-def test_what_does_not_fit_goes_back_and_each_time_for_longer() -> None:
+def test_a_run_that_does_not_fit_is_returned_each_time_for_longer() -> None:
     play = played(slow=(10, 0))
     long = [spec(f"long-{n}", At(NOW), timeout_seconds=400) for n in range(25)]
     play.store_jobs(replace(one, key=JobKey("quick", one.key.job_id)) for one in long)
@@ -122,7 +122,7 @@ def test_what_does_not_fit_goes_back_and_each_time_for_longer() -> None:
 
 
 @pytest.mark.parametrize("cold_start_seconds", [0, 10, 60])
-def test_at_each_moment_of_an_executor_itself_or_its_successor_takes_what_may_last_300_seconds(
+def test_at_each_moment_an_executor_or_its_successor_takes_runs_that_may_last_300_seconds(
     cold_start_seconds: int,
 ) -> None:
     lives = 900

@@ -1,4 +1,4 @@
-"""A newer run of a job takes the place of one that has not started, if the job says so; and of no other."""
+"""A newer run of a job replaces one that has not started, if the job says so; it replaces no other run."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_of_the_runs_that_wait_for_an_executor_only_the_newest_starts(service: S
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_job_that_does_not_say_so_runs_them_all(service: Service) -> None:
+def test_without_the_policy_all_runs_start(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(20)), supersede=False)
     service.is_executing = False
     service.until(at(25))
@@ -65,7 +65,7 @@ def test_a_run_that_has_started_goes_on_beside_the_newer_one(service: Service) -
     assert len(visits(service)) == 3
 
 
-def test_one_that_waits_for_its_retry_has_started(service: Service) -> None:
+def test_a_run_that_waits_for_its_retry_counts_as_started(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(10)))
     service.target.statuses = [500, 500]
     service.until(at(60))
@@ -73,7 +73,7 @@ def test_one_that_waits_for_its_retry_has_started(service: Service) -> None:
     assert len(visits(service)) == 4
 
 
-def test_the_newest_waits_behind_the_holder_where_one_may_and_replaces_the_one_that_waited(service: Service) -> None:
+def test_the_newest_run_waits_for_the_lock_in_place_of_the_one_that_waited(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(40)), 35, OverlapPolicy.QUEUE_ONE)
     service.until(at(120))
     assert ledger(service.play) == {0: RAN, 10: REPLACED, 20: REPLACED, 30: RAN, 40: RAN}
@@ -82,14 +82,14 @@ def test_the_newest_waits_behind_the_holder_where_one_may_and_replaces_the_one_t
     assert_guard_is_free(service.play)
 
 
-def test_without_it_the_first_that_waits_stays_in_line(service: Service) -> None:
+def test_without_the_policy_the_first_waiting_run_keeps_its_position(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(20)), 25, OverlapPolicy.QUEUE_ONE, supersede=False)
     service.until(at(90))
     assert ledger(service.play) == {0: RAN, 10: RAN, 20: OVERLAPS}
 
 
 @pytest.mark.parametrize("overlap", [OverlapPolicy.ALLOW, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER])
-def test_a_run_by_hand_replaces_one_that_waits_and_is_replaced_by_the_next_fire(
+def test_a_manual_run_replaces_a_waiting_one_and_is_replaced_by_the_next_fire(
     service: Service, overlap: OverlapPolicy
 ) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(10)), 0, overlap)
@@ -105,7 +105,7 @@ def test_a_run_by_hand_replaces_one_that_waits_and_is_replaced_by_the_next_fire(
     assert_guard_is_free(service.play)
 
 
-def test_a_one_off_whose_run_is_replaced_by_hand_is_skipped(service: Service) -> None:
+def test_a_one_off_whose_run_is_replaced_manually_is_skipped(service: Service) -> None:
     begin(service, At(at(0)))
     service.is_executing = False
     service.until(at(2))
@@ -117,7 +117,7 @@ def test_a_one_off_whose_run_is_replaced_by_hand_is_skipped(service: Service) ->
     assert len(visits(service)) == 1
 
 
-def test_a_run_that_a_person_tries_again_is_not_replaced(service: Service) -> None:
+def test_a_run_that_is_retried_manually_is_not_replaced(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(10)))
     service.target.statuses = [400]
     service.until(at(8))

@@ -1,4 +1,4 @@
-"""While a call lasts, its executor takes what waits in its queue: a call that hangs holds a place, and no executor."""
+"""During a call its executor takes waiting messages from its queue: a hanging call uses up only its own capacity."""
 
 import asyncio
 from collections import Counter
@@ -14,28 +14,28 @@ from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox
 
 
-def test_while_a_call_hangs_its_executor_works_on_what_waits() -> None:
+def test_while_a_call_hangs_its_executor_works_on_waiting_messages() -> None:
     play = played(slow=(10, 0), quick=(25, 0))
     executed(play)
     assert called(play, "quick") == [LOOK_EVERY_MS] * 25
     assert play.messages() == []
 
 
-def test_an_executor_whose_calls_are_answered_soon_asks_its_queue_for_nothing() -> None:
+def test_an_executor_whose_calls_are_answered_soon_does_not_poll_its_queue() -> None:
     play = played(quick=(9, 5))
     play.clock.advance(2 * SECOND_MS)
     assert executed(play).asked == []
     assert called(play, "quick") == [5 * SECOND_MS] * 9
 
 
-def test_an_executor_that_is_handed_a_full_batch_takes_what_nobody_else_takes_while_its_runs_wait() -> None:
+def test_an_executor_with_a_full_batch_takes_further_messages_while_its_runs_wait() -> None:
     play = played(quick=(15, 5), step1=(25, 5))
     play.clock.advance(2 * SECOND_MS)
     assert executed(play).asked == [10] * 5  # the fourth time nothing comes; the fifth is just before the claim
     assert called(play, "quick") + called(play, "step1") == [5 * SECOND_MS] * 40
 
 
-def test_an_executor_that_found_nothing_more_looks_again_just_before_it_claims() -> None:
+def test_an_executor_that_found_nothing_more_polls_again_just_before_it_claims() -> None:
     play, looked_at = played(quick=(12, 5)), list[int]()
     play.clock.advance(2 * SECOND_MS)
 
@@ -50,7 +50,7 @@ def test_an_executor_that_found_nothing_more_looks_again_just_before_it_claims()
     assert called(play, "quick") == [5 * SECOND_MS] * 12
 
 
-def test_an_executor_of_which_one_tenant_has_half_takes_nothing_ahead() -> None:
+def test_an_executor_of_which_one_tenant_has_half_takes_no_further_messages() -> None:
     play = played(quick=(PLACES // 2 + 20, 5))
     play.clock.advance(2 * SECOND_MS)
     assert executed(play).asked == [10] * 4
@@ -65,7 +65,7 @@ def test_a_tenant_whose_calls_hang_fills_half_of_an_executor_and_another_is_call
     assert len(inbox.asked) < 5 * 3 * HANGS_MS // SECOND_MS  # 150 wait, and each is kept here for up to 8 s
 
 
-def test_batches_that_end_again_and_again_keep_no_executor_from_taking_more() -> None:
+def test_batches_that_keep_ending_do_not_stop_an_executor_from_taking_more() -> None:
     play, looked_at = played(slow=(10, 0), **{f"step{n}": (10, 0) for n in range(1, 7)}), list[int]()
 
     class Noting(MemoryInbox):
@@ -78,7 +78,7 @@ def test_batches_that_end_again_and_again_keep_no_executor_from_taking_more() ->
     assert {*range(LOOK_EVERY_MS, 5 * SECOND_MS, LOOK_EVERY_MS)} <= {*looked_at}
 
 
-def test_what_has_no_place_comes_again_as_a_new_message_and_is_no_delivery_in_vain() -> None:
+def test_a_message_without_capacity_comes_again_as_a_new_one_and_uses_up_no_delivery() -> None:
     play = played(slow=(PLACES, 0))
     executed(play, NOW + 900 * SECOND_MS)
     assert len(called(play, "slow")) == PLACES
@@ -86,14 +86,14 @@ def test_what_has_no_place_comes_again_as_a_new_message_and_is_no_delivery_in_va
     assert (play.queue.dead, play.messages()) == ([], [])
 
 
-def test_a_second_message_of_a_run_that_is_called_here_does_not_call_it_again() -> None:
+def test_a_second_message_of_a_run_under_way_in_the_executor_does_not_call_it_again() -> None:
     play = played(slow=(10, 0))
     play.queue.send(play.queue.sent[:3], NOW)
     executed(play)
     assert sorted(Counter(call.run for _, call in play.caller.calls).values()) == [1] * 10
 
 
-def test_an_executor_that_cannot_ask_its_queue_goes_on_with_what_it_has() -> None:
+def test_an_executor_that_cannot_poll_its_queue_goes_on_with_its_messages() -> None:
     play = played(slow=(10, 0), quick=(25, 0))
     play.queue.receive("normal")
 
@@ -107,14 +107,14 @@ def test_an_executor_that_cannot_ask_its_queue_goes_on_with_what_it_has() -> Non
     assert len(called(play, "slow")) == 10
 
 
-def test_messages_that_are_done_when_their_executor_returns_are_left_to_who_handed_them_out() -> None:
+def test_messages_that_are_done_when_their_executor_returns_are_left_to_the_platform() -> None:
     play = played(quick=(10, 0))
     deliveries, inbox = play.queue.receive("normal"), play.queue.inbox("normal")
     assert play.clock.run(execute(play.context(), inbox, play.caller, deliveries, "one", inline)) == []
     assert len(play.messages()) == 10
 
 
-def test_an_executor_that_goes_on_with_what_it_has_taken_removes_what_it_was_handed() -> None:
+def test_an_executor_that_goes_on_with_further_messages_deletes_those_of_its_first_batch() -> None:
     play, left = played(step2=(10, 0), slow=(1, 0)), list[str]()
     deliveries, inbox = play.queue.receive("normal"), play.queue.inbox("normal")
 

@@ -1,4 +1,4 @@
-"""A run that waits for its host at rest: what tries its patience, and what comes of the fires behind it."""
+"""A run that waits for an open circuit: what counts towards its waiting time, and what becomes of later fires."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,11 +17,11 @@ from timeball.ports.collections.rows import Swap
 
 HOST = Host(HostKey("acme", "https://target.example"), failures=5, openings=1)
 TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
-"""The patience of a run whose retries might take three."""
+"""The waiting time of a run whose retries might take three minutes."""
 
 
 def _rest(service: Service, until: int, openings: int = 1) -> None:
-    """Let the host rest, whatever it did before."""
+    """Open the host's circuit until an instant, whatever its state was."""
     store, now = service.play.store, service.play.clock.now()
     (row,) = store.hosts.read([HOST.key])
     after = replace(HOST, openings=openings, open_until=until)
@@ -63,7 +63,7 @@ def _parked(service: Service) -> None:
     _rest(service, at(830))
 
 
-# What keeps a run from its call for twenty minutes (the last: thirteen), between two short rests of its host.
+# What delays a run for twenty minutes (the last: thirteen), between two short openings of its host's circuit.
 KEPT: dict[str, Callable[[Service], None]] = {
     "its job is paused": lambda service: _paused(service, openings=1),
     "its job is paused while its host rests for long": lambda service: _paused(service, openings=6),
@@ -73,7 +73,7 @@ KEPT: dict[str, Callable[[Service], None]] = {
 
 
 @pytest.mark.parametrize("case", KEPT)
-def test_what_else_keeps_a_run_from_its_call_after_its_host_did_is_no_waiting_for_its_host(case: str) -> None:
+def test_a_later_delay_of_another_kind_does_not_count_as_waiting_for_the_host(case: str) -> None:
     with Service(Play()) as service:
         KEPT[case](service)
         service.until(at(3600))
@@ -82,7 +82,7 @@ def test_what_else_keeps_a_run_from_its_call_after_its_host_did_is_no_waiting_fo
         assert service.target.calls[-1][1].run == run.id
 
 
-def test_rests_that_follow_each_other_try_a_runs_patience_together() -> None:
+def test_consecutive_openings_add_up_to_a_runs_waiting_time() -> None:
     with Service(Play()) as service:
         service.play.store_jobs([spec("job", At(NOW), TEN_MINUTES)])
         for minute in range(15):
@@ -95,7 +95,7 @@ def test_rests_that_follow_each_other_try_a_runs_patience_together() -> None:
         assert at(599) <= run.finished_at <= at(602)  # messages are received at whole seconds
 
 
-# Of each policy: the fire that is called when the host is back, and why the others before it are skipped.
+# By policy: the fire that is called when the host is back, and why the fires before it are skipped.
 OVERLAPS = {
     OverlapPolicy.SKIP: ([0], Reason.OVERLAP),
     OverlapPolicy.QUEUE_ONE: ([0, 10], Reason.OVERLAP),
@@ -104,7 +104,7 @@ OVERLAPS = {
 
 
 @pytest.mark.parametrize("overlap", OVERLAPS, ids=str)
-def test_fires_of_a_guarded_job_do_not_pile_up_before_a_host_that_rests(overlap: OverlapPolicy) -> None:
+def test_fires_of_a_job_with_an_overlap_lock_do_not_pile_up_behind_an_open_circuit(overlap: OverlapPolicy) -> None:
     called, reason = OVERLAPS[overlap]
     with Service(Play()) as service:
         service.play.store_jobs([replace(spec("job", Schedule(Every(10, NOW), end_at=at(240))), overlap=overlap)])

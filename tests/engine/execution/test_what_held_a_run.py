@@ -1,4 +1,4 @@
-"""Lateness counts from the end of the last gate that held a run, and the row says how long each gate did."""
+"""Lateness counts from the end of the last gate that delayed a run, and the row shows how long each gate did."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -37,7 +37,7 @@ def _one(service: Service, job_id: str = "job") -> Run:
 
 
 def _in_seconds(held: Held) -> dict[str, int]:
-    """Return the gates that held a run, in whole seconds; other gates are left out."""
+    """Return the gates that delayed a run, in whole seconds; other gates are left out."""
     gates = ("parents", "limits", "quota", "overlap", "circuit", "frozen")
     return {gate: round(ms / SECOND_MS) for gate in gates if (ms := getattr(held, gate))}
 
@@ -52,7 +52,7 @@ def _keyed(job_id: str, flow: Flow) -> JobSpec:
     return replace(spec(job_id, At(at(10))), flow=flow)
 
 
-def test_a_plain_run_has_nothing_of_it_on_its_row(service: Service) -> None:
+def test_the_row_of_a_plain_run_shows_no_gates(service: Service) -> None:
     service.play.store_jobs([spec("job", At(at(10)))])
     service.until(at(20))
     assert _one(service).held == FREE
@@ -60,7 +60,7 @@ def test_a_plain_run_has_nothing_of_it_on_its_row(service: Service) -> None:
 
 
 @pytest.mark.parametrize("is_recurring", [True, False])
-def test_a_child_is_not_late_for_the_time_of_its_parents(*, is_recurring: bool) -> None:
+def test_a_child_is_not_late_because_of_its_parents_time(*, is_recurring: bool) -> None:
     parent = evolve(node("a"), schedule=Schedule(Every(60, BEGIN))) if is_recurring else node("a")
     with Graph(parent, node("b", "a")) as graph:
         graph.takes_ms["a"] = 12 * SECOND_MS
@@ -71,7 +71,7 @@ def test_a_child_is_not_late_for_the_time_of_its_parents(*, is_recurring: bool) 
         assert 12 <= _in_seconds(child.held)["parents"] <= 14
 
 
-def test_jitter_is_no_lateness(service: Service) -> None:
+def test_jitter_is_not_lateness(service: Service) -> None:
     service.play.store_jobs([replace(spec("job", Schedule(Every(600, at(10)), max_runs=1)), jitter_seconds=300)])
     service.until(at(400))
     run = _one(service)
@@ -80,7 +80,7 @@ def test_jitter_is_no_lateness(service: Service) -> None:
     _assert_held(run)
 
 
-def test_a_run_in_the_line_of_a_key_is_held_by_limits(service: Service) -> None:
+def test_the_wait_in_a_limiters_line_counts_as_limits(service: Service) -> None:
     flow = Flow(concurrency=ConcurrencyKey("db", 1))
     service.play.store_jobs([_keyed("a", flow), _keyed("b", flow)])
     service.target.takes = lambda _: 20 * SECOND_MS
@@ -90,7 +90,7 @@ def test_a_run_in_the_line_of_a_key_is_held_by_limits(service: Service) -> None:
     _assert_held(held[1], limits=20)
 
 
-def test_a_run_that_waits_for_a_rate_token_is_held_by_limits(service: Service) -> None:
+def test_the_wait_for_a_rate_token_counts_as_limits(service: Service) -> None:
     flow = Flow(rate=RateKey("api", 0.2))
     service.play.store_jobs([_keyed(name, flow) for name in "abc"])
     service.until(at(90))
@@ -99,7 +99,7 @@ def test_a_run_that_waits_for_a_rate_token_is_held_by_limits(service: Service) -
         _assert_held(run, **({"limits": number * 5} if number else {}))
 
 
-def test_a_run_that_waits_for_its_tenants_quota_is_held_by_that(service: Service) -> None:
+def test_the_wait_for_a_tenants_quota_counts_as_quota(service: Service) -> None:
     note_quotas(service.play.context(), "acme", Quotas(runs_at_once=1))
     service.play.store_jobs([spec(name, At(at(10))) for name in "ab"])
     service.target.takes = lambda _: 20 * SECOND_MS
@@ -108,7 +108,7 @@ def test_a_run_that_waits_for_its_tenants_quota_is_held_by_that(service: Service
     _assert_held(runs[1], quota=20)
 
 
-def test_an_earlier_run_of_its_job_holds_a_run_by_overlap(service: Service) -> None:
+def test_the_wait_for_an_earlier_run_of_the_job_counts_as_overlap(service: Service) -> None:
     wanted = spec("job", Schedule(Every(10, NOW), end_at=at(10)))
     service.play.store_jobs([replace(wanted, overlap=OverlapPolicy.QUEUE_ONE)])
     service.target.takes = lambda _: 125 * SECOND_MS
@@ -118,7 +118,7 @@ def test_an_earlier_run_of_its_job_holds_a_run_by_overlap(service: Service) -> N
     _assert_held(second, overlap=115)
 
 
-def test_a_run_that_waits_for_an_open_circuit_is_held_by_that(service: Service) -> None:
+def test_the_wait_for_an_open_circuit_counts_as_circuit(service: Service) -> None:
     dead = Host(HostKey("acme", "https://target.example"), failures=5, openings=1, open_until=at(40))
     service.play.store.hosts.insert([dead], service.play.clock.now())
     service.play.store_jobs([spec("job", At(at(10)))])
@@ -130,7 +130,7 @@ def test_a_run_that_waits_for_an_open_circuit_is_held_by_that(service: Service) 
 
 
 @pytest.mark.parametrize("is_sent", [True, False])
-def test_a_one_off_of_a_freeze_is_held_by_that(service: Service, *, is_sent: bool) -> None:
+def test_the_wait_of_a_one_off_for_a_freezes_end_counts_as_frozen(service: Service, *, is_sent: bool) -> None:
     service.play.store_jobs([spec("job", At(at(10)))])
     service.until(at(6 if is_sent else 1))
     start = 9 if is_sent else 4
@@ -139,7 +139,7 @@ def test_a_one_off_of_a_freeze_is_held_by_that(service: Service, *, is_sent: boo
     _assert_held(_one(service), frozen=90)
 
 
-def test_a_one_off_of_a_pause_is_held_by_that(service: Service) -> None:
+def test_the_wait_of_a_one_off_for_a_resume_counts_as_frozen(service: Service) -> None:
     service.play.store_jobs([spec("job", At(at(10)))])
     service.until(at(1))
     pause(service.play.context(), [(KEY, None)])
@@ -163,7 +163,7 @@ def test_a_fire_that_is_caught_up_has_no_lateness_and_counts_as_started(service:
     assert service.play.telemetry.timings[Metric.LATENESS] == []
 
 
-def test_a_run_that_starts_late_for_want_of_executors_is_late(service: Service) -> None:
+def test_a_run_that_starts_late_for_lack_of_executors_is_late(service: Service) -> None:
     service.play.store_jobs([spec("job", Every(600, at(10)))])
     service.is_executing = False
     service.until(at(40))

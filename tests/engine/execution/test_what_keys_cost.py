@@ -1,4 +1,4 @@
-"""What lines of limiters cost: an end asks for as much however many wait, or have places; nobody else is late."""
+"""The cost of limiters' lines: the end of a run costs the same however many runs wait, and delays no other job."""
 
 from collections import Counter
 from dataclasses import replace
@@ -25,7 +25,7 @@ KEYED = Flow(concurrency=ConcurrencyKey("db", 1))
 
 
 def _line(play: Play, key: str, places: int, waiting: int) -> list[Run]:
-    """Store runs of one job: so many have the places of a key, others wait; return those that have them."""
+    """Store runs of one job: some hold the slots of a limiter, and others wait. Return the holders."""
     now = play.clock.now()
     (job,) = play.store_jobs([replace(spec(f"of-{key}", At(now + HOUR_MS)), flow=KEYED)])
     runs = [queued_run(job, Origin.MANUAL, now - HOUR_MS + n, now) for n in range(places + waiting)]
@@ -39,7 +39,7 @@ def _line(play: Play, key: str, places: int, waiting: int) -> list[Run]:
 
 
 def _of_an_end(places: int, waiting: int) -> tuple[Counter[str], Counter[str]]:
-    """Return what an end of a run under a key asks for, by kinds: how many requests, and of how many rows."""
+    """Return how many requests the end of a run under a limiter makes, and for how many rows, by kind."""
     play = Play()
     holder = _line(play, "db", places, waiting)[0]
     slow, now = Slow(play), play.clock.now()
@@ -47,7 +47,7 @@ def _of_an_end(places: int, waiting: int) -> tuple[Counter[str], Counter[str]]:
     return slow.requests, slow.items
 
 
-def test_an_end_asks_for_as_much_however_many_wait_and_however_many_places_there_are() -> None:
+def test_the_end_of_a_run_costs_the_same_however_many_runs_wait_or_hold_slots() -> None:
     requests, rows = _of_an_end(places=3, waiting=10)
     assert _of_an_end(places=3, waiting=1_000) == (requests, rows)
     assert _of_an_end(places=900, waiting=1_000) == (requests, rows)
@@ -55,7 +55,7 @@ def test_an_end_asks_for_as_much_however_many_wait_and_however_many_places_there
     assert rows["runs.read"] <= 6
 
 
-def test_lines_of_many_keys_make_no_job_of_another_tenant_late() -> None:
+def test_the_lines_of_many_limiters_delay_no_job_of_another_tenant() -> None:
     play = Play()
     for n in range(300):
         _line(play, f"key-{n}", 1, 2)
@@ -67,7 +67,7 @@ def test_lines_of_many_keys_make_no_job_of_another_tenant_late() -> None:
     assert sent_at < due_at
 
 
-def test_an_end_that_is_told_of_again_takes_the_place_of_no_later_attempt() -> None:
+def test_a_repeated_end_does_not_release_the_slot_of_a_later_attempt() -> None:
     play = Play()
     now, (holder,) = play.clock.now(), _line(play, "db", 1, 2)
     before = replace(holder, state=RunState.RETRYING, lease_until=None, attempt=0, revision=6)

@@ -1,4 +1,4 @@
-"""Each test has a service of its own, whose targets answer as the test says."""
+"""A service for each test, whose targets give the answers that the test sets."""
 
 from collections.abc import Iterator
 

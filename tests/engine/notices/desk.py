@@ -1,4 +1,4 @@
-"""A job of which somebody wants to be told, and what was told, on a virtual clock."""
+"""A job with notices, and the notices that were sent, on a virtual clock."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ OF_STREAKS = Notify(on_failure=FAILED, on_recovery=RECOVERED)
 
 @dataclass
 class Targets(Target):
-    """The target of jobs, and that of notices, each with answers of its own."""
+    """The target of jobs, and that of notices, each with its own answers."""
 
     of_jobs: list[int] = field(default_factory=list)
     of_notices: list[int] = field(default_factory=list)
@@ -45,7 +45,7 @@ def a_spec() -> JobSpec:
 
 
 def told(service: Service) -> list[tuple[str, dict[str, Any]]]:
-    """Return what was told, in order: at which path, and what."""
+    """Return the notices that were sent, in order: the path and the payload of each."""
     urls = [(url_of(call.work.target), call.work.payload) for _, call in service.target.calls]
     return [(url.rpartition("/")[2], json.loads(payload or "")) for url, payload in urls if "told.example" in url]
 
@@ -60,7 +60,7 @@ def notices(service: Service) -> list[Job]:
 
 
 def change(service: Service, **wanted: Any) -> None:
-    """Let the job's user change it."""
+    """Change the job as its user does."""
     job = service.play.store.jobs.read([KEY], with_work=True)[0]
     assert job is not None
     assert revise(service.play.context(), [(job, replace(job.spec, **wanted))])[0].outcome is Outcome.DONE

@@ -1,4 +1,4 @@
-"""A run is late that has not come so far in time, unless somebody has kept it from that."""
+"""A run is late if it has not reached a state in time, unless a pause, a freeze or a calendar delayed it."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from timeball.engine.exclusions.freezes import create_freeze
 from timeball.ports.collections.rows import Swap
 
 
-def test_a_run_is_late_that_has_not_started_in_time_also_where_nothing_starts(service: Service) -> None:
+def test_a_run_that_has_not_started_in_time_is_late_even_if_nothing_starts(service: Service) -> None:
     begin(service, Notify(on_late=LATE, late_after_seconds=20))
     service.until(at(50))
     service.is_executing = False
@@ -35,7 +35,7 @@ def test_a_run_is_late_that_has_not_started_in_time_also_where_nothing_starts(se
     ]
 
 
-def test_a_run_is_late_that_has_not_succeeded_by_its_deadline(service: Service, targets: Targets) -> None:
+def test_a_run_that_has_not_succeeded_by_its_deadline_is_late(service: Service, targets: Targets) -> None:
     targets.of_jobs = [500, 200]
     begin(service, Notify(on_late=LATE, deadline_seconds=30))
     service.until(at(60 + 29))
@@ -48,7 +48,7 @@ def test_a_run_is_late_that_has_not_succeeded_by_its_deadline(service: Service, 
     assert names(service) == ["late"]  # the second one has succeeded
 
 
-def test_a_notice_that_is_needless_is_skipped(service: Service, targets: Targets) -> None:
+def test_a_needless_notice_is_skipped(service: Service, targets: Targets) -> None:
     targets.of_jobs = [200]
     begin(service, Notify(on_late=LATE, deadline_seconds=30))
     service.until(at(100))
@@ -58,8 +58,8 @@ def test_a_notice_that_is_needless_is_skipped(service: Service, targets: Targets
     assert (row.state, row.reason) == (RunState.SKIPPED, Reason.IN_TIME)
 
 
-def test_a_notice_that_was_begun_is_sent_though_its_run_was_frozen_since(service: Service) -> None:
-    """A scan found the run late, wrote the notice's row and died: the next one finds the row, and sends it."""
+def test_a_notice_that_was_begun_is_sent_although_its_run_was_frozen_since(service: Service) -> None:
+    """A scan found the run late, wrote the notice's row and died. The next scan finds the row, and sends it."""
     begin(service, Notify(on_late=LATE, late_after_seconds=20))
     service.until(at(50))
     service.is_executing = False
@@ -76,7 +76,7 @@ def test_a_notice_that_was_begun_is_sent_though_its_run_was_frozen_since(service
     assert [what["runId"] for name, what in told(service) if name == "late"] == [str(run.id)]
 
 
-def test_fires_that_were_missed_for_want_of_scans_are_late(service: Service) -> None:
+def test_fires_that_were_missed_for_lack_of_scans_are_late(service: Service) -> None:
     begin(service, Notify(on_late=LATE, late_after_seconds=20))
     service.until(at(50))
     service.is_scanning = False
@@ -98,7 +98,7 @@ def test_a_cancelled_run_is_not_late(service: Service, targets: Targets) -> None
     assert names(service) == []
 
 
-def test_a_run_is_not_late_that_a_pause_has_kept_from_its_start(service: Service) -> None:
+def test_a_run_whose_start_a_pause_delayed_is_not_late(service: Service) -> None:
     begin(service, Notify(on_late=LATE, late_after_seconds=5))
     service.until(at(30))
     pause(service.play.context(), [(KEY, None)])
@@ -114,9 +114,7 @@ def test_a_run_is_not_late_that_a_pause_has_kept_from_its_start(service: Service
 
 @pytest.mark.parametrize("late", [Notify(on_late=LATE, late_after_seconds=5), Notify(on_late=LATE, deadline_seconds=5)])
 @pytest.mark.parametrize("begins_at", [30, 59])
-def test_a_run_is_not_late_that_a_freeze_has_kept_from_its_start(
-    service: Service, late: Notify, begins_at: int
-) -> None:
+def test_a_run_whose_start_a_freeze_delayed_is_not_late(service: Service, late: Notify, begins_at: int) -> None:
     begin(service, late)
     freeze = Freeze("f", at(begins_at), at(11 * 60 + 30), Match(job_ids=("job",)), service.play.clock.now())
     create_freeze(service.play.context(), "acme", freeze)
@@ -128,7 +126,7 @@ def test_a_run_is_not_late_that_a_freeze_has_kept_from_its_start(
     assert [run.lateness_ms for run in begun_late] == [None], "it was caught up"
 
 
-def test_a_run_that_its_calendar_moves_is_late_after_its_start(service: Service) -> None:
+def test_a_run_that_its_calendar_moves_is_late_only_after_its_moved_start(service: Service) -> None:
     calendar = Calendar(CalendarKey("acme", "closed"), "Etc/UTC", 0, 0, ("2026-11-21",))
     replace_calendar(service.play.context(), calendar, None, service.play.clock.now())
     service.play.clock.advance(3 * SECOND_MS)
@@ -146,7 +144,7 @@ def test_a_run_that_its_calendar_moves_is_late_after_its_start(service: Service)
 
 
 @pytest.mark.parametrize("resumed_at", [80, 86, 91])
-def test_a_notice_is_not_called_before_its_time_though_it_was_paused_meanwhile(
+def test_a_notice_is_not_sent_before_its_time_although_it_was_paused_meanwhile(
     service: Service, targets: Targets, resumed_at: int
 ) -> None:
     targets.takes = lambda _: 28 * SECOND_MS

@@ -1,4 +1,4 @@
-"""Who wants to be told of a job is called once for each piece of news, by a job of Timeball's own."""
+"""Each piece of news about a job is sent once to those who subscribed to it, by a job of Timeball's own."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -41,7 +41,7 @@ from timeball.testing.memory_collections import MemoryRuns
 from timeball.testing.memory_store import MemoryStore
 
 
-def test_a_failure_is_told_once_for_a_streak_and_its_end_once(service: Service, targets: Targets) -> None:
+def test_a_streak_of_failures_sends_one_notice_and_its_end_another(service: Service, targets: Targets) -> None:
     targets.of_jobs = [200, 500, 500, 500, 200, 200, 500]
     begin(service)
     service.until(at(8 * 60))
@@ -58,7 +58,7 @@ def test_a_failure_is_told_once_for_a_streak_and_its_end_once(service: Service, 
     }
 
 
-def test_a_streak_is_news_when_it_is_as_long_as_wanted(service: Service, targets: Targets) -> None:
+def test_a_streak_is_news_when_it_reaches_the_set_length(service: Service, targets: Targets) -> None:
     targets.of_jobs = [500, 500, 200, 500, 500, 500, 500, 200]
     begin(service, replace(OF_STREAKS, after_failures=3))
     service.until(at(9 * 60))
@@ -68,7 +68,7 @@ def test_a_streak_is_news_when_it_is_as_long_as_wanted(service: Service, targets
     ]
 
 
-def test_each_success_is_told(service: Service, targets: Targets) -> None:
+def test_each_success_sends_a_notice(service: Service, targets: Targets) -> None:
     targets.of_jobs = [200, 500, 200]
     begin(service, Notify(on_success=SUCCEEDED))
     service.until(at(3 * 60 + 30))
@@ -88,7 +88,7 @@ def test_a_manual_retry_that_succeeds_is_a_recovery(service: Service, targets: T
     assert names(service) == ["failed", "recovered"]
 
 
-def test_a_notice_that_fails_is_tried_again_and_is_told_of_to_nobody(service: Service, targets: Targets) -> None:
+def test_a_notice_that_fails_is_retried_and_causes_no_notice_itself(service: Service, targets: Targets) -> None:
     targets.of_jobs = [500]
     begin(service)
     targets.of_notices = [500]
@@ -96,14 +96,14 @@ def test_a_notice_that_fails_is_tried_again_and_is_told_of_to_nobody(service: Se
     assert names(service) == ["failed", "failed"]
 
 
-def test_a_job_without_wishes_has_no_notices(service: Service, targets: Targets) -> None:
+def test_a_job_that_asks_for_no_notices_has_none(service: Service, targets: Targets) -> None:
     targets.of_jobs = [500, 200, 500]
     begin(service, None)
     service.until(at(4 * 60))
     assert names(service) == []
 
 
-def test_failures_in_a_row_pause_a_job_and_a_resume_begins_anew(service: Service, targets: Targets) -> None:
+def test_failures_in_a_row_pause_a_job_and_a_resume_starts_a_new_count(service: Service, targets: Targets) -> None:
     targets.of_jobs = [500, 200, 500, 500, 500, 200]
     begin(service, OF_STREAKS, pause_after_failures=2)
     service.until(at(4 * 60 + 10))
@@ -116,7 +116,7 @@ def test_failures_in_a_row_pause_a_job_and_a_resume_begins_anew(service: Service
     assert (resumed.status, resumed.paused_by_failures) == (JobStatus.PENDING, False)
 
 
-def test_a_blocked_job_is_told_once(service: Service, targets: Targets) -> None:
+def test_a_blocked_job_sends_one_notice(service: Service, targets: Targets) -> None:
     play = service.play
     targets.of_jobs = [500]
     parent = spec("job", At(at(10)), retry=RetryPolicy(max_retries=0))
@@ -131,7 +131,7 @@ def test_a_blocked_job_is_told_once(service: Service, targets: Targets) -> None:
     ]
 
 
-def test_a_run_that_is_blocked_again_by_the_same_one_is_told_again(service: Service, targets: Targets) -> None:
+def test_a_run_that_the_same_parent_blocks_again_sends_another_notice(service: Service, targets: Targets) -> None:
     play = service.play
     targets.of_jobs, targets.takes = [500, 500, 500], lambda _: 5 * SECOND_MS
     hourly = Every(3_600, at(10))
@@ -145,14 +145,14 @@ def test_a_run_that_is_blocked_again_by_the_same_one_is_told_again(service: Serv
     assert [what["type"] for _, what in told(service)] == ["blocked"] * 3
 
 
-def test_a_notice_is_of_the_generation_of_its_run(service: Service) -> None:
+def test_a_notice_has_the_generation_of_its_run(service: Service) -> None:
     begin(service, Notify(on_success=SUCCEEDED))
     trigger(service.play.context(), [Trigger(KEY, fingerprint="x", depth=4)])
     service.until(at(30))
     assert [job.depth for job in notices(service)] == [4]
 
 
-def test_a_job_that_nobody_watched_for_a_while_is_not_failing_still(service: Service, targets: Targets) -> None:
+def test_a_job_without_notices_for_a_while_is_no_longer_failing(service: Service, targets: Targets) -> None:
     targets.of_jobs = [500, 200, 500]
     begin(service)
     service.until(at(90))
@@ -180,7 +180,7 @@ def test_a_cancelled_job_is_not_paused_by_failures(service: Service, targets: Ta
     assert not service.play.job(KEY).paused_by_failures
 
 
-def test_an_end_is_news_however_much_of_the_ledger_is_no_end(targets: Targets) -> None:
+def test_an_end_is_news_however_many_ledger_rows_are_no_ends(targets: Targets) -> None:
     play = Play(MemoryStore(runs=NoEnds))
     targets.clock, targets.of_jobs = play.clock, [500, 200]
     with Service(play) as service:
@@ -219,7 +219,7 @@ def over(job: Job, fire_at: int, state: RunState) -> Run:
     return replace(queued_run(job, Origin.SCHEDULE, fire_at, fire_at), state=state, attempt=1, finished_at=fire_at)
 
 
-def test_a_run_stands_for_its_items_however_many_they_are() -> None:
+def test_a_run_with_items_sends_one_notice_for_all_of_them() -> None:
     play = Play()
     wanted = replace(a_spec(), notify=replace(OF_STREAKS, after_failures=3, on_success=SUCCEEDED))
     (job,) = play.store_jobs([wanted])
@@ -248,7 +248,7 @@ def test_failures_pause_a_job_that_runs_on_events(service: Service) -> None:
     assert (paused.status, paused.paused_by_failures, paused.intent) == (JobStatus.PAUSED, True, None)
 
 
-def test_a_failure_that_its_executor_did_not_come_to_tell_is_told_before_the_recovery() -> None:
+def test_a_failure_that_its_executor_did_not_report_is_reported_before_the_recovery() -> None:
     play = Play()
     (job,) = play.store_jobs([replace(a_spec(), notify=OF_STREAKS)])
     failed, succeeded = over(job, at(0), BROKE), over(job, at(60), RAN)
@@ -259,7 +259,7 @@ def test_a_failure_that_its_executor_did_not_come_to_tell_is_told_before_the_rec
     assert news(play) == [News.FAILURE, News.RECOVERY]
 
 
-def test_a_run_that_is_run_again_is_news_again() -> None:
+def test_a_rerun_is_news_again() -> None:
     play = Play()
     (job,) = play.store_jobs([replace(a_spec(), notify=replace(OF_STREAKS, on_success=SUCCEEDED))])
     ends = [
@@ -281,14 +281,14 @@ def news(play: Play) -> list[News]:
 
 
 class NoEnds(MemoryRuns):
-    """Runs of a job with more skipped ones than are looked through."""
+    """Runs of a job with more skipped rows than a search reads."""
 
     def ledger(self, _: LedgerQuery) -> LedgerPage:
         return LedgerPage((), None)
 
 
 class Meanwhile(MemoryRuns):
-    """Runs of which another ends right after they are looked through for the first time."""
+    """Runs of which another one ends right after the first search."""
 
     meanwhile: Callable[[], object] | None = None
 

@@ -1,4 +1,4 @@
-"""A failure that is noted on its job, and was not told: whoever noted it died before."""
+"""A failure that is noted on its job, and for which no notice was sent: the process that noted it died before."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,21 +24,21 @@ RETRIES: Sequence[Callable[[Context, Run], object]] = (
 
 
 @pytest.mark.parametrize("retry", RETRIES, ids=["retried", "replayed"])
-def test_it_is_told_when_its_run_is_tried_again(service: Service, retry: Callable[[Context, Run], object]) -> None:
+def test_its_notice_is_sent_when_its_run_is_retried(service: Service, retry: Callable[[Context, Run], object]) -> None:
     run = noted(service, RunState.FAILED)
     retry(service.play.context(), run)
     told = [(notice.spec.notice.news, notice.spec.notice.run) for notice in notices(service) if notice.spec.notice]
     assert told == [(News.FAILURE, RunId(KEY, at(60), Origin.SCHEDULE))]
 
 
-def test_a_run_that_is_tried_again_already_is_no_failure(service: Service) -> None:
+def test_a_run_that_is_already_being_retried_is_no_failure(service: Service) -> None:
     run = noted(service, RunState.QUEUED)
     retry_runs(service.play.context(), [run.id])
     assert notices(service) == []
 
 
 def noted(service: Service, state: RunState) -> Run:
-    """Store a run that has ended, or is to be tried again, of a job that is failing since it ended."""
+    """Store a run that has ended, or waits for its retry, of a job that is failing since the run ended."""
     begin(service)
     store, job = service.play.store, service.play.job(KEY)
     run = replace(queued_run(job, Origin.SCHEDULE, at(60), at(60)), state=state, attempt=1, finished_at=at(60))

@@ -1,4 +1,4 @@
-"""Operations as tests ask for them."""
+"""Operations as tests request them."""
 
 from dataclasses import replace
 
@@ -18,14 +18,14 @@ BY = Actor("key_1", "editor", "192.0.2.1")
 def operation(
     action: OperationAction, at: int, match: Match = ALL, name: str = "op1", per_second: int = 100
 ) -> Operation:
-    """Return an operation that is asked for at an instant (ms)."""
+    """Return an operation that is requested at an instant (ms)."""
     return Operation(
         OperationKey("acme", name), action, match, per_second, 0, at, at, by=BY, fingerprint=name, due_at=at
     )
 
 
 def standing(play: Play, name: str = "op1") -> Operation:
-    """Return an operation as it stands."""
+    """Return the stored operation."""
     row = play.store.operations.read([OperationKey("acme", name)])[0]
     assert row is not None
     return row
@@ -38,7 +38,7 @@ def scan_to_its_end(play: Play, name: str = "op1", most: int = 1_000) -> Operati
             return standing(play, name)
         play.clock.advance(SECOND_MS)
         play.scan()
-    raise AssertionError(f"it goes on: {standing(play, name)}")
+    raise AssertionError(f"the operation is not over: {standing(play, name)}")
 
 
 def store_many(play: Play, count: int, tags: dict[str, str] | None = None) -> list[Job]:
@@ -49,7 +49,7 @@ def store_many(play: Play, count: int, tags: dict[str, str] | None = None) -> li
 
 
 def keys_of(jobs: list[Job]) -> list[JobKey]:
-    """Return which jobs these are."""
+    """Return the keys of jobs."""
     return [job.key for job in jobs]
 
 
@@ -67,5 +67,5 @@ def statuses(play: Play, jobs: list[Job]) -> list[JobStatus]:
 
 
 def repeat(play: Play, begun: Operation) -> None:
-    """Let somebody who has read the operation long ago do what it saw."""
+    """Repeat what a process does that has read the operation long ago."""
     move_on(play.context(), [begun], play.clock.now() + 1)

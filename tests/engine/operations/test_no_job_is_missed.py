@@ -1,4 +1,4 @@
-"""Each job that is meant is dealt with once, whatever the listing, the store and its user do meanwhile."""
+"""Each matching job is processed once, whatever the listing, the store and the job's user do meanwhile."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ from timeball.engine.operations.operation import create_operation, move_on
 from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import with_outages
 
-# What a user does after the turn of a job, by the operation that it undoes.
+# For each operation: what a user does to a job afterwards, to undo it.
 UNDOING: dict[OperationAction, Callable[[Play, JobKey], object]] = {
     PAUSE: lambda play, key: resume(play.context(), [(key, None)]),
     RESUME: lambda play, key: pause(play.context(), [(key, None)]),
@@ -36,7 +36,7 @@ UNDOING: dict[OperationAction, Callable[[Play, JobKey], object]] = {
 
 @pytest.mark.parametrize("action", UNDOING)
 @pytest.mark.parametrize("times", [1, 15])
-def test_what_a_user_makes_of_a_job_after_its_turn_stays(action: OperationAction, times: int) -> None:
+def test_a_users_change_of_a_job_after_the_operation_processed_it_stays(action: OperationAction, times: int) -> None:
     play = Play()
     jobs = store_many(play, 3)
     if action is RESUME:
@@ -75,7 +75,7 @@ def test_a_job_that_moves_between_two_statuses_while_the_listing_is_read_is_foun
     assert (over.matched, over.done) == (count, count)
 
 
-def test_a_job_of_which_the_listing_does_not_know_yet_is_found() -> None:
+def test_a_job_that_the_listing_does_not_show_yet_is_found() -> None:
     play = Play()
     store_many(play, 3)
     create_operation(play.context(), operation(PAUSE, NOW))
@@ -83,7 +83,7 @@ def test_a_job_of_which_the_listing_does_not_know_yet_is_found() -> None:
     assert scan_to_its_end(play).matched == 4
 
 
-def test_a_job_that_cannot_be_changed_just_now_is_tried_again_and_then_left() -> None:
+def test_a_job_that_cannot_be_changed_now_is_tried_again_and_then_left() -> None:
     play = Play()
     jobs = store_many(play, 3)
     store = play.store
@@ -96,7 +96,7 @@ def test_a_job_that_cannot_be_changed_just_now_is_tried_again_and_then_left() ->
     assert play.clock.now() - NOW > 4 * 60 * SECOND_MS
 
 
-def test_after_a_short_outage_every_job_is_done() -> None:
+def test_every_job_is_processed_after_a_short_outage() -> None:
     play = Play()
     jobs = store_many(play, 3)
     store = play.store
@@ -108,7 +108,7 @@ def test_after_a_short_outage_every_job_is_done() -> None:
     assert statuses(play, jobs) == [JobStatus.PAUSED] * 3
 
 
-def test_an_operation_is_stored_although_nothing_can_be_done_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operation_is_stored_although_no_job_can_be_changed_now(monkeypatch: pytest.MonkeyPatch) -> None:
     play = Play()
     jobs = store_many(play, 3)
 

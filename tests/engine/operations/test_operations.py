@@ -1,4 +1,4 @@
-"""What an operation does, to which jobs, how fast, and how it ends."""
+"""Bulk operations: what they do, to which jobs, how fast, and how they end."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ from timeball.engine.operations.operation import cancel_operation, create_operat
     ("action", "status"),
     [(PAUSE, JobStatus.PAUSED), (RESUME, JobStatus.PENDING), (CANCEL, JobStatus.CANCELLED)],
 )
-def test_every_open_job_is_changed_and_one_that_is_so_already_counts(
+def test_every_open_job_is_changed_and_one_already_in_the_wanted_state_counts(
     action: OperationAction, status: JobStatus
 ) -> None:
     play = Play()
@@ -49,7 +49,7 @@ def test_every_open_job_is_changed_and_one_that_is_so_already_counts(
     assert (over.due_at, over.batch) == (None, ())
 
 
-def test_where_nothing_matches_it_ends_as_soon_as_each_job_is_sure_to_be_listed() -> None:
+def test_an_operation_that_matches_nothing_ends_as_soon_as_each_job_is_sure_to_be_listed() -> None:
     play = Play()
     store_many(play, 3)
     create_operation(play.context(), operation(PAUSE, NOW, Match({"team": "blue"})))
@@ -58,14 +58,14 @@ def test_where_nothing_matches_it_ends_as_soon_as_each_job_is_sure_to_be_listed(
     assert (over.status, over.matched, over.done, over.due_at) == (OperationStatus.SUCCEEDED, 0, 0, None)
 
 
-def test_all_is_done_in_the_request_if_it_is_little() -> None:
+def test_a_small_operation_is_done_within_the_request() -> None:
     play = Play()
     jobs = store_many(play, 50)
     create_operation(play.context(), operation(PAUSE, NOW))
     assert statuses(play, jobs) == [JobStatus.PAUSED] * 50
 
 
-# Of each: the match, and which of the jobs that `_various` stores are meant by a pause.
+# Columns: the match, and which of the jobs that `_various` stores a pause matches.
 MATCHES = {
     "all": (Match(), ["plain", "blue", "both", "of a task", "paused"]),
     "a tag": (Match({"team": "blue"}), ["blue", "both"]),
@@ -94,7 +94,7 @@ def _various(play: Play) -> None:
 
 
 @pytest.mark.parametrize("case", MATCHES)
-def test_the_jobs_that_are_meant_are_those_that_match_as_they_are(case: str) -> None:
+def test_the_matching_jobs_are_those_that_match_in_their_current_state(case: str) -> None:
     match, meant = MATCHES[case]
     play = Play()
     _various(play)
@@ -104,7 +104,7 @@ def test_the_jobs_that_are_meant_are_those_that_match_as_they_are(case: str) -> 
     assert paused == {name.replace(" ", "-") for name in [*meant, "paused"]}
 
 
-def test_a_job_that_was_created_later_is_not_meant() -> None:
+def test_a_job_that_was_created_later_does_not_match() -> None:
     play = Play()
     store_many(play, 3)
     play.store_jobs([spec("later", Every(60, NOW + DAY_MS))], NOW + 1)
@@ -113,7 +113,7 @@ def test_a_job_that_was_created_later_is_not_meant() -> None:
     assert play.job(JobKey("acme", "later")).status is JobStatus.PENDING
 
 
-def test_what_is_not_possible_is_told_of_the_first_hundred_and_stops_nothing() -> None:
+def test_the_first_hundred_failures_are_recorded_and_stop_nothing() -> None:
     play = Play()
     jobs = store_many(play, 130)
     cancel(play.context(), [(job.key, None) for job in jobs])
@@ -122,7 +122,7 @@ def test_what_is_not_possible_is_told_of_the_first_hundred_and_stops_nothing() -
     assert over.failures == tuple(Failure(job.key.job_id, Fault.JOB_ENDED) for job in jobs[:MAX_FAILURES])
 
 
-def test_a_job_that_is_cancelled_before_its_turn_is_not_triggered() -> None:
+def test_a_job_that_is_cancelled_before_the_operation_reaches_it_is_not_triggered() -> None:
     play = Play()
     jobs = store_many(play, 3)
     create_operation(play.context(), operation(TRIGGER, NOW, per_second=1))
@@ -132,7 +132,7 @@ def test_a_job_that_is_cancelled_before_its_turn_is_not_triggered() -> None:
     assert play.runs(jobs[2].key) == []
 
 
-def test_each_second_as_many_jobs_have_their_turn_as_were_asked_for() -> None:
+def test_each_second_as_many_jobs_are_processed_as_the_request_allows() -> None:
     play = Play()
     jobs = store_many(play, 40)
     create_operation(play.context(), operation(TRIGGER, NOW, per_second=7))
@@ -147,7 +147,7 @@ def test_each_second_as_many_jobs_have_their_turn_as_were_asked_for() -> None:
     assert max(sum(at <= start < at + SECOND_MS for start in starts) for at in starts) <= 7
 
 
-def test_after_an_outage_of_the_scans_nothing_is_made_up_for_at_once() -> None:
+def test_after_an_outage_of_the_scans_the_operation_keeps_its_pace() -> None:
     play = Play()
     store_many(play, 40)
     create_operation(play.context(), operation(TRIGGER, NOW, per_second=7))
@@ -157,7 +157,7 @@ def test_after_an_outage_of_the_scans_nothing_is_made_up_for_at_once() -> None:
     assert standing(play).done == 14
 
 
-def test_a_trigger_makes_one_run_of_each_job_in_the_name_of_who_asked() -> None:
+def test_a_trigger_makes_one_run_of_each_job_in_the_name_of_the_requester() -> None:
     with Service(Play()) as service:
         play = service.play
         jobs = store_many(play, 12)
@@ -170,7 +170,7 @@ def test_a_trigger_makes_one_run_of_each_job_in_the_name_of_who_asked() -> None:
     }
 
 
-def test_the_audit_log_names_who_asked_and_the_operation() -> None:
+def test_the_audit_log_names_the_requester_and_the_operation() -> None:
     play = Play()
     store_many(play, 3)
     through(play, operation(PAUSE, NOW))
@@ -178,7 +178,7 @@ def test_the_audit_log_names_who_asked_and_the_operation() -> None:
     assert [(one.action, one.by) for one in logged] == [("pause", replace(BY, operation="op1"))] * 3
 
 
-def test_a_cancelled_operation_deals_with_no_more_jobs() -> None:
+def test_a_cancelled_operation_processes_no_more_jobs() -> None:
     play = Play()
     jobs = store_many(play, 30)
     create_operation(play.context(), operation(PAUSE, NOW, per_second=5))
@@ -191,12 +191,12 @@ def test_a_cancelled_operation_deals_with_no_more_jobs() -> None:
     assert cancel_operation(play.context(), cancelled) == cancelled == standing(play)
 
 
-def test_what_was_under_way_when_it_was_cancelled_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_under_way_at_the_cancel_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     play = Play()
     jobs = store_many(play, 3)
     play.store.operations.insert([operation(PAUSE, NOW)], NOW)
     context = play.context()
-    move_on(context, [standing(play)], NOW)  # the first look
+    move_on(context, [standing(play)], NOW)  # the first search for jobs
     swap = context.store.operations.swap
 
     def cancelled_meanwhile(*asked: object) -> object:
@@ -211,14 +211,14 @@ def test_what_was_under_way_when_it_was_cancelled_counts(monkeypatch: pytest.Mon
     assert (standing(play).status, standing(play).done) == (OperationStatus.CANCELLED, 3)
 
 
-def test_the_task_of_another_tenant_or_name_means_no_job() -> None:
+def test_a_task_of_another_tenant_or_name_matches_no_job() -> None:
     play = Play()
     _various(play)
     assert through(play, operation(PAUSE, NOW, Match(task_id="letter"))).matched == 0
     assert TaskKey("acme", "letter") not in play.store.tasks  # type: ignore[operator]
 
 
-def test_a_triggered_run_stands_at_the_instant_that_its_request_has_noted() -> None:
+def test_a_repeated_trigger_makes_one_run_at_the_instant_that_its_request_noted() -> None:
     play = Play()
     (job,) = store_many(play, 1)
     play.store.operations.insert([operation(TRIGGER, NOW)], NOW)

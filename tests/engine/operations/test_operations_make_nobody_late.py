@@ -1,4 +1,4 @@
-"""An operation takes its part of a scan, behind what is due: nobody is late for it, and nobody pays for it."""
+"""An operation takes its share of a scan after all due jobs: it delays no job, and without operations costs nothing."""
 
 from collections import Counter
 from dataclasses import replace
@@ -19,7 +19,7 @@ def _scan(slow: Slow) -> None:
     scan(slow.context(), 0, Owner("2026", "a"), open_days_only(0))
 
 
-def test_a_job_of_another_tenant_and_of_the_same_one_is_sent_in_time_beside_large_operations() -> None:
+def test_jobs_of_another_tenant_and_of_the_same_one_are_sent_in_time_beside_large_operations() -> None:
     play = Play()
     store_many(play, 3_000)
     jobs = play.store_jobs(
@@ -41,7 +41,7 @@ def test_a_job_of_another_tenant_and_of_the_same_one_is_sent_in_time_beside_larg
     assert all(standing(play, f"op{n}").done > 30 for n in range(3))
 
 
-def test_a_scan_without_operations_asks_nothing_about_any() -> None:
+def test_a_scan_without_operations_makes_no_request_for_any() -> None:
     play = Play()
     slow = Slow(play)
     store_many(play, 10)
@@ -54,7 +54,7 @@ def test_a_scan_without_operations_asks_nothing_about_any() -> None:
     assert slow.requests - before == Counter({"partitions.take": 1, "due.query": 1})
 
 
-def test_the_operations_of_one_tenant_leave_those_of_another_their_time() -> None:
+def test_the_operations_of_one_tenant_leave_time_to_those_of_another() -> None:
     play = Play()
     slow = Slow(play)
     store_many(play, 500)

@@ -1,4 +1,4 @@
-"""A cycle is run again by an operation: whoever crashes, each run of it runs once more, and no other."""
+"""An operation runs a cycle again: whatever crashes, each run of the cycle runs once more, and no other."""
 
 import pytest
 
@@ -23,7 +23,7 @@ SLOPPY = (node("b", "a"), node("c", "b", TriggerRule.ALL_DONE), node("d", "c"))
 
 
 @BOTH
-def test_one_that_is_being_run_by_then_is_waited_for_and_what_is_behind_runs_after_it(first: JobSpec) -> None:
+def test_a_run_under_way_is_waited_for_and_its_children_run_after_it(first: JobSpec) -> None:
     with Graph(first, *SLOPPY) as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -37,7 +37,7 @@ def test_one_that_is_being_run_by_then_is_waited_for_and_what_is_behind_runs_aft
 
 
 @BOTH
-def test_one_that_is_being_run_all_the_time_is_left_behind_as_failed(first: JobSpec) -> None:
+def test_a_run_that_stays_under_way_is_recorded_as_failed(first: JobSpec) -> None:
     with Graph(first, *SLOPPY) as graph:
         graph.service.is_executing = False
         graph.until(1)
@@ -47,7 +47,7 @@ def test_one_that_is_being_run_all_the_time_is_left_behind_as_failed(first: JobS
 
 
 @BOTH
-def test_one_that_is_cancelled_by_then_stays_so(first: JobSpec) -> None:
+def test_a_job_that_was_cancelled_meanwhile_stays_cancelled(first: JobSpec) -> None:
     with Graph(first, *SLOPPY, failing="b") as graph:
         graph.until(10)
         cancel(graph.play.context(), [(key("d"), None)])
@@ -57,7 +57,7 @@ def test_one_that_is_cancelled_by_then_stays_so(first: JobSpec) -> None:
             assert [failure.fault for failure in standing(graph).failures] == [Fault.JOB_CANCELLED, Fault.JOB_GONE]
 
 
-def test_a_late_reading_of_its_end_before_does_not_end_a_job_that_is_run_again() -> None:
+def test_the_late_effects_of_its_first_end_do_not_end_a_job_that_runs_again() -> None:
     with Graph(node("a"), node("b", "a")) as graph:
         graph.until(10)
         late = [(graph.run(name), graph.job(name)) for name in "ab"]

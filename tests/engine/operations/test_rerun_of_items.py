@@ -1,4 +1,4 @@
-"""A cycle in which runs stand for items is run again: the items that are named by then, or those that died."""
+"""Reruns of a cycle with items: the items that are then named run, or only those that died."""
 
 import json
 
@@ -38,7 +38,7 @@ def last_handed(graph: Graph, job_id: str = "b") -> list[tuple[str, object]]:
 
 
 @ONCE_OR_OFTEN
-def test_a_cycle_that_runs_again_runs_the_items_that_are_named_by_then(first: JobSpec) -> None:
+def test_a_rerun_cycle_runs_the_items_that_are_named_then(first: JobSpec) -> None:
     with Graph(first, each("b", "a"), node("c", "b")) as graph:
         graph.bodies = {"a": naming(1, 2, 3)}
         graph.until(20)
@@ -54,7 +54,7 @@ def test_a_cycle_that_runs_again_runs_the_items_that_are_named_by_then(first: Jo
 
 @ONCE_OR_OFTEN
 @pytest.mark.parametrize(("mode", "names"), [(RerunMode.FAILED, "b"), (RerunMode.FAILED_AND_DOWNSTREAM, "bc")])
-def test_of_a_whole_that_failed_only_the_items_that_died_run_again(first: JobSpec, mode: RerunMode, names: str) -> None:
+def test_only_the_dead_items_of_a_failed_run_are_rerun(first: JobSpec, mode: RerunMode, names: str) -> None:
     with Graph(first, each("b", "a"), node("c", "b"), failing="b") as graph:
         graph.bodies = {"a": naming(1, 2)}
         graph.until(20)
@@ -70,7 +70,7 @@ def test_of_a_whole_that_failed_only_the_items_that_died_run_again(first: JobSpe
 
 
 @ONCE_OR_OFTEN
-def test_who_is_behind_a_run_that_runs_again_runs_all_of_its_items_again(first: JobSpec) -> None:
+def test_a_child_of_a_rerun_reruns_all_of_its_items(first: JobSpec) -> None:
     rule = TriggerRule.ALL_DONE
     with Graph(first, each("b", "a", trigger_rule=rule), node("c", "b", rule), failing="a") as graph:
         graph.takes_ms = {"a": 5_000}
@@ -86,7 +86,7 @@ def test_who_is_behind_a_run_that_runs_again_runs_all_of_its_items_again(first: 
         assert last_handed(graph) == [("d1", "late"), ("d2", "later")]
 
 
-def test_a_cancelled_cycle_runs_again_with_its_items() -> None:
+def test_a_cancelled_cycle_is_rerun_with_its_items() -> None:
     with Graph(OFTEN, each("b", "a")) as graph:
         graph.bodies, graph.takes_ms = {"a": naming(1, 2)}, {"b": 30_000}
         graph.until(6)
@@ -117,7 +117,7 @@ def test_an_item_that_still_runs_ends_before_its_cycle_runs_it_again() -> None:
         assert head(graph).state is RunState.SUCCEEDED
 
 
-def test_who_was_cancelled_at_work_is_not_asked_to_stop_when_it_runs_again() -> None:
+def test_a_run_that_was_cancelled_at_work_is_not_asked_to_stop_in_its_rerun() -> None:
     with Graph(OFTEN, node("b", "a")) as graph:
         graph.takes_ms = {"a": 30_000}
         graph.until(3)
@@ -131,7 +131,7 @@ def test_who_was_cancelled_at_work_is_not_asked_to_stop_when_it_runs_again() -> 
 
 
 @ONCE_OR_OFTEN
-def test_stopped_at_any_write_a_cycle_that_runs_again_runs_each_item_once_more(first: JobSpec) -> None:
+def test_a_rerun_that_is_stopped_at_any_write_runs_each_item_once_more(first: JobSpec) -> None:
     stop_at, is_stopped = 0, True
     while is_stopped:
         with Graph(first, each("b", "a"), node("c", "b")) as graph:
@@ -150,7 +150,7 @@ def test_stopped_at_any_write_a_cycle_that_runs_again_runs_each_item_once_more(f
 
 
 def _stopped_while_it_releases(graph: Graph, stop_at: int) -> bool:
-    """Work through the head from its first look to the release of its items; return whether that was stopped."""
+    """Process the head from its first evaluation to the release of its items. Return whether it was stopped."""
     points = Points(stop_at)
     try:
         for _ in range(20):

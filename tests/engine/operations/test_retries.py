@@ -1,4 +1,4 @@
-"""Operations that try dead letters again: of each job its newest run, once."""
+"""Operations that retry dead letters: for each job its newest run, once."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def _dead_jobs(service: Service, count: int) -> list[JobKey]:
     return [one.key for one in specs]
 
 
-def test_a_retry_is_for_the_newest_run_of_each_job_if_that_is_a_dead_letter() -> None:
+def test_the_newest_run_of_each_job_is_retried_if_it_is_a_dead_letter() -> None:
     with Service(Play()) as service:
         play = service.play
         keys = _dead_jobs(service, 4)
@@ -43,7 +43,7 @@ def test_a_retry_is_for_the_newest_run_of_each_job_if_that_is_a_dead_letter() ->
         assert all(run.attempt <= 1 for run in play.runs(lively.key))
 
 
-def test_a_run_that_fails_again_is_not_tried_again_by_the_same_operation() -> None:
+def test_a_run_that_fails_again_is_not_retried_by_the_same_operation() -> None:
     with Service(Play()) as service:
         play = service.play
         (key, _) = _dead_jobs(service, 1)
@@ -60,7 +60,7 @@ def test_a_run_that_fails_again_is_not_tried_again_by_the_same_operation() -> No
         assert standing(play).done == 1
 
 
-def test_a_discarded_dead_letter_is_left_alone() -> None:
+def test_a_discarded_dead_letter_is_not_retried() -> None:
     with Service(Play()) as service:
         play = service.play
         (key, _) = _dead_jobs(service, 1)
@@ -71,7 +71,7 @@ def test_a_discarded_dead_letter_is_left_alone() -> None:
         assert [run.state for run in play.runs(key)] == [RunState.FAILED]
 
 
-def test_a_repeat_leaves_a_run_alone_that_fails_after_the_operation_was_asked_for() -> None:
+def test_a_repeated_operation_does_not_retry_a_run_that_failed_after_the_request() -> None:
     with Service(Play()) as service:
         play = service.play
         service.target.statuses = [400]
@@ -92,7 +92,7 @@ def test_a_repeat_leaves_a_run_alone_that_fails_after_the_operation_was_asked_fo
 
 
 def test_a_run_that_waits_for_its_start_hides_no_dead_letter() -> None:
-    """A job of each few seconds always has such a run: it is claimed ahead."""
+    """A job that fires every few seconds always has such a run: it is claimed ahead."""
     with Service(Play()) as service:
         play = service.play
         service.target.statuses = [400]

@@ -1,4 +1,4 @@
-"""Ten thousand jobs: wherever the processes are stopped, a repeat ends with all of them done, each once."""
+"""Ten thousand jobs: wherever the processes are stopped, a repeat completes the operation, with each job once."""
 
 from collections import Counter
 
@@ -20,7 +20,7 @@ def _asked(action: OperationAction, per_second: int) -> Operation:
 
 
 def _try_to_end(play: Play, points: Points, asked: Operation) -> bool:
-    """Ask for the operation and scan until it is over; False: the process was stopped before."""
+    """Request the operation, and scan until it is over. Return False if the process was stopped before."""
     try:
         create_operation(play.context(points), asked)
         while standing(play).is_running:
@@ -39,7 +39,7 @@ def _points(action: OperationAction, count: int, per_second: int) -> int:
 
 
 def _repeat(play: Play, asked: Operation, stop_each: int | None = None) -> None:
-    """Ask again and scan on, by processes of which each but the last is stopped after so many points."""
+    """Request the operation again and scan on, in processes of which each but the last is stopped after some points."""
     while stop_each is not None and not _try_to_end(play, Points(stop_each), asked):
         pass
     assert _try_to_end(play, Points(), asked)
@@ -61,7 +61,7 @@ ACTIONS = [OperationAction.PAUSE, OperationAction.CANCEL, OperationAction.TRIGGE
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_stopped_at_any_write_an_operation_ends_complete_when_it_is_repeated(action: OperationAction) -> None:
+def test_an_operation_that_is_stopped_at_any_write_is_completed_by_a_repeat(action: OperationAction) -> None:
     for stop_at in range(_points(action, FEW, per_second=5)):
         play = Play()
         store_many(play, FEW, {"team": "blue"})
@@ -73,7 +73,7 @@ def test_stopped_at_any_write_an_operation_ends_complete_when_it_is_repeated(act
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("stop_each", [40, 100])
-def test_stopped_again_and_again_it_ends_complete(action: OperationAction, stop_each: int) -> None:
+def test_an_operation_that_is_stopped_again_and_again_is_completed(action: OperationAction, stop_each: int) -> None:
     play = Play()
     store_many(play, FEW, {"team": "blue"})
     asked = _asked(action, per_second=2)
@@ -82,8 +82,8 @@ def test_stopped_again_and_again_it_ends_complete(action: OperationAction, stop_
 
 
 @pytest.mark.parametrize("share", [0.5, *(pytest.param(share, marks=pytest.mark.more) for share in (0.001, 0.999))])
-def test_a_pause_of_ten_thousand_jobs_that_is_stopped_ends_complete_when_it_is_repeated(share: float) -> None:
-    """A pause of one job has some ten points: those before and after each of its writes."""
+def test_a_pause_of_ten_thousand_jobs_that_is_stopped_is_completed_by_a_repeat(share: float) -> None:
+    """The pause of one job has some ten points: those before and after each of its writes."""
     play, asked = Play(), _asked(OperationAction.PAUSE, per_second=1_000)
     store_many(play, MANY, {"team": "blue"})
     assert not _try_to_end(play, Points(int(share * 8 * MANY)), asked)
@@ -92,7 +92,7 @@ def test_a_pause_of_ten_thousand_jobs_that_is_stopped_ends_complete_when_it_is_r
     _assert_all_is_done_once(play, OperationAction.PAUSE, MANY)
 
 
-def test_two_that_move_it_on_at_once_count_each_job_once() -> None:
+def test_two_processes_that_advance_an_operation_at_once_count_each_job_once() -> None:
     play = Play()
     store_many(play, 250, {"team": "blue"})
     create_operation(play.context(), _asked(OperationAction.PAUSE, per_second=30))

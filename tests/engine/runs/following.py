@@ -1,4 +1,4 @@
-"""A run whose target has started an execution, which ends when and as a test says."""
+"""A run whose target has started an execution that ends when and as a test says."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ JOB = replace(spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=6 * 3600), work=
 
 
 def started(takes_ms: int = 5 * HOUR_MS, *ends: Standing, job: JobSpec = JOB, statuses: Sequence[int] = ()) -> Play:
-    """Return a play in which a one-off has started its execution, and its retries will; each has its end."""
+    """Return a play in which a one-off has started its execution, and its retries will. Each has its own end."""
     play = Play()
     play.caller.statuses = [*statuses]
     play.caller.lasts_ms, play.caller.ends = takes_ms, [*ends] or [DONE]
@@ -43,7 +43,7 @@ def execution_of(run: Run) -> str:
 
 
 def let_pass(play: Play, for_ms: int, every_ms: int = 5 * SECOND_MS) -> None:
-    """Let the scan work for a while; what it sends is executed."""
+    """Let the scan work for a while, and execute the messages that it sends."""
     until = play.clock.now() + for_ms
     while play.clock.now() < until:
         play.clock.advance(every_ms)

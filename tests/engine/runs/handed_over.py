@@ -1,4 +1,4 @@
-"""Runs that their targets have taken over, by a 202, and what these say of them."""
+"""Runs that their targets have accepted with a 202, and the targets' reports about them."""
 
 from dataclasses import replace
 

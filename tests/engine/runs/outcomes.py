@@ -1,4 +1,4 @@
-"""What became of a change of a single run: why it was refused; or that it was done, or that there is no such run."""
+"""The outcome of a change of a single run: it was done, there is no such run, or the reason for the refusal."""
 
 from timeball.engine.runs.refusal import Answered
 
@@ -7,6 +7,6 @@ NOT_FOUND = "not found"
 
 
 def outcome(answered: Answered) -> str:
-    """Return what became of a change."""
+    """Return the outcome of a change."""
     refusal, run = answered
     return refusal or (NOT_FOUND if run is None else DONE)

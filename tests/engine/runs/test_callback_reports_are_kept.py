@@ -1,4 +1,4 @@
-"""What a target says of its attempt is kept whole, or its word is not answered with a 2xx."""
+"""A target's report about its attempt is stored as a whole, or it is not answered with a 2xx."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def _bodies(play: Play, run_id: RunId) -> list[str | None]:
     return [attempt.body for attempt in play.store.attempts.of_run(run_id)]
 
 
-def test_a_word_whose_result_could_not_be_kept_is_no_success_until_it_is_repeated() -> None:
+def test_a_report_whose_result_could_not_be_stored_is_no_success_until_it_is_repeated() -> None:
     play, run_id = _handed_over()
     sound, play.store = play.store, with_outages(play.store, lambda name, _: name == "attempts.insert")
     with pytest.raises(UnavailableError):
@@ -57,7 +57,7 @@ def test_a_word_whose_result_could_not_be_kept_is_no_success_until_it_is_repeate
 
 
 @pytest.mark.parametrize("is_error", [False, True])
-def test_words_that_begin_alike_are_told_apart(is_error: bool) -> None:  # noqa: FBT001 - a case
+def test_reports_that_begin_alike_are_distinguished(is_error: bool) -> None:  # noqa: FBT001 - a case
     play, run_id = _handed_over()
 
     def say(text: str) -> str:
@@ -68,7 +68,7 @@ def test_words_that_begin_alike_are_told_apart(is_error: bool) -> None:  # noqa:
     assert say(ALIKE + "1") is DONE
 
 
-def test_a_word_replaces_what_an_executor_stored_of_its_attempt() -> None:
+def test_a_report_replaces_the_result_that_an_executor_stored_of_its_attempt() -> None:
     play, run_id = _handed_over()
     seen = Attempt(1, Outcome.FAILED, NOW, NOW, NOW, 500, "The target answered with status 500.")
     play.store.attempts.insert([(run_id, seen)], NOW)
@@ -77,7 +77,7 @@ def test_a_word_replaces_what_an_executor_stored_of_its_attempt() -> None:
     assert (kept.outcome, kept.body) == (Outcome.SUCCEEDED, ALIKE)
 
 
-def test_a_word_that_was_taken_is_taken_again_though_its_job_takes_none_by_now() -> None:
+def test_a_repeated_report_is_accepted_although_its_job_no_longer_takes_reports() -> None:
     play, run_id = _handed_over()
     assert _say(play, run_id, "done") is DONE
     (job,) = play.store.jobs.read([run_id.job])

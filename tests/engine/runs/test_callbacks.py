@@ -1,4 +1,4 @@
-"""Callback runs: the target answers 202, works on, and says later how the attempt ended; or is never heard of again."""
+"""Callback runs: the target answers 202, works on, and reports later how the attempt ended; or never reports."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from timeball.ports.queue import Delivery
 from timeball.testing.memory_store import MemoryStore
 
 
-def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_its_target_says_that_it_is_done() -> None:
+def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_the_target_reports_its_end() -> None:
     play, job, run_id = handed_over()
     run = the_run(play, run_id)
     assert (run.state, run.due_at, play.messages()) == (RunState.RUNNING, (run.lease_until or 0) + 5_000, [])
@@ -35,7 +35,7 @@ def test_a_run_whose_target_answered_202_runs_on_without_a_message_until_its_tar
     assert play.caller.attempts() == [(NOW, 1)]
 
 
-def test_a_failure_that_the_target_reports_is_tried_again_as_the_retry_policy_says() -> None:
+def test_a_failure_that_the_target_reports_is_retried_by_the_retry_policy() -> None:
     play, job, run_id = handed_over()
     assert say(play, run_id, error="It is on fire.") is DONE
     assert (the_run(play, run_id).state, the_run(play, run_id).not_before) == (RunState.RETRYING, NOW + 5_000)
@@ -46,7 +46,7 @@ def test_a_failure_that_the_target_reports_is_tried_again_as_the_retry_policy_sa
     assert (attempt.number, attempt.outcome, attempt.error) == (1, Outcome.FAILED, "It is on fire.")
 
 
-def test_a_target_may_say_that_another_try_would_fare_no_better() -> None:
+def test_a_target_may_report_that_a_retry_makes_no_sense() -> None:
     play, job, run_id = handed_over()
     assert say(play, run_id, error="No such customer.", may_retry=False) is DONE
     assert (the_run(play, run_id).state, the_run(play, run_id).reason) == (RunState.FAILED, Reason.NOT_RETRIABLE)
@@ -54,7 +54,7 @@ def test_a_target_may_say_that_another_try_would_fare_no_better() -> None:
 
 
 @pytest.mark.parametrize("error", [None, "It is on fire."])
-def test_a_word_that_comes_twice_is_taken_once_and_answered_alike(error: str | None) -> None:
+def test_a_repeated_report_takes_effect_once_and_gets_the_same_answer(error: str | None) -> None:
     play, _, run_id = handed_over()
     assert say(play, run_id, error=error) is DONE
     before = the_run(play, run_id)
@@ -64,7 +64,7 @@ def test_a_word_that_comes_twice_is_taken_once_and_answered_alike(error: str | N
     assert the_run(play, run_id) == before
 
 
-def test_a_failure_said_again_as_one_that_is_not_worth_a_retry_comes_too_late() -> None:
+def test_a_failure_that_is_reported_again_as_not_retriable_comes_too_late() -> None:
     play, _, run_id = handed_over()
     assert say(play, run_id, error="No such customer.") is DONE
     assert say(play, run_id, error="No such customer.", may_retry=False) is Refusal.STALE
@@ -72,7 +72,7 @@ def test_a_failure_said_again_as_one_that_is_not_worth_a_retry_comes_too_late() 
 
 
 @pytest.mark.parametrize(("status", "error"), [(200, None), (503, "No such customer.")])
-def test_a_word_behind_an_answer_that_ended_its_attempt_comes_too_late(status: int, error: str | None) -> None:
+def test_a_report_after_an_answer_that_ended_its_attempt_comes_too_late(status: int, error: str | None) -> None:
     play = Play()
     play.store_jobs([replace(spec("job", At(NOW)), completion=Completion.CALLBACK)])
     play.scan_all()
@@ -86,7 +86,7 @@ def test_a_word_behind_an_answer_that_ended_its_attempt_comes_too_late(status: i
 
 @pytest.mark.parametrize("retry_on", [("reported",), ("connection",)])
 @pytest.mark.parametrize("is_early", [True, False], ids=["before its 202 is stored", "afterwards"])
-def test_what_a_target_reports_is_no_lost_connection(retry_on: tuple[str, ...], *, is_early: bool) -> None:
+def test_a_reported_failure_does_not_count_as_a_lost_connection(retry_on: tuple[str, ...], *, is_early: bool) -> None:
     play = Play()
     wanted = spec("job", At(NOW), replace(PLAIN_RETRY, retry_on=retry_on))
     play.store_jobs([replace(wanted, completion=Completion.CALLBACK)])
@@ -100,7 +100,7 @@ def test_what_a_target_reports_is_no_lost_connection(retry_on: tuple[str, ...], 
     assert the_run(play, run_id).state is (RunState.RETRYING if "reported" in retry_on else RunState.FAILED)
 
 
-def test_a_word_about_an_older_attempt_is_refused() -> None:
+def test_a_report_about_an_older_attempt_is_refused() -> None:
     play, _, run_id = handed_over()
     say(play, run_id, error="It is on fire.")
     play.caller.statuses = [202]
@@ -114,7 +114,7 @@ def test_a_word_about_an_older_attempt_is_refused() -> None:
     assert say(play, run_id, attempt=2) is DONE
 
 
-def test_a_word_for_a_run_whose_job_is_gone_is_refused() -> None:
+def test_a_report_for_a_run_whose_job_is_gone_is_refused() -> None:
     play, job, run_id = handed_over()
     run = the_run(play, run_id)
     assert isinstance(play.store, MemoryStore)
@@ -124,7 +124,7 @@ def test_a_word_for_a_run_whose_job_is_gone_is_refused() -> None:
     assert the_run(play, run_id) == run
 
 
-def test_a_word_for_a_run_that_waits_for_none_is_refused() -> None:
+def test_a_report_for_a_run_that_waits_for_none_is_refused() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -134,7 +134,7 @@ def test_a_word_for_a_run_that_waits_for_none_is_refused() -> None:
     assert say(play, replace(run.id, fire_at=NOW + 1)) is NOT_FOUND
 
 
-def test_a_word_that_comes_before_the_202_is_seen_counts_and_the_202_changes_nothing() -> None:
+def test_a_report_before_the_202_counts_and_the_202_changes_nothing() -> None:
     play = Play()
     (job,) = play.store_jobs([replace(spec("job", At(NOW)), completion=Completion.CALLBACK)])
     play.scan_all()
@@ -149,7 +149,7 @@ def test_a_word_that_comes_before_the_202_is_seen_counts_and_the_202_changes_not
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_a_target_that_may_report_need_not(status: int) -> None:
+def test_a_target_that_may_report_need_not_do_so(status: int) -> None:
     play = Play()
     (job,) = play.store_jobs([replace(spec("job", At(NOW)), completion=Completion.CALLBACK)])
     play.scan_all()
@@ -159,7 +159,7 @@ def test_a_target_that_may_report_need_not(status: int) -> None:
     assert len(play.caller.calls) == (1 if status == 200 else 2)
 
 
-def test_a_duplicate_of_the_message_neither_calls_the_target_again_nor_stays() -> None:
+def test_a_duplicate_message_neither_calls_the_target_again_nor_stays_in_the_queue() -> None:
     play, _, run_id = handed_over(heartbeat_seconds=None)
     before = the_run(play, run_id)
     assert play.execute([Delivery(run_id, "again")]) == []

@@ -1,4 +1,4 @@
-"""Triggers that come one after the other have one run: when no more come, or at the latest, with the last payload."""
+"""Triggers in a row are collected into one run with the last payload. It starts after a pause, or the longest wait."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def payloads(service: Service) -> list[str | None]:
     return [call.work.payload for _, call in service.target.calls]
 
 
-def test_one_run_starts_when_no_trigger_has_come_for_so_long_with_the_last_payload(service: Service) -> None:
+def test_one_run_starts_after_a_pause_of_triggers_with_the_last_payload(service: Service) -> None:
     begin(service)
     outcomes = []
     for second in (1, 6, 12):
@@ -57,7 +57,7 @@ def test_one_run_starts_when_no_trigger_has_come_for_so_long_with_the_last_paylo
     assert (run.state, run.lateness_ms, run.due_at) == (RunState.SUCCEEDED, 0, None)
 
 
-def test_it_starts_at_the_latest_when_the_longest_wait_is_over(service: Service) -> None:
+def test_the_run_starts_when_the_longest_wait_is_over_at_the_latest(service: Service) -> None:
     begin(service)
     for second in range(0, 60, 5):
         service.until(at(second))
@@ -67,7 +67,7 @@ def test_it_starts_at_the_latest_when_the_longest_wait_is_over(service: Service)
     assert sum(counts(service)) == 12
 
 
-def test_a_trigger_without_a_payload_brings_that_of_the_job(service: Service) -> None:
+def test_a_trigger_without_a_payload_resets_it_to_the_jobs_payload(service: Service) -> None:
     begin(service)
     push(service, 1)
     push(service)
@@ -75,7 +75,7 @@ def test_a_trigger_without_a_payload_brings_that_of_the_job(service: Service) ->
     assert payloads(service) == [spec("job", Every(1, 0)).work.payload]  # type: ignore[union-attr]
 
 
-def test_a_trigger_that_comes_when_the_run_has_begun_makes_another(service: Service) -> None:
+def test_a_trigger_after_the_run_has_begun_makes_another(service: Service) -> None:
     begin(service, seconds=2)
     service.target.takes = lambda _: 5_000
     push(service, 1)
@@ -85,7 +85,7 @@ def test_a_trigger_that_comes_when_the_run_has_begun_makes_another(service: Serv
     assert (payloads(service), counts(service)) == (["1", "2"], [1, 1])
 
 
-# Of each: `debounceSeconds`, how far apart triggers come, and how many. The claim is half a second ahead of the start.
+# Columns: `debounceSeconds`, how far apart triggers come, and how many. The claim is half a second before the start.
 SHORT_WAITS = [
     (1, 0.3, 40),
     (1, 0.45, 20),
@@ -100,10 +100,10 @@ SHORT_WAITS = [
 
 @pytest.mark.parametrize(("seconds", "apart", "count"), SHORT_WAITS)
 @pytest.mark.parametrize("together", [1, 5])
-def test_triggers_that_come_sooner_than_a_short_wait_is_over_have_one_run(
+def test_triggers_that_come_before_a_short_wait_is_over_have_one_run(
     service: Service, seconds: int, apart: float, count: int, together: int
 ) -> None:
-    """Also where the executor has other runs at the same time, with which it would claim this one."""
+    """This holds also if the executor has other runs at the same time, and would claim this run together with them."""
     begin(service, seconds, max_seconds=seconds * 100)
     for other in range(1, together):
         service.play.store_jobs([spec(f"beside-{other}", Every(1, at(other / 7)))])
@@ -119,7 +119,7 @@ def test_triggers_that_come_sooner_than_a_short_wait_is_over_have_one_run(
 
 
 @pytest.mark.parametrize("ahead_ms", [4_000, 2_000, 600])
-def test_a_trigger_puts_off_a_run_whose_message_is_on_its_way(service: Service, ahead_ms: int) -> None:
+def test_a_trigger_postpones_a_run_whose_message_is_on_its_way(service: Service, ahead_ms: int) -> None:
     begin(service)
     push(service, 1)
     service.until(at(10) - ahead_ms)
@@ -130,7 +130,7 @@ def test_a_trigger_puts_off_a_run_whose_message_is_on_its_way(service: Service, 
     assert payloads(service) == ["2"]
 
 
-def test_the_same_request_is_in_one_run_once_also_when_that_is_over(service: Service) -> None:
+def test_a_repeated_request_is_counted_once_even_after_its_run_is_over(service: Service) -> None:
     begin(service)
     first = push(service, 1, request="a", fingerprint="f")
     push(service, 2, request="b", fingerprint="f")
@@ -148,7 +148,7 @@ def test_the_same_request_is_in_one_run_once_also_when_that_is_over(service: Ser
     assert (payloads(service), counts(service)) == (["2", "3"], [2, 1])
 
 
-def test_the_same_request_for_something_else_is_a_conflict(service: Service) -> None:
+def test_a_request_name_that_is_reused_for_another_request_is_a_conflict(service: Service) -> None:
     begin(service)
     push(service, 1, request="a", fingerprint="f")
     assert push(service, 2, request="a", fingerprint="g").outcome is Triggering.CONFLICT
@@ -156,7 +156,7 @@ def test_the_same_request_for_something_else_is_a_conflict(service: Service) -> 
     assert (payloads(service), counts(service)) == (["1"], [1])
 
 
-def test_requests_that_its_row_no_longer_tells_of_make_no_second_run(service: Service) -> None:
+def test_requests_that_the_runs_row_no_longer_lists_make_no_second_run(service: Service) -> None:
     begin(service)
     for number in range(MOST_REQUESTS + 3):
         push(service, number, request=f"r{number}", fingerprint="f")
@@ -166,7 +166,7 @@ def test_requests_that_its_row_no_longer_tells_of_make_no_second_run(service: Se
     assert counts(service) == [MOST_REQUESTS + 3]
 
 
-def test_a_request_that_its_row_no_longer_tells_of_is_not_collected_again(service: Service) -> None:
+def test_a_request_that_the_runs_row_no_longer_lists_is_not_collected_again(service: Service) -> None:
     begin(service)
     for number in range(MOST_REQUESTS + 3):
         push(service, number, request=f"r{number}", fingerprint="f")
@@ -177,8 +177,8 @@ def test_a_request_that_its_row_no_longer_tells_of_is_not_collected_again(servic
     assert (payloads(service), counts(service)) == (["77"], [MOST_REQUESTS + 4])
 
 
-def test_a_request_that_a_full_row_never_took_in_is_not_told_as_taken(service: Service) -> None:
-    """Its process died when it had noted the run, and the run began without it."""
+def test_a_request_that_a_full_row_never_recorded_does_not_count_as_collected(service: Service) -> None:
+    """The request's process died after it had noted the run, and the run began without the request."""
     begin(service)
     for number in range(MOST_REQUESTS):
         push(service, number, request=f"r{number}", fingerprint="f")
@@ -190,7 +190,7 @@ def test_a_request_that_a_full_row_never_took_in_is_not_told_as_taken(service: S
     assert payloads(service) == [str(MOST_REQUESTS - 1), "99"]
 
 
-def test_a_run_that_somebody_cancelled_collects_no_more(service: Service) -> None:
+def test_a_cancelled_run_collects_no_more_triggers(service: Service) -> None:
     begin(service)
     first = push(service, 1).run
     assert first is not None
@@ -210,7 +210,7 @@ def test_a_cancelled_job_collects_nothing_and_starts_nothing(service: Service) -
     assert calls(service) == []
 
 
-def test_a_paused_job_is_triggered_as_ever(service: Service) -> None:
+def test_a_paused_job_can_be_triggered(service: Service) -> None:
     begin(service)
     pause(service.play.context(), [(KEY, None)])
     push(service, 1)

@@ -1,4 +1,4 @@
-"""Dead letters: listed with filter and pages, replayed at a pace, discarded."""
+"""Dead letters: listed with filters and pages, replayed at a pace, discarded."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ ALL = DeadFilter("acme")
 
 
 def _dead(count: int = 5, jobs: int = 2) -> tuple[Play, list[Job]]:
-    """Return a play with dead letters of several jobs, one a second, of reasons that alternate."""
+    """Return a play with dead letters of several jobs, one a second, with alternating reasons."""
     play = Play()
     specs = [replace(spec(f"job-{n}", Every(1, NOW)), retry=replace(PLAIN_RETRY, max_retries=0)) for n in range(jobs)]
     stored = play.store_jobs(specs)
@@ -70,7 +70,7 @@ def test_dead_letters_are_listed_newest_first_page_by_page_each_once() -> None:
     assert found == [f"job-{n}@{turn}" for turn in reversed(range(5)) for n in (1, 0)]
 
 
-# Of each: a filter, and what it finds of two jobs that died five times each.
+# Columns: a filter, and what it finds among two jobs that died five times each.
 FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "one job": ({"job": JobKey("acme", "job-1")}, [f"job-1@{turn}" for turn in (4, 3, 2, 1, 0)]),
     "a reason": ({"reason": Reason.RETRIES_EXHAUSTED}, ["job-1@3", "job-0@3", "job-1@1", "job-0@1"]),
@@ -83,13 +83,13 @@ FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", FILTERS)
-def test_a_filter_finds_what_it_names(case: str) -> None:
+def test_a_filter_finds_the_dead_letters_that_match(case: str) -> None:
     changes, expected = FILTERS[case]
     play, _ = _dead()
     assert _ids(list_dead(play.context(), replace(ALL, **changes), 100)) == expected
 
 
-def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed_no_more() -> None:
+def test_replayed_dead_letters_start_one_after_the_other_and_are_no_longer_listed() -> None:
     play, _ = _dead()
     dealt = _replay(play, 100, 2)
     assert (len(dealt.done), dealt.refused) == (10, ())
@@ -108,14 +108,14 @@ def test_dead_letters_that_are_replayed_start_one_after_the_other_and_are_listed
     assert {run.state for run in play.store.runs.read(list(names)) if run} == {RunState.SUCCEEDED}
 
 
-def test_the_fresh_budget_of_a_replay_begins_with_the_runs_own_turn() -> None:
+def test_the_fresh_retry_budget_of_a_replay_begins_at_the_runs_own_start() -> None:
     play, _ = _dead()
     dealt = _replay(play, 100, 1)
     assert [run.budget_at for run in dealt.done] == [play.clock.now() + 1_000 * turn for turn in range(10)]
     assert {run.budget_from for run in dealt.done} == {1}
 
 
-def test_a_replay_page_by_page_goes_on_where_and_when_the_page_before_ended() -> None:
+def test_a_replay_page_by_page_continues_where_and_when_the_page_before_ended() -> None:
     play, _ = _dead()
     page = list_dead(play.context(), ALL, 4, oldest_first=True)
     first = replay(play.context(), page, 2)
@@ -124,7 +124,7 @@ def test_a_replay_page_by_page_goes_on_where_and_when_the_page_before_ended() ->
     assert turns == [500 * turn for turn in range(10)]
 
 
-def test_what_is_no_dead_letter_any_more_is_refused_and_nothing_happens_to_it() -> None:
+def test_a_run_that_is_no_longer_a_dead_letter_is_refused_and_not_changed() -> None:
     play, jobs = _dead()
     first, second, *_ = [run.id for run in play.runs(jobs[0].key)]
     unknown = RunId(jobs[0].key, NOW + 1, first.origin)
@@ -144,7 +144,7 @@ def test_a_dead_letter_of_a_cancelled_job_is_refused() -> None:
     assert len(list_dead(play.context(), ALL, 100).runs) == 5
 
 
-def test_a_discarded_dead_letter_is_listed_no_more_stays_in_its_ledger_and_may_yet_be_tried_by_hand() -> None:
+def test_a_discarded_dead_letter_is_no_longer_listed_stays_in_its_ledger_and_may_be_retried_manually() -> None:
     play, jobs = _dead()
     first = play.runs(jobs[0].key)[0].id
     assert [run.id for run in discard(play.context(), read_dead(play.context(), [first])).done] == [first]
@@ -159,7 +159,7 @@ def test_a_discarded_dead_letter_is_listed_no_more_stays_in_its_ledger_and_may_y
     assert list_dead(play.context(), ALL, 100).runs == ()
 
 
-def test_a_run_that_fails_for_good_is_a_dead_letter_and_a_run_that_is_skipped_or_cancelled_is_none() -> None:
+def test_a_run_that_fails_for_good_is_a_dead_letter_and_a_skipped_or_cancelled_run_is_not() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW), replace(PLAIN_RETRY, max_retries=0)), spec("other", At(NOW + 3_000))])
     play.scan_all()

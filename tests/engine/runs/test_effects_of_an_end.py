@@ -1,4 +1,4 @@
-"""Who changes runs has the effects of their ends carried out, or left to the scan if the scan finds them again."""
+"""The process that ends a run carries out the effects of the end, or leaves them to the scan if the scan finds it."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,25 +32,25 @@ def concludes(method: str, written: Any) -> bool:
     return method == "jobs.swap" and written.before.status is not written.after.status
 
 
-def test_whoever_ends_a_run_concludes_its_job() -> None:
+def test_the_process_that_ends_a_run_concludes_its_job() -> None:
     play = Play()
     run, job = queued_in(play)
     change_runs(play.context(), {run.id: job}, [Swap(run, ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE))], NOW)
     assert play.job(job.key).status is JobStatus.CANCELLED
 
 
-def test_whoever_finds_a_run_ended_by_another_concludes_its_job_too() -> None:
+def test_a_process_that_finds_a_run_ended_by_another_concludes_its_job_too() -> None:
     play = Play()
     run, job = queued_in(play)
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
-    play.store.runs.swap([Swap(run, over)], NOW)  # by one who died then
+    play.store.runs.swap([Swap(run, over)], NOW)  # by a process that died then
     late = ended(run, RunState.SKIPPED, NOW + 1, Guarantor.MESSAGE)
     (refused,) = change_runs(play.context(), {run.id: job}, [Swap(run, late)], NOW)
     assert (refused.done, refused.row) == (False, replace(over, revision=2))
     assert play.job(job.key).status is JobStatus.CANCELLED
 
 
-def test_effects_that_fail_are_left_to_the_scan_that_finds_the_end_again() -> None:
+def test_failed_effects_are_left_to_the_scan_that_finds_the_end_again() -> None:
     play = Play()
     run, job = queued_in(play)
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.SCAN)
@@ -74,7 +74,7 @@ def test_a_scan_that_cannot_carry_out_effects_keeps_the_due_key() -> None:
     assert play.runs(job.key)[0].due_at == NOW
 
 
-def test_effects_that_fail_keep_the_message_that_brings_another() -> None:
+def test_failed_effects_keep_the_message_whose_next_delivery_repeats_them() -> None:
     play = Play()
     run, job = queued_in(play)
     over = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)

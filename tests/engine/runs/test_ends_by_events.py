@@ -1,4 +1,4 @@
-"""An event of AWS ends the run whose execution is over, and no other."""
+"""An event of AWS ends the run whose execution is over, and no other run."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 
 class TestAnEventOfItsEnd:
-    def test_ends_the_run_before_anybody_looks(self) -> None:
+    def test_it_ends_the_run_before_the_first_poll(self) -> None:
         play = started()
         run = run_of(play)
         ended = Ended(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), DONE)
@@ -20,7 +20,7 @@ class TestAnEventOfItsEnd:
         last = run_of(play).last
         assert (run_of(play).state, last and last.body, play.executions.looks) == (RunState.SUCCEEDED, DONE.body, [])
 
-    def test_that_comes_late_or_twice_changes_nothing(self) -> None:
+    def test_a_late_or_repeated_event_changes_nothing(self) -> None:
         play = started(MINUTE_MS, BROKEN, DONE)
         run = run_of(play)
         broken = Ended(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), BROKEN)
@@ -31,13 +31,13 @@ class TestAnEventOfItsEnd:
         assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 2)
 
     @pytest.mark.parametrize("token", ["", "tba_acme_1_" + "0" * 64, token_of(RunId(KEY, 1, Origin.SCHEDULE), 1, "s")])
-    def test_is_not_believed_without_the_token_of_its_attempt(self, token: str) -> None:
+    def test_an_event_without_the_token_of_its_attempt_is_ignored(self, token: str) -> None:
         play = started()
         run = run_of(play)
         assert hear(play.context(), [Ended(str(run.id), token, execution_of(run), DONE)], lambda: (SECRET,)) == [True]
         assert run_of(play).state is RunState.RUNNING
 
-    def test_is_not_believed_of_another_execution_that_was_handed_the_same_input(self) -> None:
+    def test_an_event_of_another_execution_with_the_same_input_is_ignored(self) -> None:
         play = started()
         run = run_of(play)
         child = Ended(str(run.id), token_of(run.id, 1, SECRET), "a child of it", DONE)

@@ -1,4 +1,4 @@
-"""Followed executions: a run goes on until what it started has ended, and stops that if it is to."""
+"""Followed executions: a run lasts until its execution has ended, and stops the execution if the run must stop."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from timeball.ports.executions import Standing
 from timeball.testing.memory_executions import MemoryExecutions
 
 
-def test_an_execution_of_hours_costs_no_executors_time_and_few_looks() -> None:
+def test_an_execution_of_hours_uses_no_executor_and_few_polls() -> None:
     play = started(5 * HOUR_MS)
     invocations = play.invocations
     let_pass(play, 5 * HOUR_MS - MINUTE_MS, every_ms=30 * SECOND_MS)
@@ -38,7 +38,7 @@ def test_an_execution_of_hours_costs_no_executors_time_and_few_looks() -> None:
     assert 5 * HOUR_MS <= (run.finished_at or 0) - NOW <= 5 * HOUR_MS + 70 * SECOND_MS
 
 
-def test_an_execution_that_fails_is_started_again_under_another_name_as_the_retry_policy_says() -> None:
+def test_an_execution_that_fails_is_started_again_under_another_name_by_the_retry_policy() -> None:
     play = started(MINUTE_MS, BROKEN, DONE)
     let_pass(play, 5 * MINUTE_MS)
     assert (run_of(play).state, run_of(play).attempt) == (RunState.SUCCEEDED, 2)
@@ -47,7 +47,7 @@ def test_an_execution_that_fails_is_started_again_under_another_name_as_the_retr
     assert (attempt.number, attempt.outcome, attempt.error) == (1, Outcome.FAILED, "The execution ended as FAILED.")
 
 
-def test_an_execution_that_outlives_its_time_is_stopped_and_its_attempt_has_timed_out() -> None:
+def test_an_execution_that_runs_out_of_time_is_stopped_and_its_attempt_has_timed_out() -> None:
     play = started(HOUR_MS, job=replace(JOB, timeout_seconds=900, retry=replace(PLAIN_RETRY, max_retries=0)))
     let_pass(play, 16 * MINUTE_MS)
     run = run_of(play)
@@ -57,10 +57,10 @@ def test_an_execution_that_outlives_its_time_is_stopped_and_its_attempt_has_time
 
 
 @pytest.mark.parametrize("unanswered", [1, 2])
-def test_an_execution_that_has_succeeded_is_not_out_of_time_because_one_look_was_not_answered(unanswered: int) -> None:
+def test_an_execution_that_has_succeeded_does_not_time_out_because_a_poll_was_not_answered(unanswered: int) -> None:
     play = started(890 * SECOND_MS, job=replace(JOB, timeout_seconds=900))
     let_pass(play, 880 * SECOND_MS)
-    play.clock.advance(MINUTE_MS)  # it ends, and then its time
+    play.clock.advance(MINUTE_MS)  # the execution ends, and then its time is up
     play.executions.unanswered = unanswered
     let_pass(play, 2 * MINUTE_MS)
     assert (run_of(play).state, run_of(play).attempt) == (RunState.SUCCEEDED, 1)
@@ -96,7 +96,7 @@ def test_a_newer_run_that_replaces_this_one_stops_its_execution() -> None:
     assert stopped == [True, False]
 
 
-def test_while_nobody_knows_how_it_stands_a_run_goes_on() -> None:
+def test_a_run_goes_on_while_the_state_of_its_execution_is_unknown() -> None:
     play = started(MINUTE_MS)
     play.executions.silent = True
     let_pass(play, 10 * MINUTE_MS)
@@ -106,10 +106,10 @@ def test_while_nobody_knows_how_it_stands_a_run_goes_on() -> None:
     assert run_of(play).state is RunState.SUCCEEDED
 
 
-def test_an_execution_that_aws_does_not_know_yet_goes_on_and_one_that_it_knows_no_more_has_failed() -> None:
+def test_an_execution_that_aws_does_not_know_yet_goes_on_and_one_that_aws_has_forgotten_has_failed() -> None:
     play = started(job=replace(JOB, retry=replace(PLAIN_RETRY, max_retries=0)))
     (name, execution), *_ = play.executions.started.items()
-    del play.executions.started[name]  # what was just started may be told of only minutes later
+    del play.executions.started[name]  # AWS may show a new execution only minutes later
     let_pass(play, 4 * MINUTE_MS)
     assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 1)
     play.executions.started[name] = execution
@@ -120,7 +120,7 @@ def test_an_execution_that_aws_does_not_know_yet_goes_on_and_one_that_it_knows_n
     assert (run_of(play).state, run_of(play).attempt) == (RunState.FAILED, 1)
 
 
-def test_a_cancel_of_what_aws_does_not_know_yet_stops_it_once_it_is_known() -> None:
+def test_cancelling_an_execution_that_aws_does_not_know_yet_stops_it_once_it_is_known() -> None:
     play = started()
     (name, execution), *_ = play.executions.started.items()
     del play.executions.started[name]
@@ -132,7 +132,7 @@ def test_a_cancel_of_what_aws_does_not_know_yet_stops_it_once_it_is_known() -> N
     assert (run_of(play).state, play.executions.started[name].stopped_at is None) == (RunState.CANCELLED, False)
 
 
-def test_an_execution_that_nobody_can_stop_is_given_up_in_the_end() -> None:
+def test_an_execution_that_cannot_be_stopped_is_given_up_in_the_end() -> None:
     play = started(job=replace(JOB, timeout_seconds=300, retry=replace(PLAIN_RETRY, max_retries=0)))
     play.executions.silent = True
     let_pass(play, 14 * MINUTE_MS)
@@ -153,7 +153,7 @@ def test_a_cancel_waits_until_it_is_known_that_the_execution_is_stopped() -> Non
     assert (run_of(play).state, execution.stopped_at is not None) == (RunState.CANCELLED, True)
 
 
-def test_whoever_tells_first_of_its_end_is_believed_and_an_older_attempt_tells_nothing() -> None:
+def test_the_first_report_of_an_end_counts_and_an_older_attempts_report_is_ignored() -> None:
     play = started(MINUTE_MS, BROKEN, DONE)
     let_pass(play, 80 * SECOND_MS)
     run = run_of(play)
@@ -169,23 +169,21 @@ def test_whoever_tells_first_of_its_end_is_believed_and_an_older_attempt_tells_n
     ("statuses", "attempts"),
     [
         ([UNHEARD], 2),
-        ([UNHEARD, 429, UNHEARD, 503], 5),  # a refusal tells nothing of the attempt before
+        ([UNHEARD, 429, UNHEARD, 503], 5),  # a refusal says nothing about the attempt before
     ],
 )
-def test_what_an_attempt_has_started_that_nobody_heard_of_is_followed_by_a_later_one(
-    statuses: list[int], attempts: int
-) -> None:
+def test_a_later_attempt_follows_an_execution_whose_start_was_not_answered(statuses: list[int], attempts: int) -> None:
     job = replace(JOB, retry=replace(PLAIN_RETRY, max_retries=5))
     play = started(2 * MINUTE_MS, BROKEN, DONE, job=job, statuses=statuses)
     let_pass(play, 2 * MINUTE_MS)
     run = run_of(play)
     assert (run.attempt, [*play.executions.started]) == (attempts, [f"{run.id}-1"])
-    let_pass(play, 5 * MINUTE_MS)  # it has failed, and so another is started
+    let_pass(play, 5 * MINUTE_MS)  # the execution has failed, and so another is started
     run = run_of(play)
     assert (run.state, [*play.executions.started]) == (RunState.SUCCEEDED, [f"{run.id}-1", f"{run.id}-{attempts + 1}"])
 
 
-def test_what_a_dead_executor_has_started_is_followed_by_who_takes_its_run_over() -> None:
+def test_an_execution_of_a_dead_executor_is_followed_after_the_takeover() -> None:
     play = Play()
     play.caller.lasts_ms = HOUR_MS
     play.store_jobs([JOB])
@@ -196,8 +194,8 @@ def test_what_a_dead_executor_has_started_is_followed_by_who_takes_its_run_over(
     assert (run.attempt, run.followed, [*play.executions.started]) == (2, f"{run.id}-1", [f"{run.id}-1"])
 
 
-def test_an_execution_that_ends_by_itself_before_it_is_stopped_has_ended_so() -> None:
-    """Nobody can look, and then the stop is taken: of something that was over by then."""
+def test_an_execution_that_ends_by_itself_before_it_is_stopped_keeps_its_own_end() -> None:
+    """No poll succeeds, and then the stop is accepted: of an execution that was over by then."""
     play = started(MINUTE_MS)
     play.clock.advance(2 * MINUTE_MS)
     cancel_runs(play.context(), [run_of(play).id])
@@ -206,8 +204,8 @@ def test_an_execution_that_ends_by_itself_before_it_is_stopped_has_ended_so() ->
     assert run_of(play).state is RunState.SUCCEEDED
 
 
-def test_who_tells_of_an_end_when_the_time_is_up_tells_that_and_may_repeat_it() -> None:
-    """The scan has stopped it, and died before it could write that."""
+def test_a_report_of_a_timeout_is_recorded_as_a_timeout_and_may_be_repeated() -> None:
+    """The scan has stopped the execution, and died before it could write that."""
     play = started(job=replace(JOB, timeout_seconds=900, retry=replace(PLAIN_RETRY, max_retries=0)))
     run = run_of(play)
     play.clock.advance(901 * SECOND_MS)
@@ -219,7 +217,7 @@ def test_who_tells_of_an_end_when_the_time_is_up_tells_that_and_may_repeat_it() 
 
 @dataclass
 class _BlindOnce:
-    """Executions of which AWS tells nothing when they are first looked at."""
+    """Executions whose first poll AWS does not answer."""
 
     executions: MemoryExecutions
     is_blind: bool = True

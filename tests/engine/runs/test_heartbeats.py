@@ -1,4 +1,4 @@
-"""Callback runs whose targets are to be heard of: each heartbeat is a lease, and tells who was cancelled."""
+"""Callback runs with heartbeats: each heartbeat renews the lease, and its answer shows a requested cancel."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ from timeball.engine.runs.reap import reap
 from timeball.engine.runs.refusal import Refusal
 
 
-def test_a_target_that_is_heard_of_again_and_again_keeps_its_run_until_its_time_is_up() -> None:
+def test_a_target_with_regular_heartbeats_keeps_its_run_until_its_time_is_up() -> None:
     play, job, run_id = handed_over()
     while play.clock.now() < NOW + TIMEOUT_SECONDS * SECOND_MS - 1:
         assert beat(play, run_id) is DONE
@@ -41,12 +41,12 @@ def test_a_heartbeat_is_one_small_write_and_leaves_the_due_key_to_the_scan() -> 
     beat(play, run_id)
     after = the_run(play, run_id)
     assert (after.due_at, after.lease_until) == (before.due_at, NOW + 80_000)
-    play.clock.advance(MINUTE_MS)  # where the first lease would have ended, with its margin
+    play.clock.advance(MINUTE_MS)  # when the first lease would have ended, with its margin
     play.scan_all()
     assert (the_run(play, run_id).state, the_run(play, run_id).due_at) == (RunState.RUNNING, NOW + 85_000)
 
 
-def test_a_run_whose_target_is_not_heard_of_any_more_is_lost_and_tried_again() -> None:
+def test_a_run_whose_targets_heartbeats_cease_is_lost_and_retried() -> None:
     play, job, run_id = handed_over()
     play.run_on(job.key)
     (attempt,) = play.store.attempts.of_run(run_id)
@@ -56,13 +56,13 @@ def test_a_run_whose_target_is_not_heard_of_any_more_is_lost_and_tried_again() -
     assert called_at >= NOW + HEARTBEAT_SECONDS * SECOND_MS + 5_000
 
 
-def test_a_heartbeat_after_the_end_of_its_lease_is_refused_although_nobody_has_noticed_yet() -> None:
+def test_a_heartbeat_after_the_end_of_its_lease_is_refused_although_the_end_is_not_yet_noticed() -> None:
     play, _, run_id = handed_over()
     play.clock.advance(HEARTBEAT_SECONDS * SECOND_MS)
     assert beat(play, run_id) is Refusal.EXPIRED
 
 
-def test_a_target_that_sends_no_heartbeats_has_all_of_its_time() -> None:
+def test_a_target_without_heartbeats_has_the_whole_timeout() -> None:
     play, job, run_id = handed_over(heartbeat_seconds=None)
     assert the_run(play, run_id).lease_until == NOW + TIMEOUT_SECONDS * SECOND_MS
     play.clock.advance(TIMEOUT_SECONDS * SECOND_MS - 1)
@@ -72,14 +72,14 @@ def test_a_target_that_sends_no_heartbeats_has_all_of_its_time() -> None:
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-def test_a_run_that_may_be_called_once_is_not_called_again_when_its_target_is_not_heard_of() -> None:
+def test_an_at_most_once_run_whose_targets_heartbeats_cease_is_not_called_again() -> None:
     play, job, run_id = handed_over(delivery=Guarantee.AT_MOST_ONCE)
     play.run_on(job.key)
     assert (the_run(play, run_id).state, the_run(play, run_id).reason) == (RunState.FAILED, Reason.AT_MOST_ONCE)
     assert play.caller.attempts() == [(NOW, 1)]
 
 
-def test_a_cancel_is_told_by_the_heartbeat_and_ends_the_run_when_its_lease_is_out() -> None:
+def test_the_answer_to_a_heartbeat_shows_a_cancel_which_ends_the_run_after_its_lease() -> None:
     play, job, run_id = handed_over()
     (changed,) = cancel(play.context(), [(job.key, None)])
     assert changed.claimed == (run_id,)
@@ -99,7 +99,7 @@ CANCELLED_WORDS: dict[str, tuple[str | None, RunState]] = {
 
 
 @pytest.mark.parametrize("case", CANCELLED_WORDS)
-def test_a_target_that_was_asked_to_stop_says_itself_how_it_ended(case: str) -> None:
+def test_a_target_that_was_asked_to_stop_reports_how_it_ended(case: str) -> None:
     error, state = CANCELLED_WORDS[case]
     play, job, run_id = handed_over()
     cancel(play.context(), [(job.key, None)])
@@ -122,7 +122,7 @@ MEANWHILE: dict[str, tuple[Callable[[Play, RunId], None], RunState]] = {
 
 
 @pytest.mark.parametrize("case", MEANWHILE)
-def test_what_comes_between_the_reading_of_an_expired_lease_and_its_end_wins(case: str) -> None:
+def test_a_change_between_the_reading_of_an_expired_lease_and_its_end_wins(case: str) -> None:
     act, state = MEANWHILE[case]
     play, _, run_id = handed_over()
     as_read_before = the_run(play, run_id)

@@ -1,4 +1,4 @@
-"""A run is tried again, or cancelled, by hand; one that may be called once is called once."""
+"""Manual retries and cancels of runs; at-most-once runs are called once."""
 
 from dataclasses import replace
 
@@ -57,7 +57,7 @@ def _cancel(play: Play, run_id: RunId) -> str:
     return outcome(cancel_runs(play.context(), [run_id])[0])
 
 
-def test_a_failed_run_is_tried_again_with_a_fresh_budget_and_its_history_kept() -> None:
+def test_a_failed_run_is_retried_with_a_fresh_budget_and_its_history_is_kept() -> None:
     play, job, run_id = _failed()
     play.caller.statuses = [500]
     assert _retry(play, run_id) is DONE
@@ -68,7 +68,7 @@ def test_a_failed_run_is_tried_again_with_a_fresh_budget_and_its_history_kept() 
     assert play.caller.attempts() == [(NOW, 1), (NOW, 2), (NOW, 3), (NOW, 4)]
 
 
-def test_a_one_off_that_failed_is_completed_after_all_when_its_run_succeeds() -> None:
+def test_a_one_off_that_failed_is_completed_when_its_retried_run_succeeds() -> None:
     play, job, run_id = _failed()
     assert play.job(job.key).status is JobStatus.FAILED
     _retry(play, run_id)
@@ -76,7 +76,7 @@ def test_a_one_off_that_failed_is_completed_after_all_when_its_run_succeeds() ->
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-def test_a_retry_by_hand_that_fails_as_often_as_its_policy_allows_fails_again() -> None:
+def test_a_manual_retry_that_fails_as_often_as_its_policy_allows_fails_again() -> None:
     play, job, run_id = _failed()
     play.caller.statuses = [500, 500]
     _retry(play, run_id)
@@ -85,7 +85,7 @@ def test_a_retry_by_hand_that_fails_as_often_as_its_policy_allows_fails_again() 
     assert (_run(play, run_id).is_dead_letter, play.job(job.key).status) == (True, JobStatus.FAILED)
 
 
-def test_a_run_that_waits_for_its_retry_is_tried_at_once() -> None:
+def test_a_run_that_waits_for_its_retry_is_retried_at_once() -> None:
     play, job, run_id = _due()
     play.caller.statuses = [500]
     play.drain()
@@ -97,7 +97,7 @@ def test_a_run_that_waits_for_its_retry_is_tried_at_once() -> None:
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-def test_a_request_for_a_retry_that_comes_twice_makes_one() -> None:
+def test_a_repeated_request_for_a_retry_makes_one_retry() -> None:
     play, job, run_id = _failed()
     assert [_retry(play, run_id), _retry(play, run_id)] == [DONE, DONE]
     play.run_on(job.key)
@@ -107,7 +107,7 @@ def test_a_request_for_a_retry_that_comes_twice_makes_one() -> None:
 def test_a_queued_run_whose_message_was_lost_is_sent_again() -> None:
     play, job, run_id = _due()
     for delivery in play.queue.receive("normal"):
-        play.queue.inbox("normal").delete([delivery])  # somebody purged the queue
+        play.queue.inbox("normal").delete([delivery])  # the queue was purged
     play.clock.advance(20 * 24 * 60 * MINUTE_MS)
     play.scan_all()
     assert play.messages() == []
@@ -116,7 +116,7 @@ def test_a_queued_run_whose_message_was_lost_is_sent_again() -> None:
     assert (_run(play, run_id).state, play.job(job.key).status) == (RunState.SUCCEEDED, JobStatus.COMPLETED)
 
 
-def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before() -> None:
+def test_a_run_that_waits_for_a_later_start_keeps_it_and_needs_no_message_before() -> None:
     play, job, run_id = _failed()
     replay(play.context(), read_dead(play.context(), [run_id]), 10)
     renewed = _run(play, run_id)
@@ -128,7 +128,7 @@ def test_a_run_that_waits_for_a_later_turn_keeps_it_and_needs_no_message_before(
     assert [(called_at - NOW) // SECOND_MS for called_at, _ in play.caller.calls] == [0, 5, 3600]
 
 
-def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
+def test_a_run_that_succeeded_or_whose_job_was_cancelled_is_not_retried() -> None:
     play, job, run_id = _due()
     play.drain()
     assert _retry(play, run_id) is Refusal.WRONG_STATE
@@ -139,7 +139,7 @@ def test_what_is_over_for_another_reason_is_not_tried_again() -> None:
     assert _run(play, run_id).state is RunState.FAILED
 
 
-def test_what_is_not_tried_again_leaves_no_trace_on_its_job() -> None:
+def test_a_refused_retry_does_not_change_the_job() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     play.drain()
     before = play.job(job.key)
@@ -148,7 +148,7 @@ def test_what_is_not_tried_again_leaves_no_trace_on_its_job() -> None:
     assert play.job(job.key) == before
 
 
-def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_became_of_its_schedule() -> None:
+def test_a_run_that_was_never_delivered_runs_manually_however_late_and_whatever_its_schedule_is_now() -> None:
     play, job, run_id = _due(Every(3600, NOW))
     before = _run(play, run_id)
     failed = replace(before, state=RunState.FAILED, reason=Reason.UNDELIVERABLE, finished_at=NOW)
@@ -162,7 +162,7 @@ def test_a_run_that_was_never_carried_runs_by_hand_however_late_and_whatever_bec
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_run_that_waits_is_cancelled_and_never_called(times: int) -> None:
+def test_a_waiting_run_is_cancelled_and_never_called(times: int) -> None:
     play, job, run_id = _due()
     assert [_cancel(play, run_id) for _ in range(times)] == [DONE] * times
     play.run_on(job.key)
@@ -191,7 +191,7 @@ def test_a_run_that_is_under_way_is_asked_to_stop_and_is_cancelled() -> None:
     assert play.clock.now() < NOW + 30_000
 
 
-def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelled() -> None:
+def test_a_run_that_was_asked_to_stop_is_not_retried_because_it_will_be_cancelled() -> None:
     play, job, run_id = _due()
     claim(play.context(), [run_id], "another")
     _cancel(play, run_id)
@@ -200,7 +200,7 @@ def test_a_run_that_was_asked_to_stop_is_not_tried_again_for_it_will_be_cancelle
     assert (_run(play, run_id).state, play.caller.calls) == (RunState.CANCELLED, [])
 
 
-def test_a_run_whose_executor_died_is_cancelled_when_its_lease_is_out() -> None:
+def test_a_run_whose_executor_died_is_cancelled_after_its_lease() -> None:
     play, job, run_id = _due()
     claim(play.context(), [run_id], "another")
     assert _cancel(play, run_id) is DONE
@@ -218,7 +218,7 @@ def test_a_run_that_is_over_is_not_cancelled() -> None:
     assert _cancel(play, RunId(JobKey("acme", "other"), NOW, Origin.MANUAL)) is NOT_FOUND
 
 
-def test_a_cancelled_run_leaves_its_job_and_its_other_runs_alone() -> None:
+def test_cancelling_a_run_does_not_change_its_job_or_its_other_runs() -> None:
     play, job, run_id = _due(Every(2, NOW))
     others = trigger(play.context(), [Trigger(job.key, request="one")])
     assert _cancel(play, run_id) is DONE
@@ -229,7 +229,7 @@ def test_a_cancelled_run_leaves_its_job_and_its_other_runs_alone() -> None:
     assert play.job(job.key).status is JobStatus.PENDING
 
 
-# Of each: the target's answers, and how often it is called.
+# Columns: the target's answers, and how often it is called.
 AT_MOST_ONCE = {"an error": ([500], 1), "no way": ([503, 200], 1), "a success": ([200], 1)}
 
 
@@ -241,7 +241,7 @@ def _at_most_once() -> tuple[Play, Job]:
 
 
 @pytest.mark.parametrize("case", AT_MOST_ONCE)
-def test_a_run_that_may_be_called_once_is_not_called_again_after_an_answer(case: str) -> None:
+def test_an_at_most_once_run_is_not_called_again_after_an_answer(case: str) -> None:
     statuses, calls = AT_MOST_ONCE[case]
     play, job = _at_most_once()
     play.caller.statuses = list(statuses)
@@ -251,7 +251,7 @@ def test_a_run_that_may_be_called_once_is_not_called_again_after_an_answer(case:
     assert play.runs(job.key)[0].state is expected
 
 
-def test_a_run_that_may_be_called_once_is_not_called_again_when_its_executor_died() -> None:
+def test_an_at_most_once_run_is_not_called_again_after_its_executor_died() -> None:
     play, job = _at_most_once()
     (delivery,) = play.queue.receive("normal")
     claim(play.context(), [delivery.run], "another")
@@ -260,7 +260,7 @@ def test_a_run_that_may_be_called_once_is_not_called_again_when_its_executor_die
     assert (run.state, run.reason, play.caller.calls) == (RunState.FAILED, Reason.AT_MOST_ONCE, [])
 
 
-def test_a_run_that_may_be_called_once_is_called_again_if_somebody_wants_it_by_hand() -> None:
+def test_an_at_most_once_run_is_called_again_on_a_manual_retry() -> None:
     play, job = _at_most_once()
     play.caller.statuses = [500]
     play.run_on(job.key)
@@ -269,7 +269,7 @@ def test_a_run_that_may_be_called_once_is_called_again_if_somebody_wants_it_by_h
     assert play.runs(job.key)[0].state is RunState.SUCCEEDED
 
 
-def test_an_edited_payload_is_what_the_next_calls_bring_and_the_jobs_own_stays() -> None:
+def test_an_edited_payload_is_sent_by_the_next_calls_and_the_jobs_own_stays() -> None:
     play, job, run_id = _failed()
     play.caller.statuses = [500, 200]
     assert outcome(retry_runs(play.context(), [run_id], Edit('{"edited":1}'))[0]) == DONE

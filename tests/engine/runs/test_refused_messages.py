@@ -1,4 +1,4 @@
-"""SQS takes some messages of a batch and refuses others: no run is sent without a watch, and no run is forgotten."""
+"""SQS accepts some messages of a batch and refuses others: no run is sent without a watch, and none is forgotten."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,7 +25,7 @@ from timeball.testing.memory_queue import MemoryQueue
 
 
 class PartialQueue(MemoryQueue):
-    """A queue that refuses single messages of a batch, as `takes_watch` and `takes_run` say of their numbers."""
+    """A queue that refuses single messages of a batch: `takes_watch` and `takes_run` decide by their numbers."""
 
     takes_watch: Callable[[int], bool] = staticmethod(lambda _: True)
     takes_run: Callable[[int], bool] = staticmethod(lambda _: True)
@@ -97,7 +97,7 @@ WAYS = (_fires_of_a_schedule, _is_submitted, _is_triggered, _waits_for_the_overl
 @pytest.mark.parametrize("refused", [0, 1], ids=["even ones", "odd ones"])
 @pytest.mark.parametrize("what", ["watches", "messages"])
 @pytest.mark.parametrize("way", WAYS)
-def test_every_run_is_called_once_though_each_second_message_is_refused(
+def test_every_run_is_called_once_although_every_second_message_is_refused(
     way: Callable[[Play], None], what: str, refused: int
 ) -> None:
     play, queue = with_partial_queue()
@@ -117,8 +117,8 @@ def test_every_run_is_called_once_though_each_second_message_is_refused(
 
 
 @pytest.mark.parametrize("refused", ["takes_watch", "takes_run"])
-def test_a_run_that_a_key_calls_is_sent_within_seconds_of_a_refusal(refused: str) -> None:
-    """Its slot is kept for it meanwhile."""
+def test_a_run_that_a_limiter_admits_is_sent_within_seconds_of_a_refusal(refused: str) -> None:
+    """The limiter keeps the run's slot meanwhile."""
     play, queue = with_partial_queue()
     flow = Flow(concurrency=ConcurrencyKey("db", 1))
     keys = [job.key for job in play.store_jobs([evolve(spec(name, At(NOW)), flow=flow) for name in "ab"])]

@@ -1,4 +1,4 @@
-"""Runs that events and fan-outs make come in pages: no tenant keeps another waiting, and none of them is lost."""
+"""Runs of events and fan-outs are made in pages: no tenant delays another, and no run is lost."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,7 +29,7 @@ MANY = 100
 
 @dataclass
 class Shop:
-    """A noisy tenant with a hundred jobs on one pattern, and a quiet one with one job; and what is in their queue."""
+    """A noisy tenant with a hundred jobs on one pattern, a quiet one with one job, and the messages in their queue."""
 
     play: Play = field(default_factory=Play)
     bus: MemoryBus = field(default_factory=lambda: MemoryBus(matches))
@@ -51,7 +51,7 @@ class Shop:
         publish(self.context, self.bus, tenant, sent)
 
     def receive(self) -> None:
-        """Deal with ten messages, as the function does in one invocation; what is put off goes behind all others."""
+        """Process ten messages, as the function does in one invocation. Postponed ones go to the queue's end."""
         taken, self.bus.queue = self.bus.queue[:10], self.bus.queue[10:]
         assert all(receive(self.context, self.bus, taken))
 
@@ -73,7 +73,7 @@ def test_another_tenants_event_waits_for_a_few_pages_of_runs_and_not_for_thirty_
     assert len(shop.runs("noisy")) <= 5 * PAGE
 
 
-def test_in_one_batch_the_tenants_take_turns() -> None:
+def test_tenants_take_turns_within_a_batch() -> None:
     shop = Shop()
     shop.send("noisy", 9)
     shop.send("quiet", 1)
@@ -82,7 +82,7 @@ def test_in_one_batch_the_tenants_take_turns() -> None:
     assert len(shop.runs("noisy")) <= 5 * PAGE
 
 
-def test_what_is_put_off_comes_again_spread_over_time_and_none_is_lost() -> None:
+def test_postponed_events_come_again_spread_over_time_and_none_is_lost() -> None:
     shop = Shop()
     shop.send("noisy", 50)
     for _ in range(5):
@@ -109,7 +109,7 @@ def test_what_is_put_off_comes_again_spread_over_time_and_none_is_lost() -> None
         ({"runs_created_per_minute": 90, "runs_per_second": 1}, 60),
     ],
 )
-def test_no_more_runs_are_made_in_a_minute_than_the_quota_says(quotas: dict[str, int], most: int) -> None:
+def test_no_more_runs_are_made_in_a_minute_than_the_quota_allows(quotas: dict[str, int], most: int) -> None:
     shop = Shop()
     shop.bound(**quotas)
     assert most_made(Quotas(**quotas)) == most
@@ -125,7 +125,7 @@ def test_no_more_runs_are_made_in_a_minute_than_the_quota_says(quotas: dict[str,
     assert shop.bus.queue == []
 
 
-def test_a_run_that_was_made_later_for_its_quota_is_not_late() -> None:
+def test_a_run_that_its_quota_delayed_is_not_late() -> None:
     shop = Shop()
     shop.bound(runs_created_per_minute=60)
     shop.send("noisy", 1)
@@ -137,7 +137,7 @@ def test_a_run_that_was_made_later_for_its_quota_is_not_late() -> None:
     assert (last.held.until, last.held.quota) == (last.created_at, last.created_at - last.id.fire_at)
 
 
-def test_the_rest_of_an_event_that_cannot_be_put_off_comes_again_and_makes_no_run_twice() -> None:
+def test_an_event_whose_rest_cannot_be_postponed_comes_again_and_makes_no_run_twice() -> None:
     class Full(MemoryBus):
         def put_off(self, matched: Any) -> list[bool]:
             return [False] * len(matched)
@@ -160,14 +160,14 @@ def test_the_rest_of_an_event_that_cannot_be_put_off_comes_again_and_makes_no_ru
     assert len(shop.runs("noisy")) == min(2 * made, MANY)
 
 
-def test_a_tenant_without_quotas_has_nothing_counted() -> None:
+def test_nothing_is_counted_for_a_tenant_without_quotas() -> None:
     shop = Shop()
     shop.send("noisy", 1)
     shop.receive()
     assert len(shop.play.store.windows) == 0  # type: ignore[arg-type]
 
 
-def test_a_message_names_its_rule_its_event_and_the_job_after_which_it_goes_on() -> None:
+def test_a_message_names_its_rule_its_event_and_the_job_after_which_it_continues() -> None:
     shop = Shop()
     shop.bound(runs_created_per_minute=40)
     shop.send("noisy", 1)

@@ -1,4 +1,4 @@
-"""A run by hand: now, of its own payload if it has one, once for each request, and no move of the schedule."""
+"""Manual triggers: a run now, with its own payload if it has one, once per request, apart from the schedule."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +31,7 @@ def by_hand(service: Service, **asked: Any) -> Triggered:
     return one
 
 
-def test_a_run_by_hand_starts_at_once_and_moves_no_schedule(service: Service) -> None:
+def test_a_manual_run_starts_at_once_and_does_not_move_the_schedule(service: Service) -> None:
     job = begin(service, Every(3600, at(3600)))
     service.until(at(10))
     done = by_hand(service)
@@ -43,7 +43,7 @@ def test_a_run_by_hand_starts_at_once_and_moves_no_schedule(service: Service) ->
     assert service.play.job(KEY).next_fire_at == job.next_fire_at
 
 
-# Of each: what a trigger brings, and what the target is handed.
+# Columns: what a trigger asks for, and the payload that the target receives.
 PAYLOADS: dict[str, tuple[dict[str, Any], str | None]] = {
     "none of its own": ({}, WORK.payload),
     "its own": ({"payload": '{"mine": true}', "has_payload": True}, '{"mine": true}'),
@@ -52,7 +52,7 @@ PAYLOADS: dict[str, tuple[dict[str, Any], str | None]] = {
 
 
 @pytest.mark.parametrize("case", PAYLOADS)
-def test_the_payload_of_a_trigger_reaches_the_target_also_at_its_retry(service: Service, case: str) -> None:
+def test_the_payload_of_a_trigger_reaches_the_target_even_at_its_retry(service: Service, case: str) -> None:
     asked, payload = PAYLOADS[case]
     begin(service, Every(3600, at(3600)))
     service.target.statuses = [500]
@@ -62,7 +62,7 @@ def test_the_payload_of_a_trigger_reaches_the_target_also_at_its_retry(service: 
     assert all(call.work.target == WORK.target for _, call in service.target.calls)
 
 
-def test_a_retry_of_a_run_with_a_payload_of_its_own_calls_the_target_that_its_job_has_by_then(
+def test_a_retry_of_a_run_with_its_own_payload_calls_the_jobs_current_target(
     service: Service,
 ) -> None:
     job = begin(service, Every(3600, at(3600)))
@@ -92,7 +92,7 @@ def test_the_same_request_makes_one_run_however_late_it_is_repeated(service: Ser
     assert len(calls(service)) == 1
 
 
-def test_the_same_request_for_something_else_is_a_conflict(service: Service) -> None:
+def test_a_request_name_that_is_reused_for_another_request_is_a_conflict(service: Service) -> None:
     begin(service, Every(3600, at(3600)))
     by_hand(service, request="r", fingerprint="f")
     assert by_hand(service, request="r", fingerprint="g").outcome is Triggering.CONFLICT
@@ -109,7 +109,7 @@ def test_two_requests_of_one_millisecond_make_two_runs(service: Service) -> None
     assert by_hand(service, request="s").outcome is Triggering.REPEATED
 
 
-def test_a_burst_of_requests_in_one_millisecond_makes_a_run_for_each_and_its_repeat_finds_them_all(
+def test_a_burst_of_requests_in_one_millisecond_makes_a_run_for_each_and_a_repeat_finds_all_of_them(
     service: Service,
 ) -> None:
     begin(service, Every(3600, at(3600)))
@@ -128,7 +128,7 @@ def test_a_request_whose_insert_failed_makes_its_run_when_it_is_repeated(service
     with pytest.raises(UnavailableError):
         by_hand(service, request="r")
     play.store = sound
-    by_hand(service)  # takes the millisecond that was noted for r
+    by_hand(service)  # this run takes the millisecond that was noted for r
     assert by_hand(service, request="r").outcome is Triggering.STARTED
     service.until(at(10))
     assert len(calls(service)) == 2
@@ -177,7 +177,7 @@ def test_a_job_that_does_not_exist_is_not_triggered(service: Service) -> None:
     assert trigger(service.play.context(), [Trigger(JobKey("acme", "none"))]) == [Triggered(Triggering.NOT_FOUND, None)]
 
 
-def test_a_cancel_ends_a_run_by_hand(service: Service) -> None:
+def test_a_cancel_ends_a_manual_run(service: Service) -> None:
     begin(service, Every(3600, at(3600)))
     service.target.takes = lambda _: 60 * SECOND_MS
     one = by_hand(service)
@@ -190,7 +190,7 @@ def test_a_cancel_ends_a_run_by_hand(service: Service) -> None:
     assert (run.state, run.reason) == (RunState.CANCELLED, Reason.JOB_CANCELLED)
 
 
-def test_a_trigger_does_not_use_up_the_runs_of_a_job(service: Service) -> None:
+def test_a_trigger_does_not_count_towards_max_runs(service: Service) -> None:
     begin(service, Schedule(Every(10, at(10)), max_runs=2))
     by_hand(service)
     service.until(at(60))

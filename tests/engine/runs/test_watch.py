@@ -1,4 +1,4 @@
-"""What was sent is looked at again: whatever loses a message, no run is lost by it, and nothing is done for nothing."""
+"""Sent runs are checked again: no run is lost with its message, and a run is sent again only if its message is lost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_a_purge_of_a_recurring_jobs_messages_loses_none_of_its_fires() -> None:
         assert len(service.target.calls) == len(due)
 
 
-def test_a_run_that_works_is_looked_at_ever_more_seldom_and_never_sent_again() -> None:
+def test_a_run_under_way_is_checked_less_and_less_often_and_never_sent_again() -> None:
     with Service(Play()) as service:
         service.is_watching = True
         begin(service, OverlapPolicy.ALLOW, At(NOW), 600)
@@ -113,7 +113,7 @@ def test_a_run_that_works_is_looked_at_ever_more_seldom_and_never_sent_again() -
         assert (len(service.play.queue.sent), len(service.target.calls)) == (1, 1)
 
 
-def test_the_parked_run_is_sent_again_whose_holders_end_was_lost_with_its_message() -> None:
+def test_a_run_waiting_for_the_lock_is_sent_again_if_its_holders_end_was_lost_with_its_message() -> None:
     play = Play()
     play.store_jobs([replace(spec("job", Every(5, NOW)), overlap=OverlapPolicy.QUEUE_ONE)])
     play.scan_all()
@@ -130,7 +130,7 @@ def test_the_parked_run_is_sent_again_whose_holders_end_was_lost_with_its_messag
     assert {run.id: run.state for run in play.runs(KEY)}[second.id] is RunState.SUCCEEDED
 
 
-def test_a_job_ends_whose_final_run_ended_with_the_last_breath_of_its_executor() -> None:
+def test_a_job_ends_although_its_executor_died_right_after_writing_its_final_runs_end() -> None:
     play = Play()
     _is_submitted(play)
     stop_when(play, lambda play: play.drain(), lambda play: play.runs(KEY)[0].is_terminal)
@@ -140,7 +140,7 @@ def test_a_job_ends_whose_final_run_ended_with_the_last_breath_of_its_executor()
     assert play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_nothing_is_added_to_a_queue_whose_executors_are_behind() -> None:
+def test_no_message_is_added_to_a_queue_whose_executors_are_behind() -> None:
     play = Play()
     play.store_jobs([spec(f"job-{number}", At(NOW)) for number in range(101)])
     play.scan_all()
@@ -150,7 +150,7 @@ def test_nothing_is_added_to_a_queue_whose_executors_are_behind() -> None:
     assert _first_look(play) == 91
 
 
-def test_a_look_that_fails_comes_again_and_stops_no_other() -> None:
+def test_a_failed_check_is_repeated_and_stops_no_other() -> None:
     play = Play(store := MemoryStore())
     play.store_jobs([spec(f"job-{number}", At(NOW)) for number in range(MAX_WATCHED + 1)])
     play.scan_all()
@@ -168,7 +168,7 @@ def test_a_look_that_fails_comes_again_and_stops_no_other() -> None:
     assert len(store.runs) == MAX_WATCHED + 1
 
 
-def test_a_watch_that_is_delivered_twice_is_followed_by_one() -> None:
+def test_a_watch_that_is_delivered_twice_leaves_one_watch() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -177,7 +177,7 @@ def test_a_watch_that_is_delivered_twice_is_followed_by_one() -> None:
     assert len(play.queue.watches) == 1
 
 
-def test_a_row_that_has_expired_is_looked_for_three_times() -> None:
+def test_a_row_that_has_expired_is_looked_up_three_times() -> None:
     play = Play(store := MemoryStore())
     _is_submitted(play)
     store.runs.clear()
@@ -196,7 +196,7 @@ def test_the_fires_of_a_second_are_watched_together() -> None:
     assert {watch.at for watch in play.queue.watches} == {at(3) + FIRST_LOOK_MS}
 
 
-def test_a_run_is_watched_on_whose_scan_has_sent_it_and_stands_still_before_it_drops_the_due_key() -> None:
+def test_a_run_is_still_watched_while_its_scan_hangs_between_the_send_and_the_drop_of_the_due_key() -> None:
     play = Play()
     _is_tried_again(play)
     (sent,) = [run for run in play.runs(KEY) if run.state is RunState.QUEUED]
@@ -210,7 +210,7 @@ def test_a_run_is_watched_on_whose_scan_has_sent_it_and_stands_still_before_it_d
     assert _first_look(play) == 1
 
 
-def test_what_is_sent_long_after_its_instant_is_looked_at_twenty_seconds_later_and_not_at_once() -> None:
+def test_a_run_sent_long_after_its_instant_is_checked_twenty_seconds_later_and_not_at_once() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW - MINUTE_MS))])
     play.scan_all()

@@ -16,7 +16,7 @@ EMPTY, HELD = DuePage(()), DuePage((KEY,))
 
 
 class Odd(Memory):
-    """The memory of a store in which nobody can make sense of some tenants' jobs."""
+    """The state of a store in which some tenants' jobs are unreadable."""
 
     tenants: frozenset[str] = frozenset()
 

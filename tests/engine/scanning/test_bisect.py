@@ -1,4 +1,4 @@
-"""A row that cannot be read or written just now: it waits, and stops nothing else, neither of a batch nor of a scan."""
+"""Rows that cannot be read or written for now: they wait, and stop no other row of a batch or a scan."""
 
 import logging
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 
 class Hot(Memory):
-    """The memory of a store of which one tenant's partition refuses calls; and which `forgets` to answer a claim."""
+    """The state of a store that refuses calls for one tenant's partition, and `forgets` to answer some claims."""
 
     refused: frozenset[str] = frozenset()
     forgets: int = 0
@@ -58,7 +58,7 @@ class HotRuns(MemoryRuns):
         return super().read(keys, strong=strong)
 
     def swap(self, swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
-        """Write what can be written, and then say that not all was: what a table does."""
+        """Write what can be written, and then raise as if not all was written, like a table."""
         hot = self._memory
         refused = [swap for swap in swaps if "swap runs" in hot.refused and swap.before.id.job.tenant == "hot"]
         answers = super().swap([swap for swap in swaps if swap not in refused], now)
@@ -81,7 +81,7 @@ def _states(play: Play, jobs: Sequence[Job]) -> set[RunState]:
 
 
 @pytest.mark.parametrize("call", ["read runs", "read jobs", "swap runs"])
-def test_a_run_that_cannot_be_claimed_just_now_keeps_its_message_and_stops_no_other_of_its_batch(call: str) -> None:
+def test_a_run_that_cannot_be_claimed_for_now_keeps_its_message_and_stops_no_other_of_its_batch(call: str) -> None:
     play, hot, good, bad = _play()
     play.scan_all()
     deliveries = play.queue.receive("normal")
@@ -95,8 +95,8 @@ def test_a_run_that_cannot_be_claimed_just_now_keeps_its_message_and_stops_no_ot
     assert len(play.caller.calls) == 10
 
 
-def test_a_claim_that_nobody_could_look_up_is_the_invocations_own_when_it_asks_again() -> None:
-    """The write of ten claims has no answer, and the rows cannot be read; then the halves ask."""
+def test_a_claim_without_an_answer_is_recognized_as_its_own_when_the_invocation_asks_again() -> None:
+    """The write of ten claims has no answer, and the rows cannot be read; then each half is claimed again."""
     play, hot, good, bad = _play()
     play.scan_all()
     deliveries = play.queue.receive("normal")
@@ -107,10 +107,10 @@ def test_a_claim_that_nobody_could_look_up_is_the_invocations_own_when_it_asks_a
 
 
 @pytest.mark.parametrize("call", ["read runs", "read jobs"])
-def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_sent_again(call: str) -> None:
+def test_a_run_that_cannot_be_checked_for_now_does_not_stop_lost_runs_from_being_sent_again(call: str) -> None:
     play, hot, good, bad = _play()
     play.scan_all()
-    if call == "read jobs":  # of a run that is over, for whoever waits for that
+    if call == "read jobs":  # the effects of an ended run read its job
         (run,) = play.runs(bad.key)
         assert isinstance(play.store, MemoryStore)
         play.store.runs[run.id] = ended(run, RunState.CANCELLED, NOW, Guarantor.MESSAGE)
@@ -132,7 +132,7 @@ def test_a_run_that_cannot_be_looked_at_just_now_keeps_no_lost_one_from_being_se
 
 
 @pytest.mark.parametrize("call", ["read runs", "swap runs"])
-def test_a_run_that_a_scan_cannot_move_on_just_now_keeps_no_job_from_its_fires(call: str) -> None:
+def test_a_run_that_a_scan_cannot_send_for_now_stops_no_job_from_firing(call: str) -> None:
     play, hot, good, bad = _play(bad_at=NOW + HOUR_MS)
     hot.refused = frozenset({"swap runs"})
     trigger(play.context(), [Trigger(bad.key)])  # its run stays in the due index
@@ -143,7 +143,7 @@ def test_a_run_that_a_scan_cannot_move_on_just_now_keeps_no_job_from_its_fires(c
     assert _states(play, [bad]) == {RunState.SUCCEEDED}
 
 
-def test_a_job_that_a_scan_cannot_read_just_now_keeps_no_other_from_its_fires() -> None:
+def test_a_job_that_a_scan_cannot_read_for_now_stops_no_other_from_firing() -> None:
     play, hot, good, bad = _play()
     hot.refused = frozenset({"read jobs"})
     _assert_only_the_good_go_on(play, good)
@@ -157,12 +157,12 @@ def _assert_only_the_good_go_on(play: Play, good: Sequence[Job]) -> None:
     while play.execute_next():
         pass
     assert _states(play, good) == {RunState.SUCCEEDED}
-    with pytest.raises(UnavailableError, match="a test lets"):  # a scan that does nothing says so
+    with pytest.raises(UnavailableError, match="a test lets"):  # a scan that does nothing raises an error
         play.scan()
 
 
 class UnreadableRuns(MemoryRuns):
-    """Runs of which nobody can make sense of one tenant's."""
+    """Runs of which one tenant's are unreadable."""
 
     unreadable: bool = False
 
@@ -173,7 +173,7 @@ class UnreadableRuns(MemoryRuns):
 
 
 @pytest.mark.parametrize(("tenant", "scans"), [("acme", 1), ("hot", 3)])
-def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_due_index(
+def test_unreadable_runs_do_not_hide_later_entries_of_the_due_index(
     tenant: str, scans: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play = Play(store := MemoryStore(runs=UnreadableRuns))
@@ -183,7 +183,7 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
     (good,) = play.store_jobs([replace(spec("good", At(NOW + SECOND_MS)), key=JobKey(tenant, "good"))])
     with monkeypatch.context() as patch:
         patch.setattr(play.queue, "send", lambda dispatches, _: [False] * len(dispatches))
-        for from_at in (NOW, NOW + 2 * SECOND_MS):  # before it and behind it
+        for from_at in (NOW, NOW + 2 * SECOND_MS):  # before the good job and after it
             play.clock.advance(from_at - play.clock.now())
             for _ in range(2 * PAGE + 1):
                 trigger(play.context(), [Trigger(bad.key)])  # its run stays in the due index
@@ -202,8 +202,8 @@ def test_runs_that_cannot_be_read_hide_nothing_that_stands_behind_them_in_the_du
     assert sweeps.failed == {}
 
 
-def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
-    """The read of all at once would fail, and there is no time to take it apart."""
+def test_jobs_that_have_not_failed_are_scanned_before_jobs_that_have() -> None:
+    """A read of all jobs at once would fail, and there is no time to bisect it."""
     play, hot, good, bad = _play()
     hot.refused = frozenset({"read jobs"})
     asked: list[list[JobKey]] = []
@@ -223,7 +223,7 @@ def test_what_is_to_come_is_scanned_before_what_has_failed() -> None:
     assert [bad.key] in asked
 
 
-def test_what_fails_is_taken_apart_until_it_stands_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_batch_is_bisected_until_the_bad_item_is_alone(caplog: pytest.LogCaptureFixture) -> None:
     asked: list[list[int]] = []
 
     def work(part: Sequence[int]) -> int:
@@ -240,7 +240,7 @@ def test_what_fails_is_taken_apart_until_it_stands_alone(caplog: pytest.LogCaptu
     assert [record.message for record in caplog.records] == ["1 of 8 left for later: not 3"]
 
 
-def test_when_the_time_is_up_what_fails_is_left_as_it_is() -> None:
+def test_after_the_time_limit_a_failing_batch_is_not_bisected() -> None:
     def work(part: Sequence[int]) -> int:
         raise UnavailableError(f"{len(part)} at once")
 

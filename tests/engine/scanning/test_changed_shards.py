@@ -1,4 +1,4 @@
-"""A deployment with other shards than before: what stands in the shards of before is found, and reported as backlog."""
+"""Deployments with another number of shards: jobs in the former shards are found, and reported as backlog."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ OWNER = Owner("2026", "a")
 
 
 def _deployed_with(play: Play, shards: int) -> Sweeps:
-    """Deploy other settings; return what the processes of that deployment remember: nothing."""
+    """Deploy other settings, and return the memory of a new process: it is empty."""
     play.rules = replace(play.rules, shards=shards)
     return Sweeps()
 
@@ -34,7 +34,7 @@ def test_fewer_shards_lose_no_due_job() -> None:
     assert (sent.sent, sent.backlog) == (200, False)
 
 
-def test_what_is_left_in_the_shards_of_before_is_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_left_in_the_former_shards_are_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("timeball.engine.scanning.scan._MAX_NOMINATED", 1_000)
     play = Play(rules=Rules(shards=64))
     scan(play.context(), 0, OWNER, Sweeps())
@@ -48,7 +48,7 @@ def test_what_is_left_in_the_shards_of_before_is_backlog(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_each_partition_has_its_part_of_all_shards_that_were_ever_used(partitions: int) -> None:
+def test_each_partition_has_its_share_of_all_shards_that_were_ever_used(partitions: int) -> None:
     play = Play(rules=Rules(shards=7))
     scan(play.context(), 0, OWNER, Sweeps())
     _due(play, 100)
@@ -61,7 +61,7 @@ def test_each_partition_has_its_part_of_all_shards_that_were_ever_used(partition
 def test_a_process_with_the_old_settings_scans_new_shards_within_a_minute() -> None:
     play, sweeps = Play(rules=Rules(shards=1)), Sweeps()
     scan(play.context(), 0, OWNER, sweeps)
-    play.store.due.most_shards(8)  # as the deployment does first
+    play.store.due.most_shards(8)  # the deployment does this first
     play.rules = replace(play.rules, shards=8)
     play.store_jobs([spec(f"job-{number}", At(NOW + MINUTE_MS)) for number in range(50)])
     play.rules = replace(play.rules, shards=1)

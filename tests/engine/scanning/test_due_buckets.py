@@ -1,4 +1,4 @@
-"""Due buckets: which days a scan asks, and when a day is drained."""
+"""Due buckets: which days a scan reads, and when a day is drained."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -25,12 +25,12 @@ def _days(queries: Iterable[DueQuery]) -> list[int]:
 
 
 def _answer(sweeps: Sweeps, queries: Sequence[DueQuery], now: int, held: Sequence[int] = ()) -> dict[int, int]:
-    """Note pages that are empty, but for the days that hold something."""
+    """Note pages that are empty, except for the days that hold entries."""
     pages = [HELD if (query.day_at - TODAY) // DAY_MS in held else EMPTY for query in queries]
     return note_pages(sweeps, zip(queries, pages, strict=True), now)
 
 
-# Of each: ms from midnight, and the days that are asked in each scan (from that of two minutes ago to the horizon's).
+# Columns: ms from midnight, and the days read in each scan (from two minutes ago to the horizon).
 OPEN_DAYS = {
     "in the middle of a day": (12 * HOUR_MS, [0]),
     "a minute into a day": (MINUTE_MS, [-1, 0]),
@@ -40,14 +40,14 @@ OPEN_DAYS = {
 
 
 @pytest.mark.parametrize("case", OPEN_DAYS)
-def test_the_open_days_are_asked_in_each_scan(case: str) -> None:
+def test_the_open_days_are_read_in_each_scan(case: str) -> None:
     past_ms, days = OPEN_DAYS[case]
     now, sweeps = TODAY + past_ms, Sweeps()
     begin(sweeps, 0, day_of(now - 2 * MINUTE_MS), now)
     assert _days(to_ask(sweeps, 0, now, now + 5_000, now + 5_000)) == days
 
 
-# Of each: the stored oldest day (None: there is none), ms from midnight, and the days of the first scans of a process.
+# Columns: the stored oldest day (None: there is none), ms from midnight, and the days of a process's first scans.
 FIRST_SCANS: dict[str, tuple[int | None, int, list[list[int]]]] = {
     "all older days are drained": (0, 12 * HOUR_MS, [[0], [0]]),
     "yesterday is not yet drained": (-1, 30 * MINUTE_MS, [[0, -1], [0]]),
@@ -62,7 +62,7 @@ FIRST_SCANS: dict[str, tuple[int | None, int, list[list[int]]]] = {
 
 
 @pytest.mark.parametrize("case", FIRST_SCANS)
-def test_a_pass_asks_the_older_days_from_the_oldest_on_and_no_more_than_four_days_in_a_scan(case: str) -> None:
+def test_a_pass_reads_the_older_days_from_the_oldest_on_and_no_more_than_four_days_per_scan(case: str) -> None:
     oldest, past_ms, scans = FIRST_SCANS[case]
     now, sweeps = TODAY + past_ms, Sweeps()
     begin(sweeps, 0, None if oldest is None else TODAY + oldest * DAY_MS, now)
@@ -72,13 +72,13 @@ def test_a_pass_asks_the_older_days_from_the_oldest_on_and_no_more_than_four_day
         _answer(sweeps, queries, now)
 
 
-def test_a_pass_that_was_not_answered_goes_on_where_it_was() -> None:
+def test_a_pass_that_was_not_answered_continues_where_it_was() -> None:
     sweeps = Sweeps()
     begin(sweeps, 0, TODAY - 7 * DAY_MS, NOW)
     assert to_ask(sweeps, 0, NOW, NOW, NOW) == to_ask(sweeps, 0, NOW + SECOND_MS, NOW, NOW)
 
 
-def test_a_pass_follows_a_minute_later_or_at_once_if_one_found_what_may_be_worked_on() -> None:
+def test_the_next_pass_follows_a_minute_later_or_at_once_if_one_found_rows_to_process() -> None:
     sweeps = Sweeps({0: Older(TODAY - DAY_MS, TODAY - DAY_MS, NOW)})
 
     def asked(now: int, held: Sequence[int] = ()) -> list[int]:
@@ -94,7 +94,7 @@ def test_a_pass_follows_a_minute_later_or_at_once_if_one_found_what_may_be_worke
     assert asked(NOW + MINUTE_MS) == [0, -1]
 
 
-# Of each: minutes into today, which of the days since the oldest (three days ago) hold something, and the new oldest.
+# Columns: minutes into today, which of the days since the oldest (three days ago) hold entries, and the new oldest day.
 DRAINED: dict[str, tuple[int, list[int], int | None]] = {
     "all are empty": (60, [], 0),
     "yesterday is over for less than an hour": (59, [], -1),
@@ -105,7 +105,7 @@ DRAINED: dict[str, tuple[int, list[int], int | None]] = {
 
 
 @pytest.mark.parametrize("case", DRAINED)
-def test_the_oldest_day_moves_over_days_that_are_empty_and_long_over_and_over_nothing_else(case: str) -> None:
+def test_the_oldest_day_moves_only_over_days_that_are_empty_and_long_over(case: str) -> None:
     minutes, held, moved = DRAINED[case]
     now, sweeps = TODAY + minutes * MINUTE_MS, Sweeps()
     begin(sweeps, 0, TODAY - 3 * DAY_MS, now)
@@ -114,7 +114,7 @@ def test_the_oldest_day_moves_over_days_that_are_empty_and_long_over_and_over_no
 
 
 class CountingIndex(MemoryDueIndex):
-    """A due index that counts what it is asked."""
+    """A due index that counts its queries."""
 
     asked = 0
 
@@ -125,7 +125,7 @@ class CountingIndex(MemoryDueIndex):
 
 @pytest.mark.parametrize("at", [NOW, TODAY + MINUTE_MS, TODAY - 2 * SECOND_MS])
 @pytest.mark.parametrize("is_stored", [True, False])
-def test_a_process_asks_four_shards_at_most_sixteen_times_in_its_first_scan(at: int, *, is_stored: bool) -> None:
+def test_the_first_scan_of_a_process_makes_at_most_sixteen_queries_for_four_shards(at: int, *, is_stored: bool) -> None:
     play = Play(store := MemoryStore(due=CountingIndex), at, Rules(shards=4))
     index = store.due
     assert isinstance(index, CountingIndex)
@@ -141,7 +141,7 @@ def test_a_process_asks_four_shards_at_most_sixteen_times_in_its_first_scan(at: 
     assert index.asked <= 8
 
 
-def test_a_bucket_that_holds_more_than_a_page_is_worked_off_from_its_beginning() -> None:
+def test_a_bucket_with_more_than_a_page_is_processed_from_its_beginning() -> None:
     play = Play()
     jobs = play.store_jobs(spec(f"job-{number}", At(NOW + number)) for number in range(4 * PAGE))
     assert play.scan().sent == PAGE
@@ -151,7 +151,7 @@ def test_a_bucket_that_holds_more_than_a_page_is_worked_off_from_its_beginning()
 
 
 @pytest.mark.parametrize("days", [7, 31, 365])
-def test_a_row_that_nobody_can_read_holds_back_nothing_of_the_days_behind_its_own(days: int) -> None:
+def test_an_unreadable_row_delays_nothing_on_the_days_after_its_own(days: int) -> None:
     odd = Odd()
     play = Play(store := MemoryStore(odd, jobs=OddJobs))
     odd.tenants = frozenset({"odd"})
@@ -161,7 +161,7 @@ def test_a_row_that_nobody_can_read_holds_back_nothing_of_the_days_behind_its_ow
     play.clock.advance(days * DAY_MS)
     sweeps = Sweeps()
     for _ in range(days // 3 + 2):
-        with suppress(ValueError):  # a scan that does nothing says so
+        with suppress(ValueError):  # a scan that does nothing raises an error
             scan(play.context(), 0, Owner("2026", "a"), sweeps)
         play.clock.advance(SECOND_MS)
     assert all(play.runs(job.key) for job in later)
@@ -170,7 +170,7 @@ def test_a_row_that_nobody_can_read_holds_back_nothing_of_the_days_behind_its_ow
 
 @pytest.mark.parametrize("days", [1, 7, 31])
 @pytest.mark.parametrize("is_stored", [True, False])
-def test_what_was_due_while_nobody_scanned_is_caught_up(days: int, *, is_stored: bool) -> None:
+def test_jobs_due_during_a_pause_of_the_scans_are_caught_up(days: int, *, is_stored: bool) -> None:
     play = Play()
     if is_stored:
         play.store.due.move_oldest_day(0, TODAY)

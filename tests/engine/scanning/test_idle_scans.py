@@ -1,4 +1,4 @@
-"""Where nothing was found for a minute, two of three scans ask nothing; what is stored already is found no later."""
+"""After a minute without finds two of three scans make no query; jobs stored before are found no later than usual."""
 
 import pytest
 
@@ -16,7 +16,7 @@ _QUERY = MemoryDueIndex.query
 
 
 def scan_for(play: Play, sweeps: Sweeps, seconds: int) -> list[int]:
-    """Scan once a second; return when (ms) something was sent."""
+    """Scan once a second, and return when (ms) a run was sent."""
     sent: list[int] = []
     for _ in range(seconds):
         play.clock.advance(SECOND_MS)
@@ -25,7 +25,7 @@ def scan_for(play: Play, sweeps: Sweeps, seconds: int) -> list[int]:
     return sent
 
 
-def test_a_scan_asks_nothing_in_two_of_three_seconds_once_it_found_nothing_for_a_minute(
+def test_after_a_minute_without_finds_a_scan_makes_no_query_in_two_of_three_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
@@ -44,7 +44,7 @@ def test_a_scan_asks_nothing_in_two_of_three_seconds_once_it_found_nothing_for_a
 
 
 @pytest.mark.parametrize("second", range(6))
-def test_what_was_stored_before_is_sent_as_long_ahead_as_ever(second: int) -> None:
+def test_a_job_stored_before_is_sent_with_the_usual_look_ahead(second: int) -> None:
     play, sweeps = Play(), Sweeps()
     due_at = NOW + 3 * MINUTE_MS + second * SECOND_MS + 300
     play.store_jobs([spec("later", At(due_at))])
@@ -54,7 +54,7 @@ def test_what_was_stored_before_is_sent_as_long_ahead_as_ever(second: int) -> No
 
 
 @pytest.mark.parametrize("second", range(6))
-def test_what_is_stored_meanwhile_is_sent_two_seconds_later_at_most(second: int) -> None:
+def test_a_job_stored_meanwhile_is_sent_at_most_two_seconds_later(second: int) -> None:
     play, sweeps = Play(), Sweeps()
     scan_for(play, sweeps, 90 + second)
     due_at = play.clock.now() + play.rules.lookahead_ms + 1
@@ -63,7 +63,7 @@ def test_what_is_stored_meanwhile_is_sent_two_seconds_later_at_most(second: int)
     assert due_at - sent_at >= play.rules.lookahead_ms - 3 * SECOND_MS
 
 
-def test_after_something_was_found_each_scan_asks_for_a_minute() -> None:
+def test_after_a_find_each_scan_makes_queries_for_a_minute() -> None:
     sweeps = Sweeps(found_at=NOW)
     later = NOW + MINUTE_MS - SECOND_MS
     assert [open_through(sweeps, later + ms, NOW) for ms in range(0, SECOND_MS, 100)] == [NOW] * 10

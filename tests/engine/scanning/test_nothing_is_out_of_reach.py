@@ -1,4 +1,4 @@
-"""Days of slow and skewed writers: nothing that was ever written is out of the scans' reach."""
+"""Days of slow writers with skewed clocks: scans reach every row that was ever written."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 
 class SlowMemory(Odd):
-    """A memory whose due index follows its rows by up to ten minutes, key by key in order."""
+    """The state of a store whose due index lags behind its rows by up to ten minutes, in order for each key."""
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class SlowMemory(Odd):
         self._seen_at: dict[Owned, int] = {}
 
     def catch_up(self) -> None:
-        """Let the index show what has reached it by now."""
+        """Make the entries visible that have reached the index by now."""
         come = [one for one in self._coming if one[0] <= self._clock.now()]
         self._coming = [one for one in self._coming if one not in come]
         for _, arrive in come:
@@ -62,7 +62,7 @@ class SlowIndex(MemoryDueIndex):
 
 @dataclass
 class SkewedClock:
-    """The clock of a process that is off by some seconds."""
+    """The clock of a process that is wrong by some seconds."""
 
     clock: VirtualClock
     skew_ms: int
@@ -75,7 +75,7 @@ class SkewedClock:
 
 
 class Days:
-    """Some days of one shard, as a seed tells them."""
+    """Some days of one shard, drawn from a seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)  # noqa: S311 - a story must be replayable
@@ -91,7 +91,7 @@ class Days:
         self.scanners = [self._new_scanner(), self._new_scanner()]
 
     def lost(self) -> list[str]:
-        """Tell the story; return the jobs that should have run, and whose turn never came."""
+        """Play the days, and return the jobs that should have run and never did."""
         for _ in range(self.random.randrange(3, 12)):
             for _ in range(self.random.randrange(8)):
                 self._submit()
@@ -102,13 +102,13 @@ class Days:
                 self._scan_for(self.random.randrange(30) * 5 * SECOND_MS)
         self.memory.tenants = frozenset({"odd"})
         self.clock.advance(7 * DAY_MS)
-        for _ in range(6):  # what was worked on stands there for ten minutes, and its page is short
+        for _ in range(6):  # processed rows stay in the index for ten minutes, and pages are short
             self._scan_for(MINUTE_MS)
             self.clock.advance(10 * MINUTE_MS)
         return [job.key.job_id for job in self.jobs if job.key.tenant != "odd" and not self.play.runs(job.key)]
 
     def _submit(self) -> None:
-        """Store a job by a writer that may be slow; some cannot be read for now, a few never."""
+        """Store a job by a writer that may be slow. Some jobs cannot be read for now, a few never."""
         now = self.clock.now()
         due_at = now + self.random.choice((-2 * DAY_MS, 0, 0, 5 * SECOND_MS, 5 * MINUTE_MS, 6 * HOUR_MS, 2 * DAY_MS))
         key = JobKey(self.random.choice(self.tenants), f"job-{len(self.jobs)}")
@@ -126,7 +126,7 @@ class Days:
         self.clock.advance(max(self.random.choice((to_midnight, self.random.choice(passing))), SECOND_MS))
 
     def _scan_for(self, for_ms: int) -> None:
-        """Scan each five seconds, now the one and now the other."""
+        """Scan every five seconds, with one of the scanners at a time."""
         until = self.clock.now() + for_ms
         while self.clock.now() < until:
             context, sweeps = self.random.choice(self.scanners)
@@ -145,11 +145,11 @@ def _pages_are_short(
 ) -> None:
     if "seed" in request.fixturenames or "fault" in request.fixturenames:
         monkeypatch.setattr(buckets, "PAGE", 2)
-        caplog.set_level(logging.CRITICAL)  # what cannot be read is told in each scan
+        caplog.set_level(logging.CRITICAL)  # each scan logs unreadable rows
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_nothing_that_is_written_is_out_of_reach_whatever_the_days_bring(seed: int) -> None:
+def test_every_written_row_is_reached_whatever_the_days_bring(seed: int) -> None:
     assert Days(seed).lost() == []
 
 
@@ -168,7 +168,7 @@ def _open_days_alone(sweeps: Sweeps, shard: int, now: int, *through_at: Any) -> 
 
 
 def _over_gaps(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], now: int) -> dict[int, int]:
-    """Move over each day that is drained, also if the one before it is not."""
+    """Move over each day that is drained, even if the one before it is not."""
     moved = note_pages(sweeps, asked, now)
     for query, page in asked:
         if not page.candidates and now >= query.day_at + DAY_MS + HOUR_MS:
@@ -183,7 +183,7 @@ def _by_the_due_time_alone(index: Buckets, key: Owned, due_at: int | None, shard
     _PUT(index, key, due_at, shard, 0)
 
 
-# Of each: what is patched, and by what.
+# Columns: the module and the name that are patched, and the replacement.
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "the oldest day moves over one that is not empty": (scanning, "note_pages", _empty_or_not),
     "the oldest day moves over one that is not empty, to one that is": (scanning, "note_pages", _over_gaps),

@@ -1,4 +1,4 @@
-"""The number of partitions may change at any time: each tick says it, so that the newest loop has every shard."""
+"""The number of partitions may change at any time: each tick gives it, so the newest loop has every shard."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SHARDS = 5
 
 
 class AskedIndex(MemoryDueIndex):
-    """A due index that notes of which shards it was asked."""
+    """A due index that notes which shards were queried."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
@@ -34,7 +34,7 @@ class AskedIndex(MemoryDueIndex):
 
 @dataclass(frozen=True)
 class Loop:
-    """One partition's loop of an execution that began with so many."""
+    """One partition's loop of an execution that began with a number of partitions."""
 
     execution: str
     partition: int
@@ -45,7 +45,7 @@ def _loops(execution: str, partitions: int) -> list[Loop]:
     return [Loop(execution, partition, partitions) for partition in range(partitions)]
 
 
-# Of each: how many partitions the executions "1", "2" ... began with, the newest last; which loops go on.
+# Columns: how many partitions the executions "1", "2" ... began with, the newest last; which loops go on.
 HANDOVERS: dict[str, tuple[tuple[int, ...], list[Loop]]] = {
     "as many as before": ((2, 2), _loops("2", 2)),
     "more: the newest has the numbers of the older": ((1, 2), _loops("2", 2)),
@@ -85,7 +85,7 @@ def test_in_every_second_of_a_handover_each_shard_is_scanned_and_each_fire_runs_
 
 
 def _tick(play: Play, due: AskedIndex, loops: Sequence[Loop]) -> list[Loop]:
-    """Let each loop scan, in one second; return those that go on. All shards were scanned by any of them."""
+    """Let each loop scan, in one second, and assert that all shards were scanned. Return the loops that go on."""
     due.asked.clear()
     going_on = []
     for loop in loops:

@@ -1,4 +1,4 @@
-"""Pollers over an hour in virtual time: raised minutes before a spike, lowered after it, and no more often."""
+"""Pollers over an hour of virtual time: raised minutes before a spike, lowered after it, and no more often."""
 
 from collections.abc import Callable, Mapping
 
@@ -22,7 +22,7 @@ def _spike(play: Play, at: int) -> None:
 
 
 def _changes(play: Play, minutes: int, forgets_at: frozenset[int] = frozenset()) -> list[tuple[int, Mapping[str, int]]]:
-    """Scan and look ahead each ten seconds; return at which seconds what stands ready was changed, and into what."""
+    """Scan and look ahead every ten seconds. Return the seconds at which the pollers were changed, and to what."""
     pollers, outlook, changes = KeptPollers(dict(LEAST)), Outlook(), list[tuple[int, Mapping[str, int]]]()
     for second in range(0, minutes * 60, 10):
         play.clock.advance(NOW + second * SECOND_MS - play.clock.now())
@@ -36,7 +36,7 @@ def _changes(play: Play, minutes: int, forgets_at: frozenset[int] = frozenset())
 
 
 def _complaints(minutes: int, *spikes: int) -> list[str]:
-    """Return what is wrong with an hour that has spikes at some minutes, of which none is within ten of another."""
+    """Return the faults of an hour with spikes at some minutes, which must be at least ten minutes apart."""
     play = Play()
     for minute in spikes:
         _spike(play, NOW + minute * MINUTE_MS)
@@ -56,7 +56,7 @@ def test_pollers_are_raised_five_minutes_before_a_spike_and_lowered_ten_minutes_
     assert _complaints(60, 10, 40) == []
 
 
-def test_pollers_stay_as_they_are_where_spikes_follow_each_other() -> None:
+def test_pollers_stay_raised_between_spikes_that_follow_each_other() -> None:
     play = Play()
     for minute in (10, 17, 25):
         _spike(play, NOW + minute * MINUTE_MS)
@@ -83,12 +83,12 @@ def test_a_broken_rule_is_found(
     assert any(complaint.startswith(found) for complaint in _complaints(30, 10))
 
 
-def test_a_look_that_goes_no_further_than_a_scan_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_ahead_no_longer_than_a_scans_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "AHEAD_MS", 65 * SECOND_MS)
     assert any(complaint.startswith("they are raised") for complaint in _complaints(30, 10))
 
 
-def test_a_spike_behind_midnight_is_seen_before_it() -> None:
+def test_a_spike_after_midnight_is_seen_before_midnight() -> None:
     play = Play()
     midnight = NOW - NOW % DAY_MS + DAY_MS
     play.clock.advance(midnight - 3 * MINUTE_MS - NOW)
@@ -98,14 +98,14 @@ def test_a_spike_behind_midnight_is_seen_before_it() -> None:
     assert pollers.pollers["normal"] == 20
 
 
-def test_a_process_that_is_new_lowers_nothing_that_another_has_raised_just_now() -> None:
+def test_a_new_process_does_not_lower_pollers_that_another_has_just_raised() -> None:
     play = Play()
     _spike(play, NOW + 10 * MINUTE_MS)
     changes = _changes(play, 40, forgets_at=frozenset({12 * 60}))
     assert [second // 60 for second, _ in changes] == [5, 22]
 
 
-def test_nobody_looks_again_within_a_minute() -> None:
+def test_a_process_does_not_look_ahead_again_within_a_minute() -> None:
     play, outlook, pollers = Play(), Outlook(), KeptPollers(dict(LEAST))
     look_ahead(play.context(), outlook, pollers, BOUNDS)
     _spike(play, NOW + 2 * MINUTE_MS)
@@ -124,7 +124,7 @@ class _Refuses(KeptPollers):
         super().make_ready(priority, pollers)
 
 
-def test_a_change_that_is_refused_stops_no_other_and_is_tried_again() -> None:
+def test_a_refused_change_of_pollers_stops_no_other_and_is_tried_again() -> None:
     play, outlook, pollers = Play(), Outlook(), _Refuses(dict(LEAST))
     _spike(play, NOW + 4 * MINUTE_MS)
     look_ahead(play.context(), outlook, pollers, BOUNDS)
@@ -135,7 +135,7 @@ def test_a_change_that_is_refused_stops_no_other_and_is_tried_again() -> None:
     assert accepting.changes == [("high", 20)]
 
 
-def test_pollers_of_which_nobody_can_tell_are_left_as_they_are() -> None:
+def test_pollers_whose_number_is_unknown_are_not_changed() -> None:
     class Mute(KeptPollers):
         def ready(self) -> Mapping[str, int]:
             raise RuntimeError("no answer")

@@ -1,4 +1,4 @@
-"""Scans: outages, rows that cannot be planned, and what becomes of dead letters."""
+"""Scans: outages, rows that cannot be planned, and the handling of dead letters."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 def test_an_outage_of_two_days_ends_in_skipped_ranges_and_the_latest_missed_fire() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(60, NOW))])
-    play.store.due.move_oldest_day(0, day_of(NOW))  # as scans of before had left it
+    play.store.due.move_oldest_day(0, day_of(NOW))  # earlier scans have left it so
     play.clock.advance(2 * DAY_MS)
     sweeps = Sweeps()
     while scan(play.context(), 0, Owner("2026", "a"), sweeps).backlog:
@@ -42,13 +42,13 @@ def test_an_outage_of_two_days_ends_in_skipped_ranges_and_the_latest_missed_fire
     skipped = [row for row in rows if row.state is RunState.SKIPPED]
     ran = [row.id.fire_at - NOW - 2 * DAY_MS for row in rows if row.state is RunState.SUCCEEDED]
     assert sum(row.count for row in skipped) == 2 * 24 * 60 - 2
-    assert ran == [-2 * MINUTE_MS, -MINUTE_MS, 0]  # the latest missed, one that is not missed yet, the present one
+    assert ran == [-2 * MINUTE_MS, -MINUTE_MS, 0]  # the latest missed fire, one that is not missed yet, the present one
     assert {row.reason for row in skipped} == {Reason.MISFIRED}
     for earlier, later in pairwise(rows):
         assert later.id.fire_at == (earlier.last_fire_at or earlier.id.fire_at) + MINUTE_MS
 
 
-def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farther_each_time() -> None:
+def test_a_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farther_each_time() -> None:
     play = Play()
     play.store_jobs([spec("broken", Every(60, NOW)), spec("sound", Every(60, NOW))])
     assert isinstance(play.store, MemoryStore)
@@ -66,7 +66,7 @@ def test_one_row_that_cannot_be_planned_stops_no_other_and_is_pushed_back_farthe
     assert play.job(broken).plan_failures == 5
 
 
-def test_a_scan_of_a_lesser_owner_does_nothing() -> None:
+def test_a_scan_of_a_superseded_owner_does_nothing() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.store.partitions.take(0, Owner("2026-11-21T09:31", "b"), NOW)
@@ -75,7 +75,7 @@ def test_a_scan_of_a_lesser_owner_does_nothing() -> None:
 
 
 class AskedPartitions(MemoryPartitions):
-    """Partitions that count how often one is asked for."""
+    """Partitions that count the requests for ownership."""
 
     asked: int = 0
 
@@ -84,7 +84,7 @@ class AskedPartitions(MemoryPartitions):
         return super().take(partition, owner, now)
 
 
-def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_often_than_that() -> None:
+def test_a_superseded_loop_ends_within_two_seconds_and_asks_no_more_often_than_that() -> None:
     play = Play(store := MemoryStore(partitions=AskedPartitions))
     asked = store.partitions
     assert isinstance(asked, AskedPartitions)
@@ -102,8 +102,8 @@ def test_a_loop_that_is_superseded_ends_within_two_seconds_and_asks_no_more_ofte
 
 
 @pytest.mark.parametrize("died_after_ms", range(0, 5 * SECOND_MS, 500))
-def test_an_execution_that_stands_by_ticks_within_15_seconds_after_the_newer_one_has_died(died_after_ms: int) -> None:
-    """As the ticker does: a superseded loop asks each fifth second. The newer one begins at any time between."""
+def test_a_standby_execution_ticks_within_15_seconds_after_the_newer_one_has_died(died_after_ms: int) -> None:
+    """As in the ticker, a superseded loop asks every fifth second. The newer loop begins at any time in between."""
     play = Play()
     older, newer = Owner("2026-11-21T09:30", "a"), Owner("2026-11-21T09:31", "a")
     sweeps, now_and_then = Sweeps(), 7 * SECOND_MS + died_after_ms
@@ -122,8 +122,8 @@ def test_an_execution_that_stands_by_ticks_within_15_seconds_after_the_newer_one
     assert scan(play.context(), 0, older, sweeps).superseded
 
 
-def test_a_scan_that_works_for_long_notes_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else an execution that stands by would do the same work, where there is most of it."""
+def test_a_long_scan_notes_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a standby execution would repeat its work, just when there is most of it."""
     play = Play(store := MemoryStore(partitions=AskedPartitions))
     asked = store.partitions
     assert isinstance(asked, AskedPartitions)
@@ -139,7 +139,7 @@ def test_a_scan_that_works_for_long_notes_that_it_is_alive(monkeypatch: pytest.M
     assert asked.asked > 1
 
 
-def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_work_off() -> None:
+def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_process() -> None:
     play = Play()
     play.store_jobs(spec(f"job-{number}", At(NOW)) for number in range(PAGE + 10))
     assert play.scan().backlog
@@ -147,7 +147,7 @@ def test_more_jobs_than_a_page_are_a_backlog_that_the_next_scans_work_off() -> N
     assert len({run.id for run in play.queue.sent}) == PAGE + 10
 
 
-def test_a_schedule_of_three_runs_has_three_and_then_its_job_is_completed() -> None:
+def test_a_job_of_three_runs_has_three_and_is_then_completed() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", Schedule(Every(60, NOW), max_runs=3))])
     for _ in range(5):
@@ -158,7 +158,7 @@ def test_a_schedule_of_three_runs_has_three_and_then_its_job_is_completed() -> N
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-def test_what_waited_through_an_outage_is_worked_off_by_scans_that_follow_each_other() -> None:
+def test_consecutive_scans_process_the_backlog_of_an_outage() -> None:
     play = Play()
     jobs = play.store_jobs(spec(f"job-{number}", At(NOW + MINUTE_MS)) for number in range(2_000))
     play.clock.advance(3 * HOUR_MS)
@@ -193,7 +193,7 @@ def _run(state: str) -> Run:
     }[state]
 
 
-# Of each: what the run becomes: its state and its due key, in ms from NOW.
+# The run's state afterwards, and its due key in ms from NOW.
 JUDGED = {
     "queued": (RunState.QUEUED, 30_000),
     "queued, due far ahead": (RunState.QUEUED, HOUR_MS),
@@ -208,7 +208,7 @@ JUDGED = {
 
 
 @pytest.mark.parametrize("case", JUDGED)
-def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
+def test_the_runs_row_decides_about_a_message_that_its_queue_gave_up_on(case: str) -> None:
     state, due_ms = JUDGED[case]
     play = Play()
     before = _run(case)
@@ -220,15 +220,16 @@ def test_a_dead_letter_is_judged_by_the_row_of_its_run(case: str) -> None:
     counts = after.state is RunState.QUEUED and before.due_at is None
     assert after.carrier_failures == before.carrier_failures + counts
     assert (after.reason is Reason.UNDELIVERABLE) == (after.state is RunState.FAILED)
-    # Also one that stays as it is: a scan that has read it and would drop its due key must look again.
+    # A live run's row is written even if it stays the same: a scan that has read it and would drop its due key must
+    # read it again.
     assert (after.revision == before.revision) == (case in ("withdrawn", "succeeded"))
 
 
-def test_a_dead_letter_of_no_run_may_go() -> None:
+def test_a_given_up_message_of_no_run_may_be_deleted() -> None:
     assert reconcile_messages(Play().context(), [RunId(JobKey("acme", "none"), NOW, Origin.MANUAL)]) == [True]
 
 
-def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
+def test_a_run_whose_message_a_queue_gave_up_on_is_sent_again_and_runs() -> None:
     play = Play()
     (job,) = play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
@@ -240,7 +241,7 @@ def test_a_run_that_the_queue_gave_up_on_is_sent_again_and_runs() -> None:
     assert play.job(job.key).status is JobStatus.COMPLETED
 
 
-def test_three_chunks_of_jobs_are_in_flight_at_once_and_no_more() -> None:
+def test_no_more_than_three_chunks_of_jobs_are_in_flight_at_once() -> None:
     play = Play()
     play.store_jobs([spec(f"job-{number}", At(NOW)) for number in range(5)])
     seen: list[int] = []

@@ -1,4 +1,4 @@
-"""What a scan asks for does not grow with what it has no business with; what a run writes stays within its budget."""
+"""A scan's requests do not grow with the jobs that are not due, and a run's writes stay within its budget."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from bench.metering import write_units
 from infra.settings import Settings
 
 
-def test_a_scan_makes_as_many_requests_beside_a_thousand_jobs_that_are_not_due_as_beside_ten() -> None:
+def test_a_scan_makes_as_many_requests_with_a_thousand_jobs_that_are_not_due_as_with_ten() -> None:
     assert requests_of_a_scan(10) == requests_of_a_scan(1_000) < 70
 
 
@@ -20,9 +20,9 @@ def test_an_idle_timeball_costs_less_than_seven_dollars_a_month() -> None:
     assert scans["requests"] <= 2.1
     assert scans["read_units"] <= 1
     assert scans["first_requests"] <= 16
-    # How long a scan takes is told by `make bench`; under load no test can measure it.
+    # `make bench` shows how long a scan takes; under load no test can measure it.
     dollars = sum(item.dollars for item in idle_month(scans["read_units"], cpu_ms=3.0))
-    assert dollars < 6.00 + 0.40  # and the secret of the first key
+    assert dollars < 6.00 + 0.40  # plus the secret of the first key
 
 
 def test_an_idle_large_timeball_costs_what_docs_aws_says() -> None:
@@ -34,8 +34,8 @@ def test_an_idle_large_timeball_costs_what_docs_aws_says() -> None:
     assert round(sum(item.dollars for item in items)) == 171
 
 
-def test_executions_that_stand_by_cost_less_than_three_and_a_half_dollars_a_month() -> None:
-    assert standby_month(cpu_ms=3.0) + 0.33 < 3.50  # and the notes, which every deployment writes
+def test_standby_executions_cost_less_than_three_and_a_half_dollars_a_month() -> None:
+    assert standby_month(cpu_ms=3.0) + 0.33 < 3.50  # plus the notes, which every deployment writes
 
 
 def test_a_run_stays_within_its_budget_of_write_units() -> None:
@@ -50,7 +50,7 @@ BARE = {"pk": {"S": "a"}, "sk": {"S": "b"}}
 DUE = {**BARE, "due_bucket": {"S": "1"}, "due_at": {"N": "1"}}
 LATER = {**DUE, "due_at": {"N": "2"}}
 
-# Of each: the row before, the row after, and the units by DynamoDB's published rules.
+# Columns: the row before, the row after, and the units by DynamoDB's published rules.
 UNITS = {
     "a row appears": (None, BARE, 1),
     "a row appears in an index": (None, DUE, 2),
@@ -62,6 +62,6 @@ UNITS = {
 
 
 @pytest.mark.parametrize("case", UNITS)
-def test_write_units_are_computed_by_the_published_rules(case: str) -> None:
+def test_write_units_follow_the_published_rules(case: str) -> None:
     before, after, units = UNITS[case]
     assert write_units(before, after) == units

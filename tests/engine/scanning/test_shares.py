@@ -1,6 +1,6 @@
-"""Shares: a bucket that holds more than a scan takes is read on, and each tenant has all that it has due, or its share.
+"""Shares: a bucket with more than a page is read on, and each tenant gets all its due entries, or its share.
 
-That this suffices is shown on buckets that a seed fills; each rule is broken on purpose, and found.
+Buckets that a seed fills show that this suffices. Each rule is also broken on purpose, and the tests find it.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def _sent(play: Play) -> Counter[str]:
 
 
 class CountingIndex(MemoryDueIndex):
-    """A due index that counts what it is asked, and what it has told."""
+    """A due index that counts its queries, and the entries that it returns."""
 
     asked, told = 0, 0
 
@@ -51,7 +51,7 @@ class CountingIndex(MemoryDueIndex):
         return pages
 
 
-def test_the_one_job_of_a_tenant_amid_thousands_of_the_same_second_is_sent_within_a_second() -> None:
+def test_a_tenants_one_job_among_thousands_of_the_same_second_is_sent_within_a_second() -> None:
     play = Play(store := MemoryStore(due=CountingIndex))
     index = store.due
     assert isinstance(index, CountingIndex)
@@ -64,10 +64,10 @@ def test_the_one_job_of_a_tenant_amid_thousands_of_the_same_second_is_sent_withi
     assert sent_at - begun_at < SECOND_MS
     assert run.fire_at > sent_at
     assert index.asked <= 5
-    assert index.told <= 300  # of what is left out, nothing is sent
+    assert index.told <= 300  # entries of tenants that are left out are not returned
 
 
-def test_a_scan_of_a_bucket_that_fits_into_a_page_asks_once() -> None:
+def test_a_bucket_that_fits_into_a_page_takes_one_query() -> None:
     play = Play(store := MemoryStore(due=CountingIndex))
     index = store.due
     assert isinstance(index, CountingIndex)
@@ -76,7 +76,7 @@ def test_a_scan_of_a_bucket_that_fits_into_a_page_asks_once() -> None:
     assert index.asked == 1
 
 
-# Of each: the tenants' weights, and how many of a thousand dispatches each should get.
+# Columns: the tenants' weights, and how many of a thousand dispatches each should get.
 WEIGHTS = {
     "one tenant has all": ({"a": 1}, {"a": 1_000}),
     "two of the same weight share alike": ({"a": 1, "b": 1}, {"a": 500, "b": 500}),
@@ -87,7 +87,7 @@ WEIGHTS = {
 
 
 @pytest.mark.parametrize("case", WEIGHTS)
-def test_tenants_that_contend_get_dispatches_in_proportion_to_their_weights(case: str) -> None:
+def test_contending_tenants_get_dispatches_in_proportion_to_their_weights(case: str) -> None:
     weights, expected = WEIGHTS[case]
     play = Play()
     for tenant in weights:
@@ -99,7 +99,7 @@ def test_tenants_that_contend_get_dispatches_in_proportion_to_their_weights(case
         assert _sent(play)[tenant] == pytest.approx(dispatches, rel=0.03)
 
 
-def test_weights_are_asked_for_only_where_tenants_contend() -> None:
+def test_weights_are_requested_only_where_tenants_contend() -> None:
     asked: list[Sequence[str]] = []
 
     def weights_of(tenants: Sequence[str]) -> Mapping[str, int]:
@@ -115,7 +115,7 @@ def test_weights_are_asked_for_only_where_tenants_contend() -> None:
     assert [list(tenants) for tenants in asked] == [["crowd"]]
 
 
-def test_a_scan_that_has_no_time_to_read_on_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_without_time_to_read_on_continues_next_time_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares, "_READING_MS", 40)
     monkeypatch.setattr(shares, "_FURTHER", 1)
     monkeypatch.setattr(buckets, "PAGE", SHORT)
@@ -130,7 +130,7 @@ def test_a_scan_that_has_no_time_to_read_on_goes_on_where_it_stopped(monkeypatch
     assert sweeps.places == {}
 
 
-def test_what_is_stopped_at_may_be_gone_by_the_next_scan() -> None:
+def test_the_entry_at_which_a_scan_stopped_may_be_gone_by_the_next() -> None:
     play = Play()
     sweeps = open_days_only(0)
     bucket = 0, buckets.day_of(NOW)
@@ -142,7 +142,7 @@ def test_what_is_stopped_at_may_be_gone_by_the_next_scan() -> None:
     assert sweeps.places == {}
 
 
-def test_more_tenants_than_a_query_can_leave_out_have_their_turns_all_the_same() -> None:
+def test_tenants_beyond_those_that_a_query_can_exclude_are_served_too() -> None:
     play = Play()
     for number in range(150):
         _store(play, f"tenant-{number:03}", [NOW - 200 + number] * 20)
@@ -154,7 +154,7 @@ def test_more_tenants_than_a_query_can_leave_out_have_their_turns_all_the_same()
     assert max(sent.values()) - min(count for tenant, count in sent.items() if tenant != "late") <= 2
 
 
-def test_of_more_tenants_than_a_page_has_room_for_none_waits_until_others_have_nothing_left() -> None:
+def test_with_more_tenants_than_fit_into_a_page_none_waits_until_the_others_are_done() -> None:
     play, sweeps = Play(), open_days_only(0)
     for number in range(2 * buckets.PAGE):
         _store(play, f"crowd-{number:03}", [NOW - SECOND_MS] * 9)
@@ -168,7 +168,7 @@ def test_of_more_tenants_than_a_page_has_room_for_none_waits_until_others_have_n
 
 
 class Bucket:
-    """A bucket that a seed fills, some of it with what cannot be worked on, and the scans that work it off."""
+    """A bucket that a seed fills, partly with entries that cannot be processed, and the scans that process it."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)  # noqa: S311 - a story must be replayable
@@ -179,12 +179,12 @@ class Bucket:
             self._fill(f"tenant-{number}")
 
     def wrong(self) -> list[str]:
-        """Scan once; tell who was not given all that it has due, or its share."""
+        """Scan once, and return the tenants that got neither all that they have due, nor their share."""
         weights = self.weights
         context = replace(self.play.context(), weights_of=lambda _: weights)
         scan(context, 0, Owner("2026", "a"), open_days_only(0))
         sent = _sent(self.play)
-        by_weight = (SHORT - len(self.due)) / sum(self.weights.values())  # when each has had its first
+        by_weight = (SHORT - len(self.due)) / sum(self.weights.values())  # after each tenant's first
         shares = {tenant: max(1, int(by_weight * weight)) for tenant, weight in self.weights.items()}
         return [tenant for tenant, due in self.due.items() if sent[tenant] < min(due, shares[tenant])]
 
@@ -204,7 +204,7 @@ def _pages_are_short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_each_tenant_is_given_all_that_it_has_due_or_its_share(seed: int) -> None:
+def test_each_tenant_gets_all_that_it_has_due_or_its_share(seed: int) -> None:
     assert Bucket(seed).wrong() == []
 
 
@@ -224,7 +224,7 @@ def _twice(_: Sweeps, __: Any, taken: Sequence[Owned], ___: Any) -> list[Owned]:
     return list(taken)[: buckets.PAGE]
 
 
-# Of each: what is patched, and by what.
+# Columns: the module and the name that are patched, and the replacement.
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "no bucket is read on": (shares, "_READING_MS", 0),
     "who is met later has no share": (shares, "share_of", _to_whoever_was_met_first),
@@ -235,6 +235,6 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_rule_leaves_somebody_without_a_share(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_rule_leaves_a_tenant_without_its_share(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
     assert any(Bucket(seed).wrong() for seed in range(60))

@@ -1,4 +1,4 @@
-"""However much one tenant stores, the one thing of another's that is due is in the first chunk of a scan."""
+"""However much one tenant stores, another tenant's only due entry is in the first chunk of a scan."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def _store_jobs(play: Play, tenant: str, number: int, due_at: int) -> None:
 
 
 def _store_runs(play: Play, tenant: str, number: int, due_at: int) -> None:
-    """Store runs that are still to be sent."""
+    """Store runs that have not been sent yet."""
     ids = [RunId(JobKey(tenant, "job"), due_at + n, Origin.MANUAL) for n in range(number)]
     runs = [Run(one, RunState.QUEUED, 1, "normal", 0, due_at, due_at, due_at=due_at) for one in ids]
     play.store.runs.insert(runs, NOW)
@@ -47,7 +47,7 @@ STORED: dict[str, Callable[[Play, str, int, int], None]] = {
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_what_another_tenant_has_due_is_among_the_first_two(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_tenants_due_entry_is_among_the_first_two(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     play, sent = Play(), list[list[str]]()
     STORED[kind](play, "crowd", MANY, NOW - 30_000)
     STORED[kind](play, "other", 1, NOW + 2_000)
@@ -63,7 +63,7 @@ def test_what_another_tenant_has_due_is_among_the_first_two(kind: str, monkeypat
     assert sent[0].count("other") == 1
 
 
-def test_what_is_over_a_scans_measure_is_cut_off_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_over_its_limit_is_cut_off_in_turns_of_tenants(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("timeball.engine.scanning.scan._MAX_NOMINATED", 10)
     play = Play()
     _store_jobs(play, "crowd", 100, NOW - 30_000)

@@ -1,4 +1,4 @@
-"""A row that nobody can make sense of: it is said so, and it stops nothing else."""
+"""Unreadable rows: they are logged, and stop no other row."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from timeball.domain.time.schedule import At, Cron, Schedule
 from timeball.testing.memory_store import MemoryStore
 
 
-def test_one_run_that_cannot_be_decided_about_stops_no_other_of_its_batch(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_that_cannot_be_decided_stops_no_other_of_its_batch(caplog: pytest.LogCaptureFixture) -> None:
     play = Play(store := MemoryStore())
     due_at = NOW - NOW % MINUTE_MS + MINUTE_MS
     good = play.store_jobs(spec(f"good-{number}", At(due_at)) for number in range(9))
@@ -28,7 +28,7 @@ def test_one_run_that_cannot_be_decided_about_stops_no_other_of_its_batch(caplog
     assert "run cannot be decided about" in caplog.text
 
 
-def test_a_run_that_cannot_be_decided_about_comes_again_later_and_runs_when_it_can_be() -> None:
+def test_a_run_that_cannot_be_decided_comes_again_later_and_runs_when_it_can_be() -> None:
     play = Play(store := MemoryStore())
     (bad,) = play.store_jobs([spec("bad", Cron("* * * * *", "UTC"))])
     play.clock.advance(MINUTE_MS)

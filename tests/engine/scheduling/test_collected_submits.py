@@ -1,4 +1,4 @@
-"""Submits under one unique key that come one after the other have one job, with the last payload, and one run."""
+"""Consecutive submits under one unique key make one job with the last payload, and one run."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def told(service: Service) -> list[tuple[str | None, float]]:
     ]
 
 
-def test_each_submit_puts_the_start_off_and_the_last_payload_is_called_once(service: Service) -> None:
+def test_each_submit_postpones_the_start_and_the_last_payload_is_called_once(service: Service) -> None:
     done = []
     for second, name in enumerate(("job", "b", "c")):
         service.until(at(5 * second))
@@ -52,7 +52,7 @@ def test_each_submit_puts_the_start_off_and_the_last_payload_is_called_once(serv
     assert service.play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_the_longest_wait_ends_it_and_the_next_submit_makes_another_job(service: Service) -> None:
+def test_the_longest_wait_ends_the_collection_and_the_next_submit_makes_another_job(service: Service) -> None:
     for second in range(0, 40, 5):
         service.until(at(second))
         push(service, f"job-{second}", second)
@@ -61,7 +61,7 @@ def test_the_longest_wait_ends_it_and_the_next_submit_makes_another_job(service:
     assert service.play.job(JobKey("acme", "job-30")).status is JobStatus.COMPLETED
 
 
-def test_a_submit_that_comes_alone_is_counted(service: Service) -> None:
+def test_a_single_submit_is_counted(service: Service) -> None:
     push(service, "job", 1)
     service.until(at(20))
     (run,) = service.play.runs(KEY)
@@ -69,7 +69,7 @@ def test_a_submit_that_comes_alone_is_counted(service: Service) -> None:
     assert (run.collected.count, told(service)) == (1, [("1", 10)])
 
 
-def test_within_its_window_a_key_stands_for_a_job_that_has_begun_and_drops_what_comes(service: Service) -> None:
+def test_within_its_window_a_key_stands_for_a_job_that_has_begun_and_drops_later_submits(service: Service) -> None:
     push(service, "job", 1, window=60)
     service.until(at(20))
     assert push(service, "b", 2, window=60)[0] is REPEATED
@@ -79,7 +79,7 @@ def test_within_its_window_a_key_stands_for_a_job_that_has_begun_and_drops_what_
     assert told(service) == [("1", 10), ("3", 70)]
 
 
-def test_a_cancelled_job_gives_its_key_back(service: Service) -> None:
+def test_a_cancelled_job_releases_its_key(service: Service) -> None:
     push(service, "job", 1)
     push(service, "b", 2)
     cancel(service.play.context(), [(KEY, None)])
@@ -88,7 +88,7 @@ def test_a_cancelled_job_gives_its_key_back(service: Service) -> None:
     assert told(service) == [("3", 10)]
 
 
-def test_a_paused_job_collects_on_and_starts_no_sooner_than_it_is_resumed(service: Service) -> None:
+def test_a_paused_job_goes_on_collecting_and_starts_no_sooner_than_its_resume(service: Service) -> None:
     push(service, "job", 1)
     service.until(at(5))
     push(service, "b", 2)
@@ -110,7 +110,7 @@ def test_a_submit_joins_while_the_message_is_on_its_way(service: Service) -> Non
 
 
 @pytest.mark.parametrize(("window", "is_forgotten"), [(None, True), (3600, False)])
-def test_a_key_that_stands_until_its_job_is_over_is_forgotten_then(
+def test_a_key_without_a_window_is_released_when_its_job_is_over(
     service: Service, window: int | None, *, is_forgotten: bool
 ) -> None:
     push(service, "job", 1, window=window)

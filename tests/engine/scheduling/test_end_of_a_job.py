@@ -1,4 +1,4 @@
-"""A job whose ledger is written to its end stays due until its final run is over: as a rule for one look more."""
+"""A job whose ledger is complete stays due until its final run is over: usually for one more check."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +22,7 @@ TWICE = Schedule(Every(2, NOW), end_at=NOW + 2 * SECOND_MS)
 FINAL = RunId(KEY, NOW + 2 * SECOND_MS, Origin.SCHEDULE)
 
 
-def test_a_final_run_that_ends_within_the_minute_ends_its_job_by_its_finish() -> None:
+def test_the_finish_of_a_final_run_within_the_minute_ends_its_job() -> None:
     play = Play()
     play.store_jobs([spec("job", TWICE)])
     play.scan_all()
@@ -41,7 +41,7 @@ def test_a_one_off_leaves_the_due_index_with_its_plan() -> None:
     assert play.job(KEY).status is JobStatus.COMPLETED
 
 
-def test_a_final_run_that_is_not_over_is_looked_at_ever_more_seldom_and_at_least_each_hour() -> None:
+def test_a_final_run_that_is_not_over_is_checked_less_and_less_often_but_at_least_each_hour() -> None:
     play = Play()
     play.store_jobs([spec("job", Schedule(Every(60, NOW), end_at=NOW))])
     play.scan_all()
@@ -70,7 +70,7 @@ def _nothing(_: Service) -> None:
 def _pause_for_an_hour(service: Service) -> None:
     pause(service.play.context(), [(KEY, None)])
     service.until(at(3600))
-    assert service.play.job(KEY).due_at is None, "a paused job waits for its user alone"
+    assert service.play.job(KEY).due_at is None, "a paused job waits only for its user"
     resume(service.play.context(), [(KEY, None)])
 
 
@@ -78,8 +78,8 @@ def _cancel(service: Service) -> None:
     cancel(service.play.context(), [(KEY, None)])
 
 
-# What a final run may wait for, or meet; how long each call takes, and the first answers; when all is over (hours),
-# with which status, and after how many writes of the job at most.
+# Columns: the job, and what happens to it; how long each call takes, and the first answers; when all is over (hours),
+# the job's final status, and the most writes of the job.
 _Case = tuple[JobSpec, Callable[[Service], None], int, list[int], int, JobStatus, int]
 WAITS: dict[str, _Case] = {
     "retries for days": (_days_of_retries(), _nothing, 0, [200, 500, 500], 80, JobStatus.COMPLETED, 90),
@@ -115,9 +115,7 @@ WAITS: dict[str, _Case] = {
 
 
 @pytest.mark.parametrize("case", WAITS)
-def test_whatever_a_final_run_waits_for_its_job_ends_with_it_and_leaves_the_due_index(
-    service: Service, case: str
-) -> None:
+def test_a_job_ends_with_its_final_run_and_leaves_the_due_index(service: Service, case: str) -> None:
     wanted, meanwhile, takes_seconds, statuses, hours, status, writes = WAITS[case]
     play = service.play
     service.target.takes, service.target.statuses = lambda _: takes_seconds * SECOND_MS, statuses
@@ -135,7 +133,7 @@ def test_whatever_a_final_run_waits_for_its_job_ends_with_it_and_leaves_the_due_
 
 
 @pytest.mark.parametrize("moment", range(20))
-def test_a_one_off_whose_run_was_over_under_an_older_schedule_ends_although_its_plan_breaks_off(
+def test_a_one_off_whose_run_ended_under_an_older_schedule_ends_although_its_plan_fails(
     service: Service, moment: int
 ) -> None:
     play = service.play

@@ -1,7 +1,7 @@
-"""The must-hold: over hours of outages, pauses, overlaps and reschedules each due instant is in the ledger, once.
+"""Over hours of outages, pauses, overlaps and reschedules each due instant is in the ledger once. This always holds.
 
-What happens is drawn from the seed in the test's name. The fire times that must be found are enumerated apart from the
-engine: those of each schedule, from the instant at which it was set until it was replaced.
+The events are drawn from the seed in the test's name. The expected fire times are enumerated apart from the engine:
+those of each schedule, from the instant at which it was set until it was replaced.
 """
 
 from collections import Counter
@@ -30,9 +30,9 @@ from timeball.engine.runs.trigger import Trigger, trigger
 SEEDS = 40
 WINDOW_MS = 2 * HOUR_MS
 CALM_MS = 30 * MINUTE_MS
-"""With nothing going wrong any more: enough for every retry, lease and paced catch-up to end."""
+"""The time after the last failure: enough for every retry, lease and paced catch-up to end."""
 
-# Of each: when the window begins, and a zone; its clocks change within the window, but for the last.
+# Columns: when the window begins, and a zone. Its clocks change within the window, except in the last row.
 PLACES = (
     ("2026-11-01T05:10:30.400Z", "America/New_York"),
     ("2026-03-08T06:20:00Z", "America/New_York"),
@@ -80,7 +80,7 @@ class Story:
         self._order = count()
 
     def tell(self) -> None:
-        """Let it all happen, then let the job come to rest."""
+        """Play the events, then let the job come to rest."""
         begun_at = self.play.clock.now()
         while (at := self.play.clock.now()) < begun_at + WINDOW_MS:
             self._plan_something(at)
@@ -90,7 +90,7 @@ class Story:
                 act()
             self._timeline = [one for one in self._timeline if one[0] > next_at]
             self.service.until(next_at)
-        for _, _, act in sorted(self._timeline):  # what was begun ends
+        for _, _, act in sorted(self._timeline):  # what has begun must end
             act()
         self.service.target.takes = lambda _: 0
         self.service.target.statuses = []
@@ -172,7 +172,7 @@ def _assert_each_due_instant_has_one_row(story: Story, rows: list[Run]) -> None:
 
 
 def _assert_each_row_is_a_fire(story: Story, rows: list[Run]) -> None:
-    """No row stands for what is no fire: not of the schedule of its time, nor of one that was set just after."""
+    """Assert that each row covers a fire of the schedule of its time, or of one that was set just after."""
     rules = story.play.rules
     ahead_ms = LONGEST_REQUEST_SECONDS * SECOND_MS + rules.lookahead_ms + rules.margin_ms
     for row in rows:
@@ -195,7 +195,7 @@ def _assert_what_was_skipped_was_not_called(story: Story, rows: list[Run]) -> No
 
 
 def _assert_calls_fit(story: Story) -> None:
-    """No call is early; attempts of a run come in order; under a policy no call begins while another is in flight."""
+    """Assert that no call is early, attempts of a run are in order, and with an overlap policy calls do not overlap."""
     visits = story.service.target.visits
     assert [visit for visit in visits if visit.from_at < visit.run.fire_at] == []
     last: dict[object, Visit] = {}
@@ -220,7 +220,7 @@ def _assert_nothing_is_stuck(story: Story) -> None:
 
 
 def _assert_every_skip_was_counted(story: Story) -> None:
-    """Once, also if the run was superseded and lives again."""
+    """Assert that every skip was counted once, even if the run was superseded and then revived."""
     skipped: Counter[tuple[str, str]] = Counter()
     for run in story.play.runs(KEY):
         if run.state is RunState.SKIPPED and run.reason is not None:

@@ -1,4 +1,4 @@
-"""A listing that is read while jobs are paused, resumed and cancelled, over an index that follows them late."""
+"""A listing during pauses, resumes and cancels of its jobs, over an index that lags behind."""
 
 from collections.abc import Collection
 from random import Random
@@ -19,7 +19,7 @@ SETTLES_MS = 10 * SECOND_MS
 
 
 class Moving:
-    """Jobs of which a third stays as it is, a third is paused and resumed, and a third may be cancelled, too."""
+    """Jobs of which a third is never changed, a third is paused and resumed, and a third may be cancelled, too."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)  # noqa: S311 - a seed
@@ -28,10 +28,10 @@ class Moving:
         self.play.store = self.store
         for number in range(JOBS):
             self.play.store_jobs([spec(f"job-{number}", Every(3600, NOW))], NOW + number // 3)
-        self.play.clock.advance(2 * SECOND_MS)  # until all are listed
+        self.play.clock.advance(2 * SECOND_MS)  # until the index shows all jobs
 
     def move(self) -> None:
-        """Let some jobs move, and some time pass."""
+        """Change some jobs, and let some time pass."""
         for _ in range(3):
             number = self.random.randrange(JOBS)
             if number % 3:
@@ -40,7 +40,7 @@ class Moving:
         self.play.clock.advance(self.random.randrange(SECOND_MS))
 
     def read(self, statuses: Collection[str]) -> tuple[list[str], set[str]]:
-        """Read a whole listing while jobs move; return what it shows, and the jobs that were meant at each moment."""
+        """Read a whole listing while jobs change. Return the jobs listed, and those that matched throughout."""
         asked, after, found = JobFilter("acme", frozenset(statuses)), None, list[str]()
         meant = self._meant(statuses)
         while True:
@@ -53,7 +53,7 @@ class Moving:
             meant &= self._meant(statuses)
 
     def _meant(self, statuses: Collection[str]) -> set[str]:
-        """Return the jobs that are meant, without those that have ended a moment ago."""
+        """Return the jobs that match, without those that ended a moment ago."""
         now = self.play.clock.now()
         return {
             key.job_id
@@ -68,7 +68,7 @@ class Moving:
     [(), ("pending",), ("paused",), ("cancelled",), ("pending", "cancelled"), ("paused", "pending")],
     ids=lambda names: " or ".join(names) or "any",
 )
-def test_a_job_that_is_meant_throughout_a_listing_is_in_it_once(statuses: tuple[str, ...]) -> None:
+def test_a_job_that_matches_throughout_a_listing_is_listed_once(statuses: tuple[str, ...]) -> None:
     for seed in range(20):
         moving = Moving(seed)
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""A job that cannot move on because its row is throttled holds up no other job of its chunk."""
+"""A job whose row is throttled cannot move on, and delays no other job of its chunk."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ def test_no_run_of_a_chunk_is_sent_twice_because_one_job_is_throttled() -> None:
     assert sorted(call.run.job for _, call in play.caller.calls) == sorted(job.key for job in jobs)
 
 
-def test_a_job_that_stays_throttled_keeps_no_other_from_its_next_fire() -> None:
+def test_a_job_that_stays_throttled_stops_no_other_from_its_next_fire() -> None:
     play = Play()
     play.store_jobs(spec(f"job-{number}", Every(5, NOW)) for number in range(5))
     play.store = with_outages(play.store, lambda name, item: name == "jobs.swap" and THROTTLED in repr(item))
@@ -41,7 +41,7 @@ def test_a_job_that_stays_throttled_keeps_no_other_from_its_next_fire() -> None:
     assert {run.id.job.job_id for run in play.queue.sent[sent_before:]} >= {"job-0", "job-1", "job-2", "job-4"}
 
 
-def test_jobs_that_stay_throttled_take_no_more_than_a_page_of_a_scan_beside_new_ones() -> None:
+def test_jobs_that_stay_throttled_take_no_more_than_a_page_of_a_scan_beside_new_jobs() -> None:
     play = Play()
     play.store = with_outages(play.store, lambda name, _: name == "jobs.swap")
     sweeps, sent_before = open_days_only(0), 0

@@ -1,4 +1,4 @@
-"""What a job has cost is read off its ledger; what its tenant has, off the tallies: both say the same."""
+"""A job's costs come from its ledger, and its tenant's from the tallies: both agree."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def play() -> Play:
 
 
 def ran(play: Play, seconds: int = 120) -> Job:
-    """Let a job run at each fire, with a failed attempt among them and a skipped fire."""
+    """Let a job run at each fire, with one failed attempt and one skipped fire."""
     wanted = replace(spec("job", Every(60, NOW)), overlap=OverlapPolicy.SKIP)
     (job,) = play.store_jobs([wanted])
     play.caller.statuses, play.caller.takes_ms = [500], 200
@@ -42,7 +42,7 @@ def flushed(play: Play) -> None:
     play.tally.flush(play.store.usage)
 
 
-def test_a_job_and_its_tenant_tell_the_same(play: Play) -> None:
+def test_the_costs_of_a_job_and_of_its_tenant_agree(play: Play) -> None:
     job = ran(play)
     flushed(play)
     now = play.clock.now()
@@ -54,13 +54,13 @@ def test_a_job_and_its_tenant_tell_the_same(play: Play) -> None:
     assert of_job[DAY].counts[Counted.EXECUTOR_MS] >= 600
 
 
-def test_another_tenant_has_no_part_in_it(play: Play) -> None:
+def test_another_tenant_is_charged_nothing(play: Play) -> None:
     ran(play)
     flushed(play)
     assert all(not one.counts for one in tenant_costs(play.context(), "other", play.clock.now()))
 
 
-def test_counting_costs_is_no_update_more(play: Play) -> None:
+def test_counting_costs_adds_no_update(play: Play) -> None:
     ran(play)
     play.clock.advance(FLUSH_MS)
     before = play.tally
@@ -68,12 +68,12 @@ def test_counting_costs_is_no_update_more(play: Play) -> None:
     assert before._hours.popitem()[1].keys() >= {Counted.WRITE_UNITS, "RunsStarted"}
 
 
-def test_nobody_watches_costs(play: Play) -> None:
+def test_costs_are_not_sent_as_metrics(play: Play) -> None:
     ran(play)
     assert not set(Counted) & {*play.telemetry.totals, *play.telemetry.timings}
 
 
-def test_a_fire_that_is_skipped_costs_its_row(play: Play) -> None:
+def test_a_skipped_fire_costs_its_row(play: Play) -> None:
     (job,) = play.store_jobs([spec("job", Every(60, NOW - HOUR_MS))], NOW - HOUR_MS)
     play.scan_all()
     rows = play.runs(job.key)
@@ -84,7 +84,7 @@ def test_a_fire_that_is_skipped_costs_its_row(play: Play) -> None:
 
 
 def long_ledger(play: Play, every_ms: int, rows: int) -> Job:
-    """Return a job of two months, with so many runs up to now."""
+    """Return a job of two months, with this many runs up to now."""
     (job,) = play.store_jobs([spec("job", Every(60, NOW - 60 * DAY_MS))], NOW - 60 * DAY_MS)
     ids = [RunId(job.key, NOW - number * every_ms, Origin.SCHEDULE) for number in range(rows)]
     ended = [Run(one, RunState.SUCCEEDED, 1, "normal", 0, one.fire_at, one.fire_at, spent=SPENT) for one in ids]
@@ -95,7 +95,7 @@ def long_ledger(play: Play, every_ms: int, rows: int) -> Job:
 SPENT = Spent(6, 4, 1_000, 250)
 
 
-def test_a_long_ledger_is_reckoned_from_its_newest_rows(play: Play) -> None:
+def test_the_costs_of_a_long_ledger_are_estimated_from_its_newest_rows(play: Play) -> None:
     job = long_ledger(play, MINUTE_MS, MOST_ROWS + 5)
     day, month = job_costs(play.context(), job, NOW)
     assert (day.is_exact, month.is_exact) == (False, False)

@@ -1,4 +1,4 @@
-"""Runs are counted in memory, and added to what is kept once in a while: seldom, all together, and never twice."""
+"""Runs are counted in memory, and added to the stored counts now and then: seldom, all together, and never twice."""
 
 import asyncio
 from collections import Counter
@@ -24,7 +24,7 @@ STARTED = Event(Metric.RUNS_STARTED, "acme", "normal")
 
 
 class CountedUsage(MemoryUsage):
-    """Counts that note how many updates each adding takes. While it is `broken`, what is added is lost."""
+    """Stored counts that note how many updates each addition takes. While `broken`, additions are lost."""
 
     def __init__(self) -> None:
         super().__init__(Memory())
@@ -68,7 +68,7 @@ def test_all_runs_of_a_process_within_the_interval_cost_one_update(
         while play.execute_next():
             tally.flush(usage)
         play.clock.advance(SECOND_MS)
-    assert usage.updates == [1]  # the first batch, at once
+    assert usage.updates == [1]  # the first batch is added at once
     play.clock.advance(FLUSH_MS)
     tally.flush(usage)
     assert usage.updates == [1, 1]
@@ -76,14 +76,14 @@ def test_all_runs_of_a_process_within_the_interval_cost_one_update(
     assert play.telemetry.totals[Metric.RUNS_STARTED] == len(play.telemetry.timings[Metric.LATENESS]) == runs
 
 
-def test_a_process_that_has_met_nothing_adds_nothing(tally: Tally, usage: CountedUsage) -> None:
+def test_a_process_without_runs_adds_nothing(tally: Tally, usage: CountedUsage) -> None:
     tally.flush(usage)
     tally.note([])
     tally.flush(usage)
     assert usage.updates == []
 
 
-def test_each_tenant_priority_and_hour_is_an_update_of_its_own(play: Play, tally: Tally, usage: CountedUsage) -> None:
+def test_each_tenant_priority_and_hour_has_its_own_update(play: Play, tally: Tally, usage: CountedUsage) -> None:
     tally.note([STARTED, replace(STARTED, subject="high"), replace(STARTED, tenant="other"), STARTED])
     play.clock.advance(HOUR_MS)
     tally.note([STARTED])
@@ -94,7 +94,7 @@ def test_each_tenant_priority_and_hour_is_an_update_of_its_own(play: Play, tally
 
 
 @pytest.mark.parametrize("broken", [UnavailableError("no answer"), ValueError("a wrong request")])
-def test_what_could_not_be_added_is_lost_and_neither_repeated_nor_raised(
+def test_counts_that_could_not_be_added_are_lost_and_neither_repeated_nor_raised(
     play: Play, tally: Tally, usage: CountedUsage, broken: Exception
 ) -> None:
     usage.broken = broken
@@ -109,7 +109,7 @@ def test_what_could_not_be_added_is_lost_and_neither_repeated_nor_raised(
     assert usage.total() == {"RunsStarted": 1}
 
 
-def test_windows_tell_what_runs_came_to_by_priority(play: Play) -> None:
+def test_windows_show_the_outcomes_of_runs_by_priority(play: Play) -> None:
     now = play.clock.now()
     hours = [
         (0, "normal", {"RunsStarted": 9, "RunsSucceeded": 6, "DeadLetters.host_down": 2, "Lateness.10": 9}),
@@ -133,7 +133,7 @@ def test_windows_tell_what_runs_came_to_by_priority(play: Play) -> None:
     assert all(window.total.started == 0 for window in read_windows(play.context(), "other", now))
 
 
-def test_an_invocation_that_lasts_keeps_what_it_counts_again_and_again() -> None:
+def test_a_long_invocation_adds_its_counts_repeatedly() -> None:
     play, kept_at = Play(), list[int]()
 
     async def invocation() -> None:
