@@ -1,4 +1,4 @@
-"""The URL that a webhook calls, for tests in which every target is one."""
+"""The URL of a webhook, for tests in which every target is a webhook."""
 
 from timeball.domain.model.terms.target import HttpTarget, Target
 

@@ -1,9 +1,9 @@
 """Play stories: `python -m tests.simulation --seeds 10000`, or one, step by step: `--trace 17`.
 
-`--faults` looks in so many stories for one of each deliberate fault whose story does not show it any more (reseed.py).
-`--only graphs` plays so many stories in which jobs wait for jobs, and no others; so does each `has_…` of a story and
-of its hardships (hardships.py), and `--only keys,hot_rows` those that have both.
-`--dags` holds so many random graphs against a reference (tests/engine/dependencies/random_graphs.py).
+`--faults` finds each deliberate fault that its story no longer shows, and searches this many stories for one that does
+(reseed.py). `--only graphs` plays this many stories in which jobs wait for jobs, and no others. Each `has_…` of a story
+and of its hardships (hardships.py) works likewise, and `--only keys,hot_rows` plays those that have both. `--dags`
+compares this many random graphs with a reference (tests/engine/dependencies/random_graphs.py).
 """
 
 import argparse
@@ -26,7 +26,7 @@ _SHOWN_EVERY = 200
 
 
 def check_graph(seed: int) -> tuple[int, list[str]]:
-    """Play one random graph; return its seed and what is wrong with it."""
+    """Play one random graph, and return its seed and its faults."""
     logging.disable(logging.CRITICAL)
     try:
         return seed, random_graphs.complaints(seed)
@@ -35,18 +35,18 @@ def check_graph(seed: int) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Play what the arguments ask for."""
+    """Play the stories or graphs that the arguments select."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument("--seeds", type=int, default=1_000, help="how many stories")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
-    parser.add_argument("--trace", type=int, metavar="SEED", help="tell one story step by step")
+    parser.add_argument("--trace", type=int, metavar="SEED", help="show one story step by step")
     parser.add_argument(
-        "--faults", action="store_true", help="give faults whose stories have changed others of so many that show them"
+        "--faults", action="store_true", help="find faults that their stories no longer show, and stories that do"
     )
     parser.add_argument(
-        "--only", metavar="CLASS", help="so many stories of a class alone, or of several: graphs or keys,hot_rows"
+        "--only", metavar="CLASS", help="play only stories of a class, or of several: graphs or keys,hot_rows"
     )
-    parser.add_argument("--dags", action="store_true", help="hold so many random graphs against a reference")
+    parser.add_argument("--dags", action="store_true", help="compare this many random graphs with a reference")
     asked = parser.parse_args()
     if asked.trace is not None:
         found = complaints(play(asked.trace, print))
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def _has(seed: int, name: str) -> bool:
-    """Say whether a story is of a class, or has a hardship."""
+    """Return whether a story is of a class, or has a hardship."""
     one = Hardships(seed) if hasattr(Hardships, f"has_{name}") else Story(seed)
     return bool(getattr(one, f"has_{name}"))
 

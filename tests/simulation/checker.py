@@ -1,6 +1,6 @@
-"""All that is checked of a story when it is over, told from the store, its history and the targets' log.
+"""All checks of a finished story, by its store, its history and the targets' log.
 
-Each promise is a generator of complaints; a story without complaints kept them all.
+Each promise is a generator of complaints; a story without complaints kept all promises.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -59,14 +59,14 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *reruns.PROMISES,
     *tasks.PROMISES,
 )
-"""All that a story may break; the name of each is the sentence with which its complaints begin."""
+"""All promises that a story may break. The name of each is the sentence with which its complaints begin."""
 
 
 def sentence(promise: Callable[[Story], Iterator[str]]) -> str:
-    """Return what a promise says."""
+    """Return the sentence of a promise."""
     return promise.__name__.replace("_", " ").strip()
 
 
 def complaints(story: Story) -> list[str]:
-    """Return everything that is wrong with a story."""
+    """Return all complaints about a story."""
     return [f"{sentence(promise)}: {text}" for promise in PROMISES for text in promise(story)]

@@ -1,4 +1,4 @@
-"""Thousands of log lines of failures that were meant to happen tell nothing, and cost as much as the stories."""
+"""Silence the logs: thousands of lines about intended failures say nothing, and cost as much as the stories."""
 
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""What tenants and priorities get while they contend: real scans and a fair queue, executors of so many places.
+"""The shares of contending tenants and priorities: real scans and a fair queue, and executors of a bounded capacity.
 
-`python -m tests.simulation.contention` prints the figures; test_contention.py holds smaller ones. What an executor
-takes is in executors.py; a scan takes as long as what it sends.
+`python -m tests.simulation.contention` prints the figures; test_contention.py holds smaller ones. executors.py models
+which messages an executor takes. A scan takes as long as its sends.
 """
 
 import sys
@@ -33,16 +33,17 @@ SMALL = {"high": 91, "normal": 52, "low": 7}
 
 _STEP_MS = 100
 _SCANNED_A_SECOND = 360
-"""What a scan of `small` sends (docs/aws.md)."""
+"""How many runs a second a scan of `small` sends (docs/aws.md)."""
 
 
 @dataclass
 class Contention:
-    """A Timeball of which little more is real than who is sent, and who is received, when.
+    """A Timeball in which little more is real than which runs are sent and received, and when.
 
-    `started` is when each run's call began. `quotas` are of runs at once, by tenant. Without `takes_more` an executor
-    has what it was handed, and nothing else; by its `rule` it gives places to what it takes. About so many of a
-    priority start `successors`. Without `has_fair_queues` messages come as they were sent, as on the embedded AWS.
+    `started` has the begin of each run's call. `quotas` bound the parallel runs of each tenant. Without `takes_more` an
+    executor has only the messages that it was invoked with. Its `rule` decides which messages get capacity. About
+    `successors` executors of a priority start a successor. Without `has_fair_queues` messages arrive in the order of
+    sending, as on the embedded AWS.
     """
 
     executors: Mapping[str, int] = field(default_factory=lambda: SMALL)
@@ -94,7 +95,7 @@ class Contention:
     def store_jobs(
         self, tenant: str, due: Iterable[float], priority: Priority = Priority.NORMAL, name: str = "job"
     ) -> None:
-        """Store one-offs that are due so many seconds after the start."""
+        """Store one-offs that are due this many seconds after the start."""
         now = self.begun_at - DAY_MS
         specs = [self._spec(tenant, f"{name}-{n}", seconds, priority) for n, seconds in enumerate(due)]
         self.store.jobs.insert([new_job(one, now, Shards(self.shards)) for one in specs], now)
@@ -102,7 +103,7 @@ class Contention:
         self.due |= {one.key: one.schedule.timing.at for one in specs if isinstance(one.schedule.timing, At)}
 
     def play(self, seconds: float, each_second: Callable[[], object] = lambda: None) -> None:
-        """Let time pass: scans, executors, and what somebody does each second."""
+        """Let time pass: scans, executors, and what `each_second` does every second."""
         until = self.clock.now() + int(seconds * SECOND_MS)
         while self.clock.now() < until:
             if self.clock.now() % SECOND_MS == 0:
@@ -113,7 +114,7 @@ class Contention:
             self.clock.advance(_STEP_MS)
 
     def lateness(self, tenant: str) -> list[float]:
-        """Return how late (seconds) each run of a tenant began; one that has not yet is as late as it is by now."""
+        """Return how late (seconds) each run of a tenant began. A run that has not begun is as late as it is by now."""
         return [
             (self.started.get(run, self.clock.now()) - run.fire_at) / SECOND_MS
             for run in self._due()
@@ -122,11 +123,11 @@ class Contention:
 
     @property
     def most_at_work(self) -> dict[str, int]:
-        """Return how many executors of each priority there were at the most, successors too."""
+        """Return the most executors of each priority that there were at once, successors included."""
         return {executors.priority: executors.most_at_work for executors in self._executors}
 
     def waits(self) -> dict[str, float]:
-        """Return how long (seconds) the runs of each priority waited on the average; the others have until now."""
+        """Return the mean wait (seconds) of the runs of each priority. Runs that have not begun count until now."""
         waited: dict[str, list[float]] = defaultdict(list)
         for run in self._due():
             at = self.started.get(run, self.clock.now())
@@ -134,11 +135,11 @@ class Contention:
         return {priority: mean(seconds) for priority, seconds in waited.items()}
 
     def started_of(self) -> Counter[str]:
-        """Count the runs that have begun, by their priority."""
+        """Return the number of runs that have begun, by their priority."""
         return Counter(str(self.priorities[run.job]) for run in self.started)
 
     def dispatched(self) -> Counter[str]:
-        """Count what was sent, by tenant."""
+        """Return the number of runs that were sent, by tenant."""
         return Counter(run.id.job.tenant for run in self.queue.sent)
 
     def _due(self) -> list[RunId]:
@@ -146,7 +147,7 @@ class Contention:
         return [RunId(key, at, Origin.SCHEDULE) for key, at in self.due.items() if at <= now]
 
     def _scan(self) -> None:
-        """Scan if the last one is done: each whole second, and at once while there is backlog."""
+        """Scan if the last scan is done: each whole second, and at once while there is backlog."""
         if self.clock.now() < self._scan_at:
             return
         context = replace(self.context, weights_of=lambda _: self.weights)
@@ -164,7 +165,7 @@ class Contention:
 
 
 def beside_a_crowd(crowd: int, seconds: int = 30) -> Contention:
-    """Let one tenant have so many due in one second, and another a job in that second and in each that follows."""
+    """Give one tenant this many runs due in one second, and another a job due in that second and each later one."""
     contention = Contention()
     contention.store_jobs("crowd", [10.0] * crowd)
     contention.store_jobs("quiet", range(10, seconds))
@@ -173,7 +174,7 @@ def beside_a_crowd(crowd: int, seconds: int = 30) -> Contention:
 
 
 def by_weight(weights: Mapping[str, int], each: int, seconds: int) -> Contention:
-    """Let tenants of some weights have more due than scans can send."""
+    """Give tenants of some weights more due runs than scans can send."""
     contention = Contention(weights=weights)
     for tenant in weights:
         contention.store_jobs(tenant, [6.0] * each)
@@ -182,9 +183,9 @@ def by_weight(weights: Mapping[str, int], each: int, seconds: int) -> Contention
 
 
 def by_priority(executors: Mapping[str, int], seconds: int, more: float = 10) -> Contention:
-    """Let each priority have due, each second, the third part of `more` times what all executors do of runs of 1 s.
+    """Each second give each priority a third of `more` times the runs of 1 s that all executors can execute.
 
-    They have few places, of which one tenant gets half, so that few runs contend.
+    The executors have little capacity, of which one tenant gets half, so that few runs contend.
     """
     calls = Calls({"acme": SECOND_MS})
     contention = Contention(executors, calls=calls, scanned_a_second=1_000_000, places=20)

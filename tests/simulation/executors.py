@@ -1,8 +1,8 @@
-"""Executors of one queue as they contend for its messages: how many, how long they live, whose calls they hold.
+"""A model of one queue's executors that contend for messages: how many there are, how long they live, and their calls.
 
-Of an executor this knows what it takes and sends back, by the engine's own rule of places, and how long a call lasts;
-not what a claim reads and writes. Lambda starts one for each batch, up to a bound, and ends it after 15 minutes.
-Beside that bound an executor starts its successor, by the engine's own rule.
+The model knows which messages an executor takes and sends back, by the engine's own rule of capacity, and how long a
+call lasts. It does not know what a claim reads and writes. Lambda starts one executor for each batch, up to a bound,
+and ends it after 15 minutes. Beyond that bound an executor starts its successor, by the engine's own rule.
 """
 
 import random
@@ -31,31 +31,31 @@ from timeball.testing.memory_queue import MemoryQueue
 
 NAMES = ("high", "normal", "low")
 RANKS = {name: rank for rank, name in enumerate(NAMES)}
-"""The priorities, in the order in which they get places."""
+"""The priorities, in the order in which they get capacity."""
 
 LIVES_MS = 900 * SECOND_MS
-"""How long an executor lives at the most."""
+"""How long an executor lives at most."""
 
 CALLS_MS = 880 * SECOND_MS
-"""How long it may call: then it needs to write what came of its calls."""
+"""How long an executor may call: afterwards it needs the time to write the results of its calls."""
 
 SUCCESSORS = 10
 """About how many of the executors of a queue have a successor (infra/executors.py)."""
 
 COLD_START_MS = 2 * SECOND_MS
-"""How long a successor takes to come."""
+"""How long a successor takes to start."""
 
 _DEFERRED_MS = 5 * SECOND_MS
-"""After how long a run over a quota is sent again; its row brings it back, and no message."""
+"""After how long a run over a quota is sent again: by its row, and not by a message."""
 
 
 Rule = Callable[..., list[bool]]
-"""Who gets a place."""
+"""Decides which asking runs get capacity."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Of each tenant: how long its calls last (ms, 200 if nothing is said), and may last (ms, 300 s)."""
+    """For each tenant: how long its calls last (ms, by default 200), and may last (ms, by default 300 s)."""
 
     last_ms: dict[str, int] = field(default_factory=dict)
     may_last_ms: dict[str, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class _Message:
-    """A message in an executor that has no places yet: when it may be claimed, and until when it is kept then."""
+    """A message that has no capacity in its executor yet: from when it may be claimed, and until when it is kept."""
 
     deliveries: tuple[Delivery, ...]
     rank: int
@@ -115,11 +115,12 @@ class _Executor:
 
 @dataclass
 class Executors:
-    """Those of one queue. `began` is told of each call that begins, and when; `quotas` of runs at once, by tenant.
+    """The executors of one queue. `began` is called when a call begins, with its time; `quotas` bound parallel runs.
 
-    Without `takes_more` each has the ten runs that it was handed, and no others before all of those are over. By its
-    `rule` and the tenants' `weights` it gives places to what it takes. About so many of them have `successors`, drawn
-    at random. They take from their queue and those `above`, the highest first.
+    Without `takes_more` each executor has the ten runs that it was invoked with, and no others before all of them are
+    over. By its `rule` and the tenants' `weights` it gives capacity to the messages that it takes. About `successors`
+    of the executors, drawn at random, have a successor. They take from their queue and those `above`, the highest
+    first.
     """
 
     queue: MemoryQueue
@@ -148,7 +149,7 @@ class Executors:
         self._inboxes = {RANKS[name]: self.queue.inbox(name) for name in self._names}
 
     def work(self, now: int) -> None:
-        """End what is over, start executors for what waits, and take more where a call lasts."""
+        """End calls that are over, start executors for waiting messages, and take more messages during calls."""
         self._inboxes[self._own].send_again([delivery for at, delivery in self.deferred if at <= now], 0)
         self.deferred = [one for one in self.deferred if one[0] > now]
         for one in self.at_work:
@@ -170,7 +171,7 @@ class Executors:
         self.at_work += [one for one in self.coming if one.born_at <= now]
         self.coming = [one for one in self.coming if one.born_at > now]
         self.most_at_work = max(self.most_at_work, len(self.at_work))
-        for one in self._random.sample(self.at_work, len(self.at_work)):  # nobody is always the first to look
+        for one in self._random.sample(self.at_work, len(self.at_work)):  # no executor is always the first to poll
             if self.takes_more and one.looks_at <= now:
                 one.looks_at = now + LOOK_EVERY_MS
                 rounds = 0
@@ -179,7 +180,7 @@ class Executors:
             self._give_places(one, now)
 
     def _takes(self, one: _Executor, now: int, rounds: int) -> bool:
-        """Take what waits, from this queue and those above; say whether something came to stay."""
+        """Take waiting messages from this queue and those above. Return whether any was kept."""
         asks = self._asks(one, now, rounds)
         one.asked = max(asks.values(), default=0)
         found = {rank: self.queue.receive(NAMES[rank], limit) for rank, limit in asks.items()}
@@ -200,7 +201,7 @@ class Executors:
         return takes and any(found.values())
 
     def _asks(self, one: _Executor, now: int, rounds: int) -> dict[int, int]:
-        """Return for how many messages to ask each queue, as `engine/execution/taking.py` does."""
+        """Return how many messages to request from each queue, as `engine/execution/taking.py` does."""
         if one.part(now) is Part.RESTS:
             return {}
         tenants = one.tenants()
@@ -216,7 +217,7 @@ class Executors:
         return {rank: limit for rank, limit in asks.items() if limit}
 
     def _takes_above(self, one: _Executor, now: int) -> bool:
-        """Take what waits above, before runs are claimed that are due by now; say whether something came."""
+        """Take waiting messages from above, before the runs due by now are claimed. Return whether any came."""
         asks = self._above(one, now, lasts=False)
         found = {rank: self.queue.receive(NAMES[rank], limit) for rank, limit in asks.items() if limit}
         self._find(one, found, asks, now)
@@ -226,7 +227,7 @@ class Executors:
 
     @staticmethod
     def _find(one: _Executor, found: Mapping[int, list[Delivery]], asks: Mapping[int, int], now: int) -> None:
-        """Learn what was found above: some of it may be late, or more may wait there."""
+        """Note what was found above: some messages may be late, or more may wait there."""
         for rank, deliveries in found.items():
             is_all = len(by_message(deliveries)) < asks[rank]
             if not is_all or any((delivery.not_before or now) < now for delivery in deliveries):
@@ -235,7 +236,7 @@ class Executors:
             one.asks_above_at = now + ABOVE_EVERY_MS
 
     def _above(self, one: _Executor, now: int, *, lasts: bool) -> dict[int, int]:
-        """Return for how many messages to ask the queues above, as `engine/execution/taking.py` does."""
+        """Return how many messages to request from the queues above, as `engine/execution/taking.py` does."""
         if now < one.asks_above_at or one.part(now) is not Part.TAKES:
             return {}
         own = [message for message in one.ahead if message.rank == self._own]
@@ -262,7 +263,7 @@ class Executors:
             one.ahead.append(_Message(tuple(ones), rank, claim_at))
 
     def _give_places(self, one: _Executor, now: int) -> None:
-        """Give places to what may be claimed; keep the rest for a while, and then send it back."""
+        """Give capacity to messages that may be claimed. Keep the others for a while, and then send them back."""
         due = [
             replace(message, until=_due_at(message, now) + kept_ms(message.deliveries[0].unfit, len(one.kept) + number))
             for number, message in enumerate(one.ahead)
@@ -287,7 +288,7 @@ class Executors:
                         one.late_until[message.rank] = now + LATE_MS
 
     def _begin(self, one: _Executor, deliveries: Sequence[Delivery], rank: int, now: int) -> int:
-        """Begin the calls that fit into what is left of an executor, and into a quota; count what went back at once."""
+        """Begin the calls that fit into an executor's time and a quota. Return how many were sent back at once."""
         returned = 0
         for delivery in deliveries:
             tenant, at = _tenant(delivery), max(now, delivery.not_before or 0)
@@ -311,7 +312,7 @@ class Executors:
         self._acknowledge(deliveries, rank)
 
     def _acknowledge(self, deliveries: Sequence[Delivery], rank: int) -> None:
-        """Remove the messages of which these deliveries are the last."""
+        """Delete the messages of which these deliveries are the last."""
         for delivery in deliveries:
             self.left[delivery.receipt] = self.left.get(delivery.receipt, delivery.together) - 1
             if not self.left[delivery.receipt]:

@@ -1,6 +1,6 @@
-"""The hardships of stories: each comes in a share of the stories, and draws from a stream of its own.
+"""The hardships of stories. Each affects a share of the stories, and draws from its own stream.
 
-So a new hardship changes no story that is without it.
+So a new hardship does not change stories without it.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ _OTHERS = {
 
 @dataclass(frozen=True)
 class Hardships:
-    """Which hardships the story of a seed has."""
+    """The hardships of the story of a seed."""
 
     seed: int
 
@@ -42,7 +42,7 @@ class Hardships:
 
     @property
     def has_refused_sends(self) -> bool:
-        """Whether queues refuse some messages of a batch and take the others."""
+        """Whether queues refuse some messages of a batch and accept the others."""
         return self._comes("the refused sends", 0.2)
 
     @property
@@ -52,7 +52,7 @@ class Hardships:
 
     @property
     def has_old_reads(self) -> bool:
-        """Whether an eventually consistent read answers with an older row now and then."""
+        """Whether eventually consistent reads sometimes return an older row."""
         return self._comes("the old reads", 0.2)
 
     @property
@@ -62,7 +62,7 @@ class Hardships:
 
     @property
     def has_short_pages(self) -> bool:
-        """Whether there is always more than a page of rows."""
+        """Whether rows always fill more than a page."""
         return self._comes("the short pages", 0.2)
 
     @property
@@ -77,7 +77,7 @@ class Hardships:
 
     @property
     def has_changed_limits(self) -> bool:
-        """Whether jobs change the keys that they name and the limits, and a person those of keys and tenants."""
+        """Whether jobs change their limiters and limits, and a person changes the bounds of limiters and tenants."""
         return self._comes("the changed limits", 0.4)
 
     @property
@@ -87,7 +87,7 @@ class Hardships:
 
     @property
     def has_intakes(self) -> bool:
-        """Whether quotas bound, where tenants have some, what they create too."""
+        """Whether the quotas of tenants also bound what they create."""
         return self._comes("the intakes", 0.3)
 
     @property
@@ -97,20 +97,20 @@ class Hardships:
 
     @property
     def has_fewer_shards(self) -> bool:
-        """Whether the settings of scans say one shard, as of a deployment with fewer than the one before."""
+        """Whether the settings of scans have one shard, as in a deployment with fewer shards than the one before."""
         return self._comes("the fewer shards", 0.3)
 
     @property
     def has_standby(self) -> bool:
-        """Whether a loop of the ticker that is superseded stands by, and ticks on if the newer one is silent."""
+        """Whether a superseded loop of the ticker stands by, and ticks on if the newer loop is silent."""
         return self._comes("the standby", 0.2)
 
     @property
     def has_expiries(self) -> bool:
-        """Whether rows that are unused for a while expire: those of keys and unique keys."""
+        """Whether rows expire after a while without use: those of limiters and unique keys."""
         return self._comes("the expiries", 0.3)
 
     @property
     def chunk(self) -> int:
-        """How many jobs a scan dispatches together: in some stories few, so that chunks of a scan run side by side."""
+        """How many jobs a scan dispatches together: in some stories few, so that chunks of a scan run in parallel."""
         return 2 if self._comes("the small chunks", 0.2) else CHUNK

@@ -1,7 +1,7 @@
-"""A tenant that wants to delay others: calls that hang for as long as they may, floods, a thousand backfills.
+"""A tenant that tries to delay others: calls that hang as long as they may, floods, a thousand backfills.
 
-`make fairness` prints how late the runs of others began; test_hostile.py holds smaller figures, and that they are worse
-without each of the rules that protect the others.
+`make fairness` prints how late the runs of others began. test_hostile.py holds smaller figures, and shows that they are
+worse without each of the rules that protect the others.
 """
 
 import sys
@@ -26,7 +26,7 @@ from timeball.engine.scheduling.submit import submit
 HANGS_SECONDS = 840
 FEW = {"high": 9, "normal": 5, "low": 2}
 BEGINS_AT = 10
-"""When (s) the hostile tenant strikes. Others have a job each second from then on."""
+"""When (s) the hostile tenant strikes. The others have a job each second from then on."""
 
 
 def contention_of(
@@ -39,7 +39,7 @@ def contention_of(
     rule: Rule = placed,
     successors: int = SUCCESSORS,
 ) -> Contention:
-    """Return executors, and a tenant whose calls hang, for as long as a call may; those of the quiet one may last."""
+    """Return executors and a tenant whose calls hang. Calls of the quiet tenant may last `may_last_seconds`."""
     hang_ms = int(hang_seconds * SECOND_MS)
     calls = Calls({"hostile": hang_ms}, {"hostile": hang_ms, "quiet": may_last_seconds * SECOND_MS})
     return Contention(
@@ -50,9 +50,10 @@ def contention_of(
 def beside_hanging(
     contention: Contention, calls: int, seconds: int, apart_seconds: float = 0, each_seconds: int = 1
 ) -> Contention:
-    """Let calls of one tenant hang, in each priority, and another have runs due there, the first of them 10 s later.
+    """Let calls of one tenant hang, in each priority, and give another runs of each priority, from 10 s later on.
 
-    The first are so far apart from each other. One by one they come to more executors than at once, ten to each.
+    `apart_seconds` is the time between the hanging calls. Spread out they reach more executors than at once, ten to
+    each.
     """
     hang_from = [BEGINS_AT + number * apart_seconds for number in range(calls)]
     for priority in contention.executors:
@@ -65,7 +66,7 @@ def beside_hanging(
 
 
 def besieged(contention: Contention, size: int, seconds: int) -> Contention:
-    """Let one tenant do all at once: `size` tarpits, as many backfills, a tenth as many submissions each second."""
+    """Let one tenant do all at once: `size` tarpits, as many backfills, a tenth as many submits each second."""
     _backfill(contention, size)
     submitted = 0
 

@@ -1,4 +1,4 @@
-"""Slots that stay free, and turns that no run takes, while a run waits for one: checked each second after the storm."""
+"""Free slots and unused rate tokens of limiters for which a run waits: checked each second after the storm."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_MS = 150 * SECOND_MS
-"""How long a slot may stay free, and a turn without a run: the message of a run that was called may be lost.
+"""How long a slot may stay free, or a token unused: the message of an admitted run may be lost.
 
-For two leases a slot is that run's.
+A slot is reserved for that run for two leases.
 """
 
 
 @dataclass
 class IdleSlots:
-    """Since when each limiter has had a free slot and a run in the line for it; `found` tells of those for too long."""
+    """Since when each limiter has had a free slot and a waiting run; `found` has those for which that is too long."""
 
     since: dict[LimiterKey, int] = field(default_factory=dict)
     found: dict[LimiterKey, str] = field(default_factory=dict)
 
     def look(self, story: Story) -> None:
-        """Note which limiters have a free slot and a line at this instant."""
+        """Note which limiters have a free slot and a waiting run at this instant."""
         now, lines = story.clock.now(), _lines(story, Part.PLACE)
         idle = {key: line for key, line in lines.items() if _has_free_slot(story, key)}
         self.since = {key: self.since.get(key, now) for key in idle}
@@ -34,13 +34,13 @@ class IdleSlots:
 
 @dataclass
 class IdleTurns:
-    """The next turn of each limiter with a line for turns, and since when it is that; `found` has the late ones."""
+    """The next token of each limiter for which runs wait, and since when it is the next; `found` has the late ones."""
 
     next: dict[LimiterKey, tuple[float, int]] = field(default_factory=dict)
     found: dict[LimiterKey, str] = field(default_factory=dict)
 
     def look(self, story: Story) -> None:
-        """Note the next turn of each limiter with a line for turns at this instant."""
+        """Note the next token of each limiter with runs that wait for one at this instant."""
         now, lines, before = story.clock.now(), _lines(story, Part.TURN), self.next
         free = {key: row.turns.free_at for key in lines if (row := story.store.limiters.get(key)) is not None}
         standing = {key: before.get(key, (free_at, now)) for key, free_at in free.items()}
@@ -51,7 +51,7 @@ class IdleTurns:
 
 
 def _lines(story: Story, part: Part) -> dict[LimiterKey, list[Run]]:
-    """Return the runs that stand in the lines of limiters for slots, or for turns."""
+    """Return the runs that wait in the lines of limiters for slots, or for tokens."""
     lines = defaultdict[LimiterKey, list[Run]](list)
     for run in story.store.past.live.values():
         if run.waiting is not None and run.waiting.part is part and run.stands_in_line:
@@ -67,7 +67,7 @@ def _has_free_slot(story: Story, key: LimiterKey) -> bool:
 
 
 def _holds_slot(key: LimiterKey, run: Run) -> bool:
-    """Say whether a run is under way with a slot, or waits with it in the line of another limiter."""
+    """Return whether a run is under way with a slot, or waits with it in the line of another limiter."""
     if run.id.job.tenant != key.tenant or key.name not in run.places:
         return False
     waits_elsewhere = run.waiting is not None and run.waiting != Waiting(key.name, Part.PLACE)

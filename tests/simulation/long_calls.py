@@ -1,4 +1,4 @@
-"""Calls of ten seconds, more of them than executors have places for: what weights and priorities are worth then.
+"""Calls of ten seconds, more than the capacity of executors: the effect of weights and priorities.
 
 `make fairness` prints the figures; test_long_calls.py holds them.
 """
@@ -15,10 +15,10 @@ from timeball.domain.time.instants import SECOND_MS
 
 LASTS_SECONDS = 10
 LOCAL = {"high": 8, "normal": 5, "low": 2}
-"""The executors of the embedded AWS, to which a message names one run."""
+"""The executors of the embedded AWS, on which a message names one run."""
 
 FEW = {"high": 9, "normal": 5, "low": 3}
-"""Executors to which a message names five."""
+"""Executors whose messages name five runs."""
 
 DUE = 10.0
 
@@ -38,7 +38,7 @@ def by_weight(
     each: int = 400,
     seconds: float = LASTS_SECONDS,
 ) -> Counter[str]:
-    """Let two tenants have so many calls due at one instant; count those that have begun so long after it."""
+    """Give two tenants this many calls due at one instant. Return how many have begun after the given time."""
     contention = _contention(executors, has_fair_queues=has_fair_queues, weights={"heavy": heavy, "light": 1})
     for tenant in ("heavy", "light"):
         contention.store_jobs(tenant, [DUE] * each)
@@ -47,7 +47,7 @@ def by_weight(
 
 
 def beside_a_crowd(executors: Mapping[str, int], *, has_fair_queues: bool, crowd: int = 700) -> list[float]:
-    """Return how late (s) the runs of a job of each second are, ascending, beside so many calls of one instant."""
+    """Return how late (s) the runs of a job of each second are, ascending, beside this many calls of one instant."""
     contention = _contention(executors, has_fair_queues=has_fair_queues)
     contention.store_jobs("crowd", [DUE] * crowd)
     contention.store_jobs("quiet", [DUE + second for second in range(60)])
@@ -65,7 +65,7 @@ class Order:
 
 
 def by_priority(executors: Mapping[str, int], *, has_fair_queues: bool, high: int = 700) -> Order:
-    """Let one tenant have so many of `high`, 60 of `normal` and 30 of `low` due at one instant."""
+    """Give one tenant this many calls of `high`, 60 of `normal` and 30 of `low`, due at one instant."""
     contention = _contention(executors, has_fair_queues=has_fair_queues)
     for priority, number in ((Priority.HIGH, high), (Priority.NORMAL, 60), (Priority.LOW, 30)):
         if priority not in executors:

@@ -1,7 +1,8 @@
-"""Two that meet: one is stopped in its work while another does all of its own, then the first goes on.
+"""Meetings of two actors: one is stopped in its work while another does all of its own, and then the first goes on.
 
-A story's weather is wild, but leaves it to chance what two do at the same time. Here it is calm, and nothing is left to
-chance: a meeting is played once for each moment before and after a call of the first. Then all comes to rest.
+The weather of a story is wild, but leaves to chance what two actors do at the same time. In a meeting it is calm, and
+nothing is left to chance: each meeting is played once for each moment before and after a call of the first actor. Then
+everything comes to rest.
 """
 
 import asyncio
@@ -52,10 +53,10 @@ _LONGEST_SECONDS = 300
 
 @dataclass(frozen=True)
 class Meeting:
-    """What happened before, at seconds after the start; then who is stopped, when and how long; and what others do.
+    """The acts before, in seconds after the start; the actor that is stopped, when and how long; and others' acts.
 
-    With `stop_seconds` None the first never goes on. Workers come as soon as the others are done, or `late`, when the
-    first is done too.
+    With `stop_seconds` None the first actor never goes on. Workers start as soon as the others are done, or, if `late`,
+    after the first is done too.
     """
 
     before: Sequence[tuple[float, Verb]]
@@ -66,14 +67,14 @@ class Meeting:
     call_seconds: int = 3
 
     def complaints(self) -> Iterator[str]:
-        """Yield what is wrong with any of its endings."""
+        """Yield the faults of all its endings."""
         moments, _ = self._play(-1)
         for moment in range(moments):
             _, story = self._play(moment)
             yield from (f"{complaint} (the first stopped at its moment {moment})" for complaint in complaints(story))
 
     def _play(self, moment: int) -> tuple[int, Story]:
-        """Play it, with a stop at a moment of the first; return how many moments that had, and the story."""
+        """Play the meeting. The first actor stops at a moment. Return how many moments it has, and the story."""
         story = Story(2 if purges in self.meanwhile else 0)
         story.calm_down()
         story.receiver.takes_ms = (self.call_seconds * SECOND_MS,)

@@ -1,4 +1,4 @@
-"""One seed's story: two scanners, three executors, users, bad weather; then quiet until all is over."""
+"""One seed's story: two scanners, three executors, users, bad weather; then a calm until all is over."""
 
 import asyncio
 from collections.abc import Callable
@@ -40,16 +40,16 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 CALM_MS = 10 * MINUTE_MS
-"""How long after the storm a story may take to come to its end."""
+"""How long after the storm a story may take to end."""
 
 _CALM_OF_TURNS_MS = 60 * MINUTE_MS
-"""The same where runs wait for a host that has failed: the items of one run are hundreds, and take turns."""
+"""The same limit if runs wait for a host that has failed: one run has hundreds of items, which take turns."""
 
 _TURNS = (Reason.HOST_PACED, Reason.CIRCUIT_OPEN)
 
 
 def play(seed: int, trace: Callable[[str], None] = lambda _: None) -> Story:
-    """Play a story to its end; return it with all that a checker needs."""
+    """Play a story to its end, and return it with everything that a checker needs."""
     story = Story(seed, trace)
     story.clock.run(_play(story))
     return story
@@ -96,8 +96,8 @@ async def _until_over(story: Story, tasks: list["asyncio.Task[None]"]) -> None:
     """Wait until every run that was due a little after the storm, or before, is over.
 
     Recurring jobs may ask for more than their limits allow. Then lines are long at the end of the calm, and runs of low
-    priority may wait for ever. So the limits are lifted then, and no run has a reason to wait longer. Until then other
-    checks show that lines are served in order, and that each free slot and turn is given.
+    priority may wait for ever. So the limits are lifted, and no run has a reason to wait longer. Until then other
+    checks show that lines are served in order, and that each free slot and token is given.
     """
     clock = story.clock
     awake_at = max(process.frozen_until for process in story.scanners)

@@ -1,7 +1,8 @@
-"""Gives each deliberate fault whose story has changed another story that shows it: `make faults`.
+"""Find a new story for each deliberate fault that its story no longer shows: `make faults`.
 
-A story changes with each call that the engine makes more or less, and with each draw; then a fault may come to nothing
-in the one that its seed names. Its test looks in others too, and takes its time; this writes down which one it is.
+A story changes with every additional or omitted call of the engine, and with every draw. Then a fault may have no
+effect in the story of its seed. Its test searches other stories too, which takes time; this module writes the found
+seed down.
 """
 
 import ast
@@ -19,7 +20,7 @@ _AT_ONCE = 20
 
 
 def reseed(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> int:
-    """Look for such faults, and for their stories among those of some seeds; return how many have none there."""
+    """Find stale faults, and a story for each among some seeds. Return how many have none there."""
     stale = [*_stale(pool)]
     found = {name: _first_to_show(pool, name, seeds) for name in stale}
     for path in CATALOGUE.glob("*.py"):
@@ -32,7 +33,7 @@ def reseed(pool: ProcessPoolExecutor, seeds: Sequence[int]) -> int:
 
 
 def with_seeds(source: str, seeds: Mapping[str, int]) -> str:
-    """Return a module of the catalogue in which faults have these seeds, by their names; those of others are kept."""
+    """Return a module of the catalogue with new seeds for some faults, by their names; the other seeds are kept."""
     lines = source.splitlines(keepends=True)
     for name, fault in reversed([*_faults_of(source)]):
         if name in seeds:
@@ -49,7 +50,7 @@ def with_seeds(source: str, seeds: Mapping[str, int]) -> str:
 
 
 def _faults_of(source: str) -> Iterator[tuple[str, ast.Call]]:
-    """Yield the faults that a module writes down, in order, by their names."""
+    """Yield the faults that a module defines, in order, with their names."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
@@ -58,7 +59,7 @@ def _faults_of(source: str) -> Iterator[tuple[str, ast.Call]]:
 
 
 def _stale(pool: ProcessPoolExecutor) -> Iterator[str]:
-    """Yield the faults that come to nothing in their stories; those that are shown by a meeting have none."""
+    """Yield the faults that have no effect in their stories. Faults that a meeting shows are left out."""
     names = [name for name, fault in FAULTS.items() if fault.meeting is None]
     for name, (_, told) in zip(names, pool.map(check, (FAULTS[name].seed for name in names), names), strict=True):
         if not any(map(FAULTS[name].is_told_by, told)):

@@ -1,4 +1,4 @@
-"""Stories that are played side by side, by as many processes as there are processors."""
+"""Play stories in parallel, with as many processes as there are processors."""
 
 import gc
 import logging
@@ -13,12 +13,12 @@ from tests.simulation.play import play
 
 
 def processes() -> ProcessPoolExecutor:
-    """Return what plays stories; garbage is collected seldom, as a story makes much of it and ends soon."""
+    """Return a pool that plays stories. Garbage is collected seldom, because a story makes much of it and ends soon."""
     return ProcessPoolExecutor(os.cpu_count(), initializer=_collect_seldom)
 
 
 def check(seed: int, fault: str | None = None) -> tuple[int, list[str]]:
-    """Play one story, of a broken engine if a fault is named; return its seed and what is wrong with it."""
+    """Play one story, with a broken engine if a fault is named. Return its seed and its complaints."""
     logging.disable(logging.CRITICAL)
     with pytest.MonkeyPatch.context() as patch:
         if fault is not None:

@@ -1,6 +1,6 @@
-"""The stage of one seed's story: what all its actors share, and what came of it.
+"""The stage of one seed's story: what all actors share, and the results.
 
-Whatever happens is drawn from the seed alone.
+All events are drawn from the seed alone.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 START = parse_instant("2026-11-21T09:28:45Z")
-"""A minute and a quarter before midnight on the Marquesas: calendars have an edge in each story."""
+"""A minute and a quarter before midnight on the Marquesas, so that a day of calendars ends in each story."""
 
 MARQUESAS = "Pacific/Marquesas"
 THE_DAY_BEFORE, THE_DAY = "2026-11-20", "2026-11-21"
@@ -38,7 +38,7 @@ STORM_MS = 150 * SECOND_MS
 
 _LONG_EACH = 60
 _LONG_STORM_MS = 13 * MINUTE_MS
-"""Longer than any run waits for its host, and than the queue is let give up on a run again."""
+"""Longer than any run waits for its host, and than the longest backoff after the queue gave up on a run."""
 
 _LOSSY_EACH = 4
 
@@ -55,27 +55,27 @@ _EVENTS_EACH = 10
 _FLOWS_EACH = 30
 _WITH_EXECUTIONS = (9, 12, 28)
 _EXECUTIONS_EACH = 30
-"""The first beside quotas, the second beside keys, the third beside tasks."""
+"""The first also has quotas, the second limiters, and the third tasks."""
 
 _CALM_MS = 20 * SECOND_MS
 _TOGETHER_EACH = 10
 
 _RULES = Rules(shards=1, host_failures=3, host_rest_seconds=3, host_retries_per_second=1, running_backfills=1)
-"""A host that fails often must be met in a short story: so it rests soon and not for long, and its turns are few.
+"""A short story must meet a host that fails often, so its circuit opens soon and not for long, with few probes.
 
-And few backfills are asked for, of which some are to wait.
+Few backfills may run at once, so that some of them wait.
 """
 
 TARGET = "user-target-"
-"""How the process of a target is named, before the number of the attempt that it was called with."""
+"""The name of a target's process, before the number of the attempt that called it."""
 
 MOST_SKEW_MS = 500
-"""How far a process's clock is from the true time, at most."""
+"""The largest difference between a process's clock and the true time."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a user was told (true time, ms): a verb, its job, the answer, and what was asked."""
+    """An answer to a user (true time, ms): a verb, its job, the answer, and the request."""
 
     at: int
     verb: str
@@ -86,12 +86,12 @@ class Done:
 
 @dataclass
 class Story:
-    """The world of one seed, its processes, what users were told, and the jobs that they know of.
+    """The world of one seed, its processes, the answers to users, and the jobs that users know.
 
-    `partitions` is how many loops of scans the ticker is to begin from now on, at `repartition_at` and later another.
+    `partitions` is the number of scan loops with which the ticker begins from now on; at `repartition_at` it changes.
     `touched` is the job that was changed last; `skips` counts the requests to skip a fire of a job. The storm lasts
-    until `storm_ends_at`, or until the last user is done. `idle_slots` are those that stayed free for long,
-    and `idle_turns` those that no run took.
+    until `storm_ends_at`, or until the last user is done. `idle_slots` are slots that stayed free for long, and
+    `idle_turns` tokens that no run took.
     """
 
     seed: int
@@ -153,12 +153,12 @@ class Story:
         self._draw_partitions(Random(f"the partitions of {self.seed}"))
 
     def _draw_partitions(self, draw: Random) -> None:
-        """Let half of the stories have several shards; another half of those change the number of their partitions."""
+        """Give half of the stories several shards; half of those also change the number of their partitions."""
         shards = draw.choice((1, 1, 2, 3))
         self.rules = replace(self.rules, shards=shards)
         self.partitions = draw.randrange(1, shards + 1)
         if self.hardships.has_fewer_shards:
-            self.store.due.most_shards(shards)  # as the deployment before has
+            self.store.due.most_shards(shards)  # as in the previous deployment
         if shards > 1 and draw.random() < 0.5:
             self.repartition_at = draw.randrange(START, self.storm_ends_at)
 
@@ -169,17 +169,17 @@ class Story:
 
     @property
     def is_long(self) -> bool:
-        """Whether this is one of the long stories, in which little happens, and some things never work.
+        """Whether this is one of the long stories, with few events and some lasting failures.
 
-        One host is down throughout, and the queue gives up on the messages of some runs each time.
+        One host is down throughout, and the queue gives up on every message of some runs.
         """
         return self.seed % _LONG_EACH == _LONG_EACH - 1
 
     @property
     def is_lossy(self) -> bool:
-        """Whether this is one of the stories in which messages are lost, and runs that were sent are looked at again.
+        """Whether this is one of the stories in which messages are lost, and sent runs are watched.
 
-        In the others nobody looks again: while no message is lost, every promise holds without.
+        The other stories have no watch: while no message is lost, every promise holds without it.
         """
         return self.seed % _LOSSY_EACH == _LOSSY_EACH - 2
 
@@ -190,17 +190,17 @@ class Story:
 
     @property
     def has_tasks(self) -> bool:
-        """Whether this is one of the stories in which most jobs name tasks, and those change meanwhile."""
+        """Whether this is one of the stories in which most jobs name tasks, and the tasks change meanwhile."""
         return self.seed % _TASKS_EACH == _TASKS_EACH - 2
 
     @property
     def moves_fires(self) -> bool:
-        """Whether this is one of the stories in which calendars move fires, to a day behind the story's end."""
+        """Whether this is one of the stories in which calendars move fires, to a day after the story's end."""
         return self.seed % _MOVES_EACH == 3
 
     @property
     def has_operations(self) -> bool:
-        """Whether this is one of the stories in which somebody asks for bulk operations beside all that users do."""
+        """Whether this is one of the stories in which a user requests bulk operations beside all other changes."""
         return self.seed % _OPERATIONS_EACH == 1
 
     @property
@@ -210,7 +210,7 @@ class Story:
 
     @property
     def has_notices(self) -> bool:
-        """Whether this is one of the stories in which users want to be told how their jobs fare."""
+        """Whether this is one of the stories in which users want notices about their jobs."""
         return self.seed % _NOTICES_EACH == 3
 
     @property
@@ -220,12 +220,12 @@ class Story:
 
     @property
     def has_keys(self) -> bool:
-        """Whether this is one of the stories in which users' jobs name keys."""
+        """Whether this is one of the stories in which users' jobs name limiters."""
         return self.seed % _KEYS_EACH == 2 and not self.is_long
 
     @property
     def has_reruns(self) -> bool:
-        """Whether this is one of those in which somebody runs their cycles again."""
+        """Whether this is one of the stories in which a user reruns their cycles."""
         return self.has_graphs and self.seed % _RERUNS_EACH == _GRAPHS_EACH + 1
 
     @property
@@ -235,30 +235,30 @@ class Story:
 
     @property
     def has_flows(self) -> bool:
-        """Whether this is one of the stories in which somebody asks for the same again and again."""
+        """Whether this is one of the stories in which a client repeats submits and triggers again and again."""
         return self.seed % _FLOWS_EACH == 5
 
     @property
     def has_executions(self) -> bool:
-        """Whether this is one of the stories in which most jobs follow what they start."""
+        """Whether this is one of the stories in which most runs follow the executions that they start."""
         return self.seed % _EXECUTIONS_EACH in _WITH_EXECUTIONS
 
     @property
     def slowness(self) -> int:
-        """How slowly one thing follows another."""
+        """How slowly one action follows another."""
         return 4 if self.is_long else 1
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let something go on beside all else."""
+        """Run some work in parallel to everything else."""
         self.begun.append(asyncio.create_task(work))
 
     def new_process(self, name: str) -> Process:
-        """Return a process with a clock that is a little off."""
+        """Return a process with a clock that is slightly wrong."""
         skew_ms = self.random.randrange(-MOST_SKEW_MS, MOST_SKEW_MS + 1)
         return Process(name, self.clock, self._new_random(), self.weather, skew_ms, trace=self._traced)
 
     def context(self, process: Process) -> Context:
-        """Return the world as a process sees it."""
+        """Return the context of a process."""
         rows = with_outages(self.store, self.heat.fails) if self.hardships.has_hot_rows else self.store
         store, queue = simulated(rows, process), simulated(self.queue, process)
         executions = seen_by(process, self.executions)
@@ -267,11 +267,11 @@ class Story:
         return self.hand(replace(context, side_by_side=process.side_by_side))
 
     def hand(self, context: Context) -> Context:
-        """Return what the verbs of a process are handed: all that it sees, unless a deliberate fault is played."""
+        """Return the context that the verbs of a process get, which a deliberate fault may change."""
         return context
 
     def calm_down(self) -> None:
-        """End the storm: from now on the world is as one wishes it."""
+        """End the storm: from now on the world works well."""
         self.trace("the storm is over")
         self.storm_ends_at = self.clock.now()
         self.weather.fails_before = self.weather.fails_after = self.weather.cut_off = 0
@@ -281,7 +281,7 @@ class Story:
         self.executions.is_calm = True
         self.receiver.down_until.clear()
         if self.is_long:
-            self.store.hosts.clear()  # their rows expire
+            self.store.hosts.clear()  # the rows of hosts expire
         self.receiver.statuses, self.receiver.takes_ms = (200,), (10, 200, 3_000)
         for row in [*self.store.freezes.values()]:
             ended = [evolve(one, to_at=min(one.span[1], self.clock.now())) for one in row.items]
@@ -289,7 +289,7 @@ class Story:
 
     @property
     def ends_at(self) -> int:
-        """Until when (true time, ms) fires are looked at: recurring jobs go on for ever."""
+        """The instant (true time, ms) up to which fires are checked: recurring jobs go on for ever."""
         return self.storm_ends_at + _CALM_MS
 
     def _traced(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Tenants and priorities that contend: each gets its share. `make fairness` prints the figures of larger ones."""
+"""Contending tenants and priorities each get their share. `make fairness` prints the figures of larger ones."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def test_a_tenant_with_a_job_each_second_is_on_time_beside_thousands_of_one_inst
     assert max(beside_a_crowd(4_000, seconds=20).lateness("quiet")) < 0.1
 
 
-def test_without_reading_on_it_would_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_reading_on_that_tenant_would_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares, "_READING_MS", 0)
     assert max(beside_a_crowd(4_000, seconds=20).lateness("quiet")) > 1
 
@@ -22,9 +22,9 @@ def test_a_tenant_of_weight_2_gets_twice_the_dispatches_of_one_of_weight_1() -> 
 
 
 @pytest.mark.parametrize("more", [3, 10])
-def test_high_waits_least_and_low_goes_on_while_executors_contend(more: float) -> None:
+def test_while_executors_are_overloaded_high_waits_least_and_low_makes_progress(more: float) -> None:
     contention = by_priority({"high": 12, "normal": 7, "low": 1}, 6, more)
     waits, started = contention.waits(), contention.started_of()
     assert waits["high"] < waits["normal"] < waits["low"]
     assert started["high"] > 2 * started["normal"]
-    assert started["low"] >= 6 * MINIMUMS[2] * 20 // PLACES  # its minimum of twenty places, each of six seconds
+    assert started["low"] >= 6 * MINIMUMS[2] * 20 // PLACES  # its minimum of a capacity of twenty, for six seconds

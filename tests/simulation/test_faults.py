@@ -1,4 +1,4 @@
-"""The simulation can fail: each deliberate fault is found by the check that is there for it."""
+"""The simulation can fail: the check for each deliberate fault finds it."""
 
 import ast
 from pathlib import Path
@@ -26,13 +26,13 @@ def test_a_fault_is_found_by_its_check(name: str, monkeypatch: pytest.MonkeyPatc
         assert any(fault.is_told_by(complaint) for found in stories for complaint in found)
 
 
-def test_each_check_is_there_for_a_fault() -> None:
+def test_each_check_finds_a_fault() -> None:
     assert {fault.found_by for fault in FAULTS.values()} == {sentence(promise) for promise in PROMISES}
 
 
 @pytest.mark.parametrize("path", FAULTY, ids=lambda path: path.stem)
 def test_a_fault_names_nothing_private(path: Path) -> None:
-    """Whoever rewrites a verb, and keeps what it promises, has no fault to rewrite."""
+    """A verb may be rewritten, with its promises kept, without rewriting any fault."""
     nodes = [*ast.walk(ast.parse(path.read_text()))]
     of_others = [node.attr for node in nodes if isinstance(node, ast.Attribute) and not _is_own(node)]
     imported = [alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
@@ -41,5 +41,5 @@ def test_a_fault_names_nothing_private(path: Path) -> None:
 
 
 def _is_own(node: ast.Attribute) -> bool:
-    """Say whether an attribute is of the object itself, or one that every object has."""
+    """Return whether an attribute is of the object itself, or one that every object has."""
     return node.attr.startswith("__") or (isinstance(node.value, ast.Name) and node.value.id == "self")

@@ -1,4 +1,4 @@
-"""A seed is written where it stands, and nothing else is."""
+"""A new seed replaces the old one in a module, and nothing else changes."""
 
 import pytest
 
@@ -27,13 +27,13 @@ FAULTS = {
         ("first", 8, '    "first": Fault(lost("b"), "nothing is stuck", 123),'),
     ],
 )
-def test_a_fault_has_another_seed_and_nothing_else_is_changed(name: str, line: int, after: str) -> None:
+def test_a_fault_gets_a_new_seed_and_nothing_else_changes(name: str, line: int, after: str) -> None:
     expected = BEFORE.split("\n")
     expected[line] = after
     assert with_seeds(BEFORE, {name: 123, "of another module": 5}) == "\n".join(expected)
 
 
-def test_all_faults_of_stories_are_written_so_that_their_seeds_are_found() -> None:
+def test_the_seeds_of_all_faults_that_stories_show_can_be_found_in_their_modules() -> None:
     seeds = {name: 100_000 + number for number, (name, fault) in enumerate(FAULTS.items()) if fault.meeting is None}
     written = [with_seeds(path.read_text(), seeds) for path in CATALOGUE.glob("*.py")]
     assert [seed for seed in seeds.values() if not any(str(seed) in text for text in written)] == []

@@ -9,12 +9,12 @@ from timeball.domain.model.runs.run import MOVES, RunState
 
 SEEDS = 300
 _ALWAYS = 150
-"""So many stories are played by `make test`."""
+"""The number of stories that `make test` plays."""
 
 _GROUP = 25
 
 _TELLING = (239, 193, 101, 167, 96, 87, 141, 114, 59)
-"""Stories that between them tell of everything, when this was written."""
+"""Stories that together covered every reason and move, when this was written."""
 
 _LONG_LINES = (1_007_664, 1_007_589, 1_004_409, 1_001_534, 1_006_004, 1_005_049, 1_008_774, 1_007_119)
 """Stories with long lines at the end of the calm, when this was written: of early runs, or before a backfill's run."""
@@ -29,10 +29,13 @@ _UNTOLD = {
     (RunState.CANCELLED, RunState.QUEUED),
     (RunState.CANCELLED, RunState.SKIPPED),
 }
-"""A job's row goes ninety days after its end: no story is so long. No job has the seventeen parents whose results would
-be too large together, none names bad items, and nobody cancels a run whose items are run. A retry fails without another
-call only if its message is faster than the write after the send, and its host rests for longer than the retry may wait:
-one story in 300 tells of that. Most runs that are run again, or then skipped by their rule, had succeeded before.
+"""Reasons and moves that stories seldom or never have.
+
+A job's row expires ninety days after its end, and no story lasts that long. No job has the seventeen parents whose
+results would be too large together, none names bad items, and no user cancels a run whose items run. A retry fails
+without another call only if its message is faster than the write after the send, and its host's circuit stays open for
+longer than the retry may wait: one story in 300 has that. Most runs that are rerun, or then skipped by their rule, had
+succeeded before.
 """
 
 
@@ -49,8 +52,8 @@ def test_every_promise_holds_whatever_the_weather(first: int) -> None:
         assert not found, f"replay it: python -m tests.simulation --trace {seed}\n" + "\n".join(found)
 
 
-def test_stories_tell_of_every_reason_and_of_every_move() -> None:
-    """Of those that are told anyway; a story that changes is no loss as long as another makes up for it."""
+def test_stories_cover_every_reason_and_every_move() -> None:
+    """The moves and reasons are noted anyway. A story that changes is no loss as long as another covers the same."""
     untold: set[object] = {*Reason, *((state, after) for state in MOVES for after in MOVES[state])} - _UNTOLD
     for seed in (*_TELLING, *range(SEEDS)):
         writes = play(seed).store.history.runs
@@ -70,7 +73,7 @@ def test_a_story_with_long_lines_ends_after_its_limits_are_lifted() -> None:
     pytest.fail("no story has lifted its limits: look for others")
 
 
-def test_a_seed_tells_the_same_story_each_time() -> None:
+def test_a_seed_gives_the_same_story_each_time() -> None:
     told: list[list[str]] = [[], []]
     for lines in told:
         play(7, lines.append)

@@ -1,4 +1,4 @@
-"""What is left to be done in a story: until nothing is, it goes on."""
+"""The work that is left in a story. A story goes on while there is any."""
 
 from tests.simulation.promises.features.reckoning import waiting_for_nothing
 from tests.simulation.story import Story
@@ -8,7 +8,7 @@ from timeball.domain.model.runs.run import Run, RunState
 
 
 def is_going_on(story: Story) -> bool:
-    """Whether something is left to be done."""
+    """Return whether work is left."""
     return (
         bool(unfinished(story) or unended(story) or unplanned(story) or unjoined(story))
         or any(job.intent is not None for job in story.store.jobs.values())
@@ -20,7 +20,7 @@ def is_going_on(story: Story) -> bool:
 
 
 def unfinished(story: Story) -> list[Run]:
-    """Return the runs that should be over: all but those that wait for their paused job, or for another day."""
+    """Return the runs that should be over: all except those that wait for their paused job, or for another day."""
     return [
         run
         for run in story.store.past.live.values()
@@ -29,22 +29,22 @@ def unfinished(story: Story) -> list[Run]:
 
 
 def unjoined(story: Story) -> list[str]:
-    """Return what is wrong with jobs, and runs of cycles, that wait for others."""
+    """Return the faults of jobs, and of runs of cycles, that wait for others."""
     due = [run for run in story.store.past.live.values() if run.id.fire_at <= story.ends_at]
     return waiting_for_nothing(story.store.jobs, story.store.runs, due)
 
 
 def with_news_for_children(story: Story) -> list[Job | Run]:
-    """Return what has to tell its children yet. A run that a pause took back does so when it is resumed."""
+    """Return the jobs and runs that have not notified their children. A withdrawn run does so after its resume."""
     jobs = [job for job in story.store.jobs.values() if job.untold]
     due = [run for run in story.store.past.live.values() if run.id.fire_at <= story.ends_at]
     return [*jobs, *(run for run in due if run.untold and run.state is RunState.QUEUED)]
 
 
 def unended(story: Story) -> list[tuple[Job, Run]]:
-    """Return the jobs whose final run is over, and that run, but for those that end later.
+    """Return the jobs whose final run is over, and that run, except for jobs that end later.
 
-    Those are the ones that are not yet planned to their end, and recurring ones that are paused.
+    Jobs that end later are those that are not yet planned to their end, and paused recurring jobs.
     """
     found = []
     for key, job in story.store.jobs.items():

@@ -44,7 +44,7 @@ _DONE = {Action.CANCEL: cancel, Action.PAUSE: pause, Action.RESUME: resume}
 
 @dataclass
 class History:
-    """What was done to a job, and where its rows stood at the end."""
+    """The actions of a job's users, and its rows at the end."""
 
     play: Play
     actors: dict[int, Actor]

@@ -1,4 +1,4 @@
-"""What a resume decides about fires of the pause, at the moment of the resume. Skipped fires do not count as runs."""
+"""A resume decides about fires of the pause at the moment of the resume. Skipped fires do not count as runs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -151,7 +151,7 @@ def test_a_fire_of_a_replaced_plan_that_the_policy_skips_does_not_count_towards_
 
 
 @pytest.mark.parametrize("behind_seconds", [1, 53])
-def test_fires_caught_up_at_the_resume_run_however_far_behind_the_executors_are(
+def test_fires_caught_up_at_the_resume_run_however_late_the_executors_are(
     service: Service, behind_seconds: int
 ) -> None:
     play = service.play

@@ -230,7 +230,7 @@ def test_a_run_in_a_line_for_tokens_overtakes_no_other_when_it_gets_another_mess
     assert order[-1] == "low"
 
 
-def test_of_a_jobs_runs_that_wait_for_a_slot_only_the_newest_is_called(service: Service) -> None:
+def test_supersede_lets_only_the_newest_run_that_waits_for_a_slot_start(service: Service) -> None:
     service.target.takes = lambda call: (200 if call.run.job.job_id == "holder" else 0) * SECOND_MS
     every = replace(spec("job", Every(2, at(10))), flow=Flow(concurrency=PLACE, supersede=True))
     service.play.store_jobs([_spec("holder", Flow(concurrency=PLACE), at(5)), every])

@@ -39,7 +39,7 @@ def begin(
     service.target.takes = lambda _: int(takes_seconds * SECOND_MS)
 
 
-def test_of_the_runs_that_wait_for_an_executor_only_the_newest_starts(service: Service) -> None:
+def test_only_the_newest_run_that_waits_for_an_executor_starts(service: Service) -> None:
     begin(service, Schedule(Every(10, at(0)), end_at=at(30)))
     service.is_executing = False
     service.until(at(35))

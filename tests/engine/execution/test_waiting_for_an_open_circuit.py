@@ -63,7 +63,7 @@ def _parked(service: Service) -> None:
     _rest(service, at(830))
 
 
-# What delays a run for twenty minutes (the last: thirteen), between two short openings of its host's circuit.
+# The causes that delay a run for twenty minutes (the last: thirteen), between two short openings of its host's circuit.
 KEPT: dict[str, Callable[[Service], None]] = {
     "its job is paused": lambda service: _paused(service, openings=1),
     "its job is paused while its host rests for long": lambda service: _paused(service, openings=6),
@@ -104,7 +104,7 @@ OVERLAPS = {
 
 
 @pytest.mark.parametrize("overlap", OVERLAPS, ids=str)
-def test_fires_of_a_job_with_an_overlap_lock_do_not_pile_up_behind_an_open_circuit(overlap: OverlapPolicy) -> None:
+def test_an_open_circuit_does_not_pile_up_fires_of_a_job_with_an_overlap_lock(overlap: OverlapPolicy) -> None:
     called, reason = OVERLAPS[overlap]
     with Service(Play()) as service:
         service.play.store_jobs([replace(spec("job", Schedule(Every(10, NOW), end_at=at(240))), overlap=overlap)])

@@ -172,7 +172,7 @@ def _assert_each_due_instant_has_one_row(story: Story, rows: list[Run]) -> None:
 
 
 def _assert_each_row_is_a_fire(story: Story, rows: list[Run]) -> None:
-    """Assert that each row covers a fire of the schedule of its time, or of one that was set just after."""
+    """Assert that each row covers fires of the schedule of its time, or of a schedule replaced shortly before."""
     rules = story.play.rules
     ahead_ms = LONGEST_REQUEST_SECONDS * SECOND_MS + rules.lookahead_ms + rules.margin_ms
     for row in rows:

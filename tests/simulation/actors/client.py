@@ -1,4 +1,4 @@
-"""Who asks the API, and asks again where there is no answer; some of its requests are cut off with their process."""
+"""Clients of the API. They repeat unanswered requests, and some of their requests are cut off with the process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from timeball.engine.context import Context
 from timeball.ports.errors import UnavailableError
 
 _MOST_CALLS = 15
-"""Before which call of its world, at the latest, a request is cut off."""
+"""The last of a request's calls of the world before which it may be cut off."""
 
 _GIVES_UP = 0.5
 
@@ -27,11 +27,11 @@ class Client:
 
     @property
     def context(self) -> Context:
-        """The world as the process sees it that serves this client."""
+        """The context of the process that serves this client."""
         return self.story.context(self.process)
 
     async def ask(self, verb: str, key: JobKey, work: Callable[..., Any], *args: Any) -> Any:
-        """Ask until there is an answer, as a client does after a 503, or give up; return the answer, or None."""
+        """Repeat a request until it is answered, as clients do after a 503, or give up. Return the answer, or None."""
         story = self.story
         while True:
             answer = await self.request(verb, key, work, *args)
@@ -44,7 +44,7 @@ class Client:
             await self.process.sleep_until(self.process.now() + SECOND_MS)
 
     async def request(self, verb: str, key: JobKey, work: Callable[..., Any], *args: Any) -> Any:
-        """Ask once; return the answer, or None if there is none."""
+        """Send a request once, and return the answer, or None without one."""
         process = self.process
         process.trace(f"{process.name}: {verb} {key.job_id}")
         process.lives_until = process.clock.now() + LONGEST_REQUEST_SECONDS * SECOND_MS

@@ -1,4 +1,4 @@
-"""The API as users of stories meet it: its own compositions of verbs, without HTTP."""
+"""The API as users of stories call it: its own compositions of verbs, without HTTP."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -23,7 +23,7 @@ Verb = Callable[..., Any]
 
 
 def _edge_of(client: Client, context: Context) -> Edge:
-    """Return what the operations of the API are handed by the process that serves a client."""
+    """Return the context of the API's operations in the process that serves a client."""
     return Edge(context, _never, _never, _never, _never, bus=simulated(client.story.bus, client.process))
 
 
@@ -32,9 +32,9 @@ def _never(*_: object) -> NoReturn:
 
 
 def submitting(client: Client, verb: Verb) -> Verb:
-    """Return how jobs are created: the tenant's quotas take them in, and then the bus matches their patterns.
+    """Return how jobs are created: the tenant's quotas count them, and then the bus matches their patterns.
 
-    Raises ProblemError for jobs over a quota.
+    The returned verb raises ProblemError for jobs over a quota.
     """
 
     def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> list[Submitted]:
@@ -54,9 +54,9 @@ def submitting(client: Client, verb: Verb) -> Verb:
 
 
 def revising(client: Client) -> Verb:
-    """Return how a job is changed: its calendar is noted and its new pattern is matched first, and its old one goes.
+    """Return how a job is changed: its calendar and its new pattern are noted first, and its old pattern removed last.
 
-    Raises ProblemError if its calendar is not there.
+    The returned verb raises ProblemError if the calendar does not exist.
     """
 
     def revise(context: Context, pairs: Sequence[tuple[Job, JobSpec]], action: Action, by: Actor) -> list[Changed]:
@@ -67,9 +67,9 @@ def revising(client: Client) -> Verb:
 
 
 def rewiring(client: Client) -> Verb:
-    """Return how a job is made to depend on others, as by a PATCH of `dependsOn`.
+    """Return how a job gets other parents, as by a PATCH of `dependsOn`.
 
-    Raises ProblemError that says what is wrong with the parents.
+    The returned verb raises ProblemError with the fault of the parents.
     """
 
     def rewire(context: Context, key: JobKey, parents: tuple[Parent, ...], by: Actor) -> list[Changed | str]:
@@ -85,7 +85,7 @@ def rewiring(client: Client) -> Verb:
 
 
 def cancelling(client: Client, verb: Verb) -> Verb:
-    """Return how a job is cancelled: its pattern goes too, if no other job has it."""
+    """Return how a job is cancelled: its pattern is removed too, unless another job has it."""
 
     def cancel(context: Context, keys: Sequence[tuple[JobKey, int | None]], by: Actor = NOBODY) -> list[Changed]:
         (done,) = verb(context, keys, by)

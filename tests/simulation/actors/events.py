@@ -1,6 +1,6 @@
-"""Jobs that run on events: who sends them, again and again where an answer is lost, and who makes runs of them.
+"""Jobs that run on events: clients that send events, again if an answer is lost, and functions that make runs of them.
 
-What a job listens to is drawn apart from all else, so that stories without events stay as they are.
+The patterns of jobs are drawn from their own stream, so that stories without events stay as they are.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ PATTERNS = (
     '{"detail-type":[{"exists":true}]}',
 )
 TENANTS = ("user-1", "user-2", "user-3")
-"""Two have jobs, and one has none that could listen."""
+"""Two tenants have jobs, and one has none that could listen."""
 
 _LISTENS = 0.8
 _ALONE = 0.5
@@ -36,7 +36,7 @@ _AGAIN = 0.4
 
 
 def listening(story: Story, spec: JobSpec) -> JobSpec:
-    """Return what a user asks for, in some stories a job that runs on events, mostly beside its schedule or without."""
+    """Return a job as a user wants it: in some stories it runs on events, mostly beside its schedule or without one."""
     draw = story.event_draw
     if not story.has_events or draw.random() > _LISTENS:
         return spec
@@ -52,7 +52,7 @@ def bus_of(client: Client) -> EventBus:
 
 
 async def send_events(story: Story) -> None:
-    """Send events while the storm lasts, and many of them again: at once, or much later, whatever the answer was."""
+    """Send events during the storm, and many of them again: at once, or much later, whatever the answer was."""
     client, draw = Client(story, story.new_process("user-sender")), story.event_draw
     sent: list[tuple[str, dict[str, Any], int]] = []
     while story.clock.now() < story.storm_ends_at:
@@ -73,7 +73,7 @@ def _send(context: Context, bus: EventBus, tenant: str, events: Sequence[dict[st
 
 
 async def receive_events(story: Story, number: int) -> None:
-    """Make runs of what the bus has matched; what is not dealt with stays, and somebody else may have it as well."""
+    """Make runs of the events that the bus has matched. Messages stay until then, and another process may have them."""
     process, draw = story.new_process(f"events-{number}"), story.event_draw
     context, bus = story.context(process), simulated(story.bus, process)
     while True:

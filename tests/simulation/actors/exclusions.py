@@ -1,4 +1,4 @@
-"""What users do about calendars and freezes."""
+"""What users do with calendars and freezes."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from timeball.engine.exclusions.freezes import create_freeze, lift_freeze, start
 
 
 async def freeze(user: Client, key: JobKey) -> None:
-    """Freeze a job, those of its task, or all of its tenant, for a while; lift that, or let it end.
+    """Freeze a job, the jobs of its task, or all of its tenant, for a while; then lift the freeze, or let it end.
 
     Or disable and enable the tenant.
     """
@@ -61,7 +61,7 @@ async def change_calendar(user: Client, key: JobKey) -> None:
 
 
 def with_moved_fires(story: Story, spec: JobSpec) -> JobSpec:
-    """Let the calendar of a job move its fires, in some stories; every third fires once, and again in a week."""
+    """In some stories let a job's calendar move its fires. Every third such job fires once, and again in a week."""
     if not story.moves_fires:
         return spec
     number = int(spec.key.job_id.rpartition("-")[2])

@@ -1,6 +1,6 @@
-"""Jobs whose runs follow what they start, how such a call fares, and the events by which AWS tells that it has ended.
+"""Jobs that start executions, the results of such calls, and the events by which AWS reports an execution's end.
 
-What a job starts, and what becomes of that, is drawn apart from all else, so that other stories stay as they are.
+Executions are drawn from their own stream, so that other stories stay as they are.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ _REFUSED, _UNHEARD = 0.1, 0.1
 _ANSWERS_AFTER_MS = (20, 200, 200, 3_000, 15_000, 45_000)
 
 _TOLD = (0, 0, 1, 1, 1, 2)
-"""How often an end is told."""
+"""How often the end of an execution is reported."""
 _TOLD_AFTER_MS = (20, 500, 500, 5_000, 60_000)
 
 
 def following(story: Story, spec: JobSpec) -> JobSpec:
-    """Return what a user asks for, in some stories mostly a job whose runs follow what they start."""
+    """Return a job as a user wants it: in some stories it mostly starts executions that its runs follow."""
     draw = story.executions_draw
     if not story.has_executions or spec.task is not None or spec.work is None or draw.random() > _FOLLOWS:
         return spec
@@ -53,13 +53,13 @@ def following(story: Story, spec: JobSpec) -> JobSpec:
 
 
 def caller_of(story: Story, process: Process) -> SimulatedCaller:
-    """Return what a process calls targets by."""
+    """Return the caller of targets of a process."""
     starting = partial(_start, story.receiver, story.executions)
     return SimulatedCaller(story.receiver, process, story.context(process), starting)
 
 
 async def _start(receiver: Receiver, aws: SimulatedExecutions, process: Process, call: Call) -> Answer:
-    """Start what a call asks for: AWS refuses it, or does it, and then its answer may be late, or lost."""
+    """Start an execution for a call. AWS refuses it, or starts it, and then its answer may be late, or lost."""
     assert not isinstance(call.work.target, HttpTarget)
     receiver.note(call)
     called_at, draw = process.now(), aws.draw
@@ -87,7 +87,7 @@ def _reply(aws: SimulatedExecutions, call: Call, error: AwsError | None) -> Repl
 
 
 async def tell_of_ends(story: Story) -> None:
-    """Let events tell of executions that are over: never, once or twice, soon or late."""
+    """Send events of ended executions: never, once or twice, soon or late."""
     aws, ending = story.executions, asyncio.Queue[Execution]()
     aws.on_end = ending.put_nowait
     async with asyncio.TaskGroup() as group:
@@ -98,7 +98,7 @@ async def tell_of_ends(story: Story) -> None:
 
 
 async def _tell(story: Story, one: Execution, over_at: int, after_ms: int) -> None:
-    """Let an event be heard, which comes again until it was; there is none of an end that was forestalled."""
+    """Deliver an event until it is accepted. An end that a stop forestalled has no event."""
     await story.clock.sleep_until(over_at + after_ms)
     if one.over_at < over_at:
         return

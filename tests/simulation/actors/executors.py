@@ -1,6 +1,6 @@
-"""Executors: each life of one has an invocation for each batch; in some stories with a term, and successors.
+"""Executors: each life of one has an invocation per batch; in some stories with a deadline, and successors.
 
-Lambda ends an invocation at its deadline, whatever that is at, and its process with it.
+Lambda ends an invocation at its deadline, in the middle of its work, and its process with it.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from timeball.engine.execution.invocation import UNENDING, Term
 from timeball.testing.handing_out import handed_out
 
 VISIBILITY_SECONDS = 90
-"""How long a message is hidden that a killed executor had not hidden itself, in a story in which none is lost.
+"""How long a message is hidden that a killed executor had not hidden itself, in a story in which no message is lost.
 
-Less than the 900 s of a deployment, so that a story without a watch ends soon.
+This is less than the 900 s of a deployment, so that a story without a watch ends soon.
 """
 
 _POLL_MS = 150
@@ -30,11 +30,11 @@ _TERMS_SECONDS = (70, 90, 150, 360, 455, 900)
 """How long an invocation may take: some are too short for a call of a minute, some need a successor soon."""
 
 _COMES, _COMES_AFTER_MS = 0.8, (100, 3_000, 20_000)
-"""The share of successors that come, and when."""
+"""The share of successors that start, and when."""
 
 
 async def execute_messages(story: Story, number: int) -> None:
-    """Execute what arrives; an executor that is killed is followed by another."""
+    """Execute messages as they arrive. Another executor follows one that is killed."""
     for life in count(1):
         process = story.executors[number] = story.new_process(f"executor-{number}.{life}")
         await _until_death(process, _invocations(story, process, number))
@@ -75,7 +75,7 @@ def _term(story: Story, process: Process, priority: str, number: int) -> Term:
 
 
 async def _within(term: Term, process: Process, work: Coroutine[Any, Any, object]) -> None:
-    """Work until the deadline of a term, at which the process is killed."""
+    """Work until the deadline of a term, and then kill the process."""
     if term.deadline_at is None:
         await work
         return
@@ -95,14 +95,14 @@ async def _within(term: Term, process: Process, work: Coroutine[Any, Any, object
 
 @dataclass(frozen=True)
 class _Successor:
-    """The starter of an executor's successor, which takes messages that wait; it may come late, or not at all."""
+    """Starts an executor's successor, which takes waiting messages. The successor may come late, or not at all."""
 
     story: Story
     priority: str
     number: int
 
     def start(self, until: int) -> None:
-        """Start it, and do not wait for it."""
+        """Start the successor without waiting for it."""
         draw = self.story.terms_draw
         if draw.random() < _COMES:
             self.story.begin(self._succeed(until, draw.choice(_COMES_AFTER_MS)))

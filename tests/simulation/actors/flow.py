@@ -1,6 +1,6 @@
-"""What comes again in some stories: submits under unique keys, triggers in a row, runs that newer ones replace.
+"""Repeated work in some stories: submits under unique keys, triggers in a row, runs that newer runs replace.
 
-Whoever has no answer asks again, as the same request; what is drawn is drawn apart from all else.
+A client without an answer repeats its request. All of this is drawn from its own stream.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _VERBS = (*["push"] * 4, *["unique"] * 3, "trigger", "pause", "resume", "resume"
 
 @dataclass
 class _Again(Client):
-    """Who asks for the same again and again. What was `sent` as a request with a name may be sent again."""
+    """A client that sends the same kind of request repeatedly. A named request in `sent` may be sent again."""
 
     sent: list[tuple[JobKey, Trigger]] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class _Again(Client):
         return replace(spec, overlap=overlap, flow=flow)
 
     async def begin(self, draw: Random) -> list[JobKey]:
-        """Submit the jobs that are there throughout."""
+        """Submit the jobs that exist throughout the story."""
         now = self.process.now() // SECOND_MS * SECOND_MS
         specs = [
             self.spec(name, Every(3600, now), draw, Flow(debounce=debounce), OverlapPolicy.ALLOW)
@@ -75,7 +75,7 @@ class _Again(Client):
         return [one.key for one, answer in zip(specs, answers, strict=True) if answer is not None]
 
     async def push(self, key: JobKey, draw: Random) -> None:
-        """Trigger a job, mostly as a request that may be sent again."""
+        """Trigger a job, mostly by a request that may be sent again."""
         name = f"push-{next(self.story.names)}"
         request = name if draw.random() < 0.7 else None
         payload = f'{{"n": "{name}"}}' if draw.random() < 0.7 else None
@@ -88,7 +88,7 @@ class _Again(Client):
             await self.ask("push", key, trigger, [asked], self.by)
 
     async def submit_unique(self, draw: Random) -> None:
-        """Submit a job under one of a few keys."""
+        """Submit a job under one of a few unique keys."""
         flow, key = draw.choice(_FLOWS), draw.choice(KEYS)
         unique = replace(flow.unique or Unique(""), key=key)
         wait_ms = 0 if flow.debounce is None else flow.debounce.seconds * SECOND_MS
@@ -103,7 +103,7 @@ def _submit_once(context: Context, specs: Sequence[JobSpec], mark: str, by: Acto
 
 
 async def come_again(story: Story, number: int) -> None:
-    """Do one thing after another while the storm lasts."""
+    """Perform one action after another during the storm."""
     draw = Random(f"what comes again {story.seed} {number}")
     again = _Again(story, story.new_process(f"user-again-{number}"))
     keys = await again.begin(draw) if number == 1 else []

@@ -1,4 +1,4 @@
-"""Who weaves graphs of jobs and rewires them, and mends what is dead."""
+"""Users who build graphs of jobs, change their edges, and repair dead runs."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,7 +32,7 @@ _VERBS = ("rewire", "rewire", "mend", "mend", "pause", "resume", "cancel", "resc
 
 
 async def weave(story: Story, number: int) -> None:
-    """Submit jobs that depend on earlier ones, change on whom they do, and mend what is dead, while the storm lasts."""
+    """Submit jobs that depend on earlier ones, change their parents, and repair dead runs, during the storm."""
     weaver = _Weaver(story, story.new_process(f"user-weaver-{number}"), number)
     while story.clock.now() < story.storm_ends_at:
         await weaver.act()
@@ -40,7 +40,7 @@ async def weave(story: Story, number: int) -> None:
 
 
 class _Weaver(Client):
-    """One of those who work on the same graph."""
+    """One of the users who work on the same graph."""
 
     def __init__(self, story: Story, process: object, number: int) -> None:
         super().__init__(story, process)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ class _Weaver(Client):
 
     @property
     def by(self) -> Actor:
-        """Who asks this time."""
+        """The actor of the next request."""
         return Actor(f"{self.process.name}-{next(self.story.requests)}")
 
     async def act(self) -> None:

@@ -1,4 +1,4 @@
-"""Whom jobs' users want told: it is drawn from the job's name, so that no change of the job changes it."""
+"""The notices that users want about their jobs. They are drawn from the job's name, so no change alters them."""
 
 from dataclasses import replace
 from random import Random
@@ -14,7 +14,7 @@ _WISHES = 0.7
 
 
 def telling(story: Story, spec: JobSpec) -> JobSpec:
-    """Return what a user asks for, in some stories with somebody who wants to be told."""
+    """Return a job as a user wants it: in some stories with notices."""
     draw = Random(f"who is told of {spec.key.job_id} of {story.seed}")
     if not story.has_notices or draw.random() > _WISHES:
         return spec
@@ -37,5 +37,5 @@ def telling(story: Story, spec: JobSpec) -> JobSpec:
 
 
 def _is_frequent(spec: JobSpec) -> bool:
-    """Say whether a job fires so often that nobody could be told of each fire."""
+    """Return whether a job fires too often for a notice of each fire."""
     return isinstance(spec.schedule.timing, Every) and spec.schedule.timing.seconds < 10

@@ -1,4 +1,4 @@
-"""What somebody does once, when a meeting wants it; the process that does so is named by what it is."""
+"""Single actions that a meeting requests. Their process has the name of its role."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -66,14 +66,14 @@ async def calls_two_paths(story: Story, process: Process) -> None:
 
 
 async def submits_under_a_key(story: Story, process: Process) -> None:
-    """Submit two jobs of one instant, of which a key lets one run at once."""
+    """Submit two jobs of one instant under a limiter that lets one run at once."""
     flow = Flow(concurrency=ConcurrencyKey("key", 1))
     specs = [replace(_spec(At(START + 5_000)), key=_node(name), flow=flow) for name in ("first", "second")]
     await process.run(submit, story.context(process), specs, process.now())
 
 
 def revises(timing: Timing, calls: int = 1_000) -> Verb:
-    """Change the schedule; the process ends before it makes one call more."""
+    """Change the schedule; the process ends before it makes more calls than `calls`."""
 
     async def verb(story: Story, process: Process) -> None:
         process.calls_left, context = calls, story.context(process)
@@ -98,13 +98,13 @@ async def scans(story: Story, process: Process) -> None:
 
 
 async def scans_in_small_chunks(story: Story, process: Process) -> None:
-    """Scan once, so that chunks of few jobs are dispatched side by side."""
+    """Scan once in chunks of few jobs, which are dispatched in parallel."""
     owner = Owner(f"{next(story.names):06}", process.name)
     await process.run(scan, story.context(process), 0, owner, Sweeps(), 1, 30)
 
 
 def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Verb]) -> Verb:
-    """Read the job, as a scan does, and write its plan much later: seconds after the start; others act meanwhile."""
+    """Read the job like a scan, and write its plan later, in seconds after the start. Others act meanwhile."""
 
     async def verb(story: Story, process: Process) -> None:
         await process.sleep_until(START + read_after * SECOND_MS)
@@ -121,7 +121,7 @@ def plans_slowly(read_after: int, written_after: int, *meanwhile: tuple[int, Ver
 
 
 async def fails(story: Story, _: Process) -> None:
-    """Let all calls fail from now on, and none of them be tried again."""
+    """Let all calls fail from now on, without retries."""
     story.receiver.statuses = (REFUSED,)
 
 
@@ -137,7 +137,7 @@ async def weaves(story: Story, process: Process) -> None:
 
 
 async def swaps_a_dependency(story: Story, process: Process) -> None:
-    """Take the last job off the one that it waits for beside the first, and let that wait for it."""
+    """Take the last job's other parent away, and let that parent wait for the last job."""
     context = story.context(process)
     for name, parents in (("right", _parents("first")), ("left", _parents("first", "right"))):
         (job,) = await process.run(context.store.jobs.read, [_node(name)], with_work=True)
@@ -155,7 +155,7 @@ def _parents(*names: str) -> tuple[Parent, ...]:
 
 
 async def retries_all(story: Story, process: Process) -> None:
-    """Ask for an operation that tries again whatever is dead."""
+    """Request an operation that retries all dead runs."""
     now = process.now()
     asked = Operation(OperationKey("acme", "op1"), OperationAction.RETRY, Match(), 100, 0, now, now, due_at=now)
     await process.run(create_operation, story.context(process), asked)
@@ -183,7 +183,7 @@ async def cancels_its_run(story: Story, process: Process) -> None:
 
 
 async def gives_up(story: Story, _: Process) -> None:
-    """Let the queue give up on what is with an executor."""
+    """Let the queue give up on the messages that an executor has."""
     for run in dict.fromkeys(run for run, _ in story.queue.waiting("normal")):
         story.queue.give_up(run)
 

@@ -1,4 +1,4 @@
-"""Who asks for bulk operations on users' jobs, in the middle of all that these do, and cancels some of them."""
+"""Users who request bulk operations on other users' jobs during the story, and cancel some of them."""
 
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
@@ -18,7 +18,7 @@ _CANCELLED = 0.1
 
 
 async def operate(story: Story) -> None:
-    """Ask for one operation after the other while the storm lasts."""
+    """Request one operation after the other during the storm."""
     draw, client = story.operation_draw, Client(story, story.new_process("user-operator"))
     while story.clock.now() < story.storm_ends_at:
         await client.process.sleep_until(client.process.now() + draw.randrange(1_000, 12_000))

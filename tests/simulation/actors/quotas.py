@@ -1,8 +1,8 @@
-"""Quotas, which bound users' tenants in some stories, and keys, which their jobs name in others.
+"""Quotas, which bound users' tenants in some stories, and limiters, which their jobs name in others.
 
-Each tenant has its keys by the same names. A job names its keys as long as it lives, and the limits stand, but in
-stories in which jobs change both, and a person changes quotas and the bounds of keys. Long lines at the end of the calm
-are dissolved: the limits are lifted.
+All tenants have limiters by the same names. A job names its limiters as long as it lives, and the limits stay, except
+in stories in which jobs change both, and a person changes quotas and the bounds of limiters. Long lines at the end of
+the calm are dissolved by lifting the limits.
 """
 
 from dataclasses import replace
@@ -24,10 +24,10 @@ from timeball.ports.collections.rows import Swap
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 
 ACTIVE = 3
-"""How many jobs a tenant may have that have not ended, where submits are counted."""
+"""How many open jobs a tenant may have, where submits are counted."""
 
 MADE = 3
-"""How many runs events and items may make of a tenant in a minute, where that is bounded."""
+"""How many runs per minute events and items may make for a tenant, where that is bounded."""
 
 _AT_ONCE, _A_SECOND, _UNBOUNDED = 2, 1, 10_000
 _KEYS = ("key", "other-key")
@@ -35,7 +35,7 @@ _NAMES_KEYS = 0.7
 
 
 def with_keys(story: Story, spec: JobSpec) -> JobSpec:
-    """Return a job with the keys that it names, in stories with keys."""
+    """Return a job with its limiters, in stories with limiters."""
     if not story.has_keys:
         return spec
     changes = story.hardships.has_changed_limits
@@ -62,7 +62,7 @@ def _drawn_keys(story: Story) -> tuple[ConcurrencyKey | None, RateKey | None]:
 
 
 def bind(story: Story) -> None:
-    """Give the tenants their quotas, before anything is done."""
+    """Give the tenants their quotas, before the story begins."""
     rows = [Freezes(tenant, quotas=quotas) for tenant, quotas in QUOTAS.items()]
     if story.hardships.has_intakes:
         rows = [evolve(row, quotas=replace(row.quotas, active_jobs=ACTIVE, submits_per_second=2)) for row in rows]
@@ -70,18 +70,18 @@ def bind(story: Story) -> None:
 
 
 def makes_few(story: Story) -> bool:
-    """Say whether quotas bound how many runs events and items make in a story."""
+    """Return whether quotas bound how many runs events and items make in a story."""
     return (story.has_events or story.has_graphs) and story.hardships.has_few_made
 
 
 def bind_making(story: Story) -> None:
-    """Bound how many runs events and items make of the tenants, before anything is done."""
+    """Bound how many runs events and items make for the tenants, before the story begins."""
     rows = [Freezes(tenant, quotas=Quotas(runs_created_per_minute=MADE)) for tenant in QUOTAS]
     story.store.freezes.insert(rows, story.clock.now())
 
 
 async def change_limits(story: Story) -> None:
-    """Let a person change a tenant's quotas, or the bounds of a key, while the storm lasts."""
+    """Let a person change a tenant's quotas, or the bounds of a limiter, during the storm."""
     draw, client = story.limits_draw, Client(story, story.new_process("user-bounding"))
     while story.clock.now() < story.storm_ends_at:
         await client.process.sleep_until(client.process.now() + draw.randrange(2_000, 30_000))
@@ -107,14 +107,14 @@ def _fix(context: Context, key: LimiterKey, bounds: Bounds) -> KeyOutcome:
 
 
 def lift_making(story: Story) -> None:
-    """Let events and items make as many runs as they like from the storm's end on: what was put off is made at last."""
+    """Let events and items make any number of runs after the storm, so that all postponed runs are made."""
     rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]
     lifted = [evolve(row, quotas=replace(row.quotas, runs_created_per_minute=None)) for row in rows]
     story.store.freezes.swap([Swap(*pair) for pair in zip(rows, lifted, strict=True)], story.clock.now())
 
 
 def settle(story: Story) -> None:
-    """Bound tenants and keys at the storm's end as tightly as ever, where limits have changed meanwhile."""
+    """At the storm's end give tenants and limiters tight bounds again, in stories in which limits have changed."""
     now = story.clock.now()
     rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]
     asked = [Swap(row, evolve(row, quotas=QUOTAS[row.tenant])) for row in rows] if story.has_quotas else []
@@ -125,12 +125,12 @@ def settle(story: Story) -> None:
 
 
 def are_lines_left(story: Story) -> bool:
-    """Say whether runs stand in the lines of limiters."""
+    """Return whether runs stand in the lines of limiters."""
     return any(run.stands_in_line for run in story.store.past.live.values())
 
 
 def lift(story: Story) -> None:
-    """Take away the quotas of runs, and set the bounds of keys so high that no run waits there."""
+    """Remove the quotas of runs, and set the bounds of limiters so high that no run waits."""
     story.trace("the limits are lifted")
     now, bounds = story.clock.now(), Bounds(_UNBOUNDED, _UNBOUNDED, _UNBOUNDED)
     rows = [row for row in story.store.freezes.values() if row.tenant in QUOTAS]

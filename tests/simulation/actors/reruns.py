@@ -1,4 +1,4 @@
-"""Who runs cycles of graphs again."""
+"""A user who reruns cycles of graphs."""
 
 from random import Random
 
@@ -15,7 +15,7 @@ from timeball.engine.operations.rerun import being_run, meant
 
 
 async def run_again(story: Story) -> None:
-    """Run cycles again, one after the other, while the storm lasts."""
+    """Rerun cycles, one after the other, during the storm."""
     draw, client = Random(f"the reruns of {story.seed}"), Client(story, story.new_process("user-rerunner"))
     while story.clock.now() < story.storm_ends_at:
         await client.process.sleep_until(client.process.now() + draw.randrange(5_000, 25_000))
@@ -27,7 +27,7 @@ async def run_again(story: Story) -> None:
 
 
 def _rerun(context: Context, asked: RunId, mode: RerunMode, name: str) -> Operation | None:
-    """Do as the API does."""
+    """Request a rerun as the API does."""
     (job,) = context.store.jobs.read([asked.job])
     cycle = None if job is None else read_cycle(context, job, asked.fire_at)
     nodes = [] if cycle is None else meant(cycle, mode)

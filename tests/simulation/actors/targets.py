@@ -1,6 +1,6 @@
-"""Targets that answered 202: they are heard of now and then, and succeed, fail, or are never heard of again.
+"""Targets that answered 202: they send heartbeats, and then succeed, fail, or go silent.
 
-One that stalls is heard of too late: when its run has been handed to another attempt, which works on it now.
+A target that stalls reports too late, when another attempt of its run is under way.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ _FATES = ("succeeds", "succeeds", "succeeds", "fails", "fails for good", "stalls
 
 
 async def report_later(story: Story) -> None:
-    """Let each target that has accepted a run work on it, side by side."""
+    """Let each target that has accepted a run work on it, in parallel."""
     stalled: dict[RunId, asyncio.Event] = {}
     async with asyncio.TaskGroup() as group:
         while True:
@@ -39,7 +39,7 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
             continue
         refusal, standing = answered
         if refusal is not None or standing is None:
-            return  # it is somebody else's
+            return  # the run belongs to another attempt
         if standing.cancel_requested:
             fate = draw.choice(("succeeds", "fails"))
             break
@@ -49,6 +49,6 @@ async def _work_on(story: Story, run: RunId, attempt: int, stalled: dict[RunId, 
     await process.sleep_until(max(process.now(), over_at))
     error = None if fate == "succeeds" else "It broke."
     told = Report(run, attempt, error, "done" if error is None else None, may_retry=fate == "fails")
-    for _ in range(draw.choice((1, 1, 2))):  # some say it twice
+    for _ in range(draw.choice((1, 1, 2))):  # some report twice
         await client.ask("report", run.job, report, [told])
         await process.sleep_until(process.now() + draw.randrange(1, SECOND_MS))

@@ -1,4 +1,4 @@
-"""Tasks, and whoever changes them while runs of their jobs are under way, deletes them, and lets them come again."""
+"""Tasks, and users who change, delete and recreate them while runs of their jobs are under way."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ _OF_TASKS = 0.6
 
 
 async def keep_tasks(story: Story) -> None:
-    """Create each task, then change one after the other while the storm lasts."""
+    """Create each task, then change one after the other during the storm."""
     draw, client = story.task_draw, Client(story, story.new_process("keeper"))
     pending = [*_KEYS]
     while story.clock.now() < story.storm_ends_at:
@@ -40,7 +40,7 @@ async def keep_tasks(story: Story) -> None:
 
 
 def of_task(story: Story, spec: JobSpec) -> JobSpec:
-    """Return what a user asks for, often of a task; what it says itself of its policies is drawn, too."""
+    """Return a job as a user wants it: it often names a task, and its own overrides of policies are drawn, too."""
     draw = story.task_draw
     names = [key.task_id for key in story.store.tasks if key.tenant == spec.key.tenant]
     if not names or spec.work is None or draw.random() > _OF_TASKS:
@@ -50,7 +50,7 @@ def of_task(story: Story, spec: JobSpec) -> JobSpec:
 
 
 def seen_by(story: Story, run_id: RunId) -> Job:
-    """Return the job of a run as its row says that it sees it."""
+    """Return the job of a run as the run sees it, by the run's row."""
     run, job = story.store.runs[run_id], story.store.jobs[run_id.job]
     ref = version_for(run, job)
     return job if ref is None else resolve(story.store.tasks.version(ref), job)
@@ -65,7 +65,7 @@ async def _read(client: Client, key: TaskKey) -> Task | None:
 
 
 def _said(story: Story, key: TaskKey) -> TaskSpec:
-    """Return what a user says of a task; no two say the same target."""
+    """Return a task as a user wants it. No two have the same target."""
     draw = story.task_draw
     later = draw.random() < 0.3
     url = REPORTS_LATER if later else f"https://{draw.choice(HOSTS)}/hook"

@@ -1,4 +1,4 @@
-"""Users, who submit jobs and change their minds; and their requests, some of which are cut off."""
+"""Users who submit jobs and change them, and their requests, some of which are cut off."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -58,7 +58,7 @@ _OF_RUNS = ("retry", "retry", "cancel run", "replay", "discard")
 
 
 async def act(story: Story, number: int) -> None:
-    """Do one thing after another while the storm lasts."""
+    """Perform one action after another during the storm."""
     user = _User(story, story.new_process(f"user-{number}"))
     story.users.append(user.process)
     if story.moves_fires:
@@ -69,7 +69,7 @@ async def act(story: Story, number: int) -> None:
 
 
 async def give_up(story: Story) -> None:
-    """Cancel what still waits for its host, as the last act of a long story: it might wait for ten minutes more."""
+    """Cancel runs that still wait for their host, at the end of a long story: they might wait for ten minutes more."""
     user = _User(story, story.users[0])
     for run in unfinished(story):
         if run.reason is Reason.CIRCUIT_OPEN:
@@ -77,11 +77,11 @@ async def give_up(story: Story) -> None:
 
 
 class _User(Client):
-    """A user: it owns the jobs of a tenant, and changes those of others too; each time with another key."""
+    """A user, who owns the jobs of a tenant, and also changes jobs of others, with a different API key each time."""
 
     @property
     def by(self) -> Actor:
-        """Who asks this time."""
+        """The actor of the next request."""
         return Actor(f"{self.process.name}-{next(self.story.requests)}")
 
     async def act(self) -> None:
@@ -129,7 +129,7 @@ class _User(Client):
         with suppress(ProblemError):
             answer = await self.ask("submit", key, submitting(self, submit), [spec], self.process.now(), self.by)
         if answer is not None:
-            self.story.jobs += [key] if key in self.story.store.jobs else []  # if not, the checker has to say so
+            self.story.jobs += [key] if key in self.story.store.jobs else []  # the checker complains of a missing job
 
     def _spec(self, key: JobKey) -> JobSpec:
         draw, now = self.story.random, self.process.now()
@@ -155,7 +155,7 @@ class _User(Client):
         return with_keys(self.story, spec)
 
     def _payload(self) -> str:
-        """Return a payload that no other has."""
+        """Return a payload that no other call has."""
         return f'{{"n": {next(self.story.names)}}}'
 
     async def skip(self, key: JobKey) -> None:
@@ -164,14 +164,14 @@ class _User(Client):
         await self.ask("skip", key, skip_next, [Skipping(key, request=f"skip-{next(self.story.names)}")], self.by)
 
     async def trigger(self, key: JobKey) -> None:
-        """Run a job now."""
+        """Trigger a job now."""
         asked = Trigger(key, request=f"request-{next(self.story.names)}")
         if self.story.random.random() < 0.3:
             asked = replace(asked, payload=self._payload(), has_payload=True)
         await self.ask("trigger", key, trigger, [asked], self.by)
 
     async def revise(self, key: JobKey) -> None:
-        """Change all, or only the tags, or the instant of a one-off; read again when somebody else was faster."""
+        """Change all, or only the tags, or the instant of a one-off. Read again if another writer was faster."""
         story = self.story
         wanted = replace(with_moved_fires(story, of_task(story, self._spec(key))), tags={"n": str(next(story.names))})
         wanted = following(story, listening(story, telling(story, wanted)))
@@ -204,7 +204,7 @@ class _User(Client):
             return job
 
     async def backfill(self, key: JobKey) -> None:
-        """Run again what a job did lately."""
+        """Backfill the recent fires of a job."""
         story, draw = self.story, self.story.random
         job = await self._read(key)
         now = self.process.now()
@@ -220,7 +220,7 @@ class _User(Client):
 
 
 def _cancel_backfill(context: Context, key: BackfillKey) -> tuple[RunId, ...]:
-    """Cancel a backfill, if it was stored; return its runs that were asked to stop."""
+    """Cancel a backfill, if it was stored, and return its runs that were asked to stop."""
     (standing,) = context.store.backfills.read([key])
     return () if standing is None else cancel_backfill(context, standing)[1]
 

@@ -1,4 +1,4 @@
-"""The processes of a deployment beside its executors: scanners, a reconciler, a watcher; and what befalls them."""
+"""The processes of a deployment besides executors: scanners, a reconciler, a watcher; and all processes' mishaps."""
 
 import asyncio
 
@@ -16,13 +16,13 @@ from timeball.ports.registers.partitions import Owner
 _WATCHES_AT_ONCE = 10
 
 _UNUSED_MS = 45 * SECOND_MS
-"""After how long a row expires that is not used: longer than a request lives, and much shorter than in a deployment."""
+"""After how long an unused row expires: longer than a request lives, and much shorter than in a deployment."""
 
 _MISHAPS = ("kill", "freeze", "freeze", "freeze user", "host down", "no scanners", "no executors")
 
 
 async def scan_each_second(story: Story, number: int) -> None:
-    """Tick, in one execution after another: each has as many loops as there are partitions when it begins."""
+    """Tick, in one execution after another. Each has as many loops as there are partitions when it begins."""
     scanners = [story.new_process(f"scanner-{number}.{partition}") for partition in range(story.rules.shards)]
     sweeps = [Sweeps() for _ in scanners]
     story.scanners += scanners
@@ -37,7 +37,7 @@ async def scan_each_second(story: Story, number: int) -> None:
 
 
 async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Owner, Sweeps, int]) -> None:
-    """Scan a partition at each second, until the time is up or a newer loop has it."""
+    """Scan a partition at each second, until the time is up or a newer loop owns the partition."""
     context, chunk = story.context(process), story.hardships.chunk
     while story.clock.now() < until:
         try:
@@ -52,7 +52,7 @@ async def _loop(story: Story, process: Process, until: int, asked: tuple[int, Ow
 
 
 async def judge_dead_letters(story: Story) -> None:
-    """Judge what the queue gave up on."""
+    """Reconcile the messages that the queue gave up on."""
     process = story.new_process("reconciler")
     context = story.context(process)
     while True:
@@ -78,9 +78,10 @@ async def repartition(story: Story) -> None:
 
 
 async def watch_over_runs(story: Story) -> None:
-    """Look again at runs that were sent; a watch that could not be dealt with comes again.
+    """Check runs that were sent. A watch that could not be processed comes again.
 
-    While a whole batch is dealt with there may be more, and no time is lost: the queue feeds as many as it has.
+    After a whole batch was processed there may be more watches. The next batch follows at once, because the queue feeds
+    as many as it has.
     """
     process = story.new_process("watcher")
     context = story.context(process)
@@ -97,7 +98,7 @@ async def watch_over_runs(story: Story) -> None:
 
 
 async def befall(story: Story) -> None:
-    """Let a mishap follow the other while the storm lasts."""
+    """Cause one mishap after another during the storm."""
     random, clock = story.random, story.clock
     while clock.now() < story.storm_ends_at:
         await clock.sleep_until(clock.now() + story.slowness * random.randrange(5_000, 60_000))
@@ -106,7 +107,7 @@ async def befall(story: Story) -> None:
 
 
 def _happen(story: Story, mishap: str) -> None:
-    """Freeze or kill processes, one alone or all of a kind; let a host be down; lose all messages."""
+    """Freeze or kill processes, one alone or all of a kind; take a host down; lose all messages."""
     random, clock = story.random, story.clock
     executors = list(story.executors.values())
     match mishap:
@@ -132,7 +133,7 @@ def _happen(story: Story, mishap: str) -> None:
 
 
 async def heat_up(story: Story) -> None:
-    """Let one row after the other be hot for a while, as long as the storm lasts: mostly one that many write."""
+    """Make one row after the other hot for a while, during the storm: mostly rows with many writers."""
     draw, store = story.heat.draw, story.store
     while story.clock.now() < story.storm_ends_at:
         kinds = [rows for rows in (store.limiters, store.limiters, store.jobs, store.jobs, store.runs) if rows]
@@ -143,7 +144,7 @@ async def heat_up(story: Story) -> None:
 
 
 async def expire(story: Story) -> None:
-    """Delete rows that have not been written for a while and that nothing waits for, as a time to live does."""
+    """Delete rows that have not been written for a while and for which nothing waits, as a time to live does."""
     store = story.store
     while story.clock.now() < story.storm_ends_at:
         await story.clock.sleep_until(story.clock.now() + 10 * SECOND_MS)

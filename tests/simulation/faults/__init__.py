@@ -1,4 +1,4 @@
-"""Deliberate faults, each of which breaks a rule of the write order. A check that finds none of them checks nothing."""
+"""Deliberate faults, each of which breaks a rule of the order of writes. A check that finds none proves nothing."""
 
 from tests.simulation.faults import (
     answering,

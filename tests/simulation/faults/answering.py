@@ -1,4 +1,4 @@
-"""Faults of answers: what a user or a target is told is not so, or reports are taken that nobody may say any more."""
+"""Faults of answers: a user or a target gets a wrong answer, or a report counts that must be refused."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -36,7 +36,7 @@ def _drops_what_is_running(
 def _ignores_that_it_is_asked_to_stop(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
-    """A cancelled job still says no: it shows in runs that were replaced, or are cancelled by themselves."""
+    """The claim still refuses a run of a cancelled job. The fault shows in runs replaced or cancelled alone."""
     return decide_claim(run and replace(run, cancel_requested=False), job, now, rules, excluded)
 
 
@@ -51,7 +51,7 @@ def _leaves_what_is_asked_to_stop(
 def _has_no_hold_window(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
-    """A retry that comes early is dropped, in case the scan has sent it and not yet written so."""
+    """A retry that comes early is dropped, although the scan may have sent it and not yet written that."""
     is_retry = run is not None and run.state is RunState.RETRYING
     return decide_claim(run, job, now, replace(rules, early_ms=0) if is_retry else rules, excluded)
 
@@ -65,7 +65,7 @@ def _forgets_who_waits_for_the_guard(
 def _starts_whatever_is_late(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
-    """The planner still skips what was missed: it takes executors that were out while scans went on."""
+    """The planner still skips missed fires. The fault shows only if executors were out while scans went on."""
     return decide_claim(run, job, now, replace(rules, misfire_ms=10**12), excluded)
 
 

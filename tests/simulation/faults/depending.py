@@ -1,4 +1,4 @@
-"""Faults of jobs that wait for jobs: when they are let go, by whom they are told, and what closes a cycle."""
+"""Faults of jobs that wait for jobs: when they may run, which process notifies them, and what closes a cycle."""
 
 from collections.abc import Sequence
 from typing import Any

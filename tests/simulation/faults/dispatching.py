@@ -1,4 +1,4 @@
-"""Faults of the plan's way into the store, and of runs that are inserted elsewhere."""
+"""Faults in storing plans, and in inserting runs outside of plans."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ def _advances(swap: Swap[Job]) -> bool:
 
 
 def _advanced_where(may_advance: Callable[[Job, Job], bool]) -> Apply:
-    """Advance a job as it stands if that may be, by what was read of it.
+    """Advance the current row of a job if `may_advance` allows it, given the row that was read.
 
     The engine's condition is the row's revision, which is stronger than what the design asks for.
     """
@@ -48,7 +48,7 @@ def _advanced_where(may_advance: Callable[[Job, Job], bool]) -> Apply:
 
 
 def _as_if_it_was_due(standing: Sequence[Run | None]) -> list[Run | None]:
-    """Whoever inserted it has sent it, or left it to the scan: so it looks where a run has a due key."""
+    """With a due key the plan believes that the run's writer has sent it, or left it to the scan."""
     return [run and replace(run, due_at=run.not_before) for run in standing]
 
 
@@ -94,7 +94,7 @@ FAULTS = {
     "a refused insert of a queued run is not sent again": Fault(
         answered("runs.insert", _as_if_it_was_due), "nothing is stuck", meeting="another schedule that breaks off"
     ),
-    "a plan goes on behind its own row": Fault(  # whatever stands there
+    "a plan goes on behind its own row": Fault(  # whatever row stands there
         believed("runs.insert", lambda row, standing: row.is_terminal and standing.is_terminal),
         "each due instant has one row",
         meeting="a scan that breaks off after an outage",

@@ -1,4 +1,4 @@
-"""Faults of the end of an attempt: of its write, its effects, its message, and of who may write it."""
+"""Faults at the end of an attempt: of its write, its effects, its message, and of the fence around the write."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -49,7 +49,7 @@ def _each_as_if_it_were_alone(*args: Any, **kwargs: Any) -> list[Delivery]:
 
 
 def _drops_the_due_key(*args: Any, **why: Any) -> Run:
-    """It is lost only with an executor that dies before its effects, and whose message is dead: hence a rule."""
+    """Effects are lost only if the executor dies before them, and its message is given up. So a rule finds it."""
     after = after_attempt(*args, **why)
     return replace(after, due_at=None) if after.is_terminal else after
 
@@ -72,7 +72,7 @@ def _concludes(swap: Swap[Job]) -> bool:
 
 
 def _whatever_its_final_fire_is(standing: Job, swap: Swap[Job]) -> Job | None:
-    """A conclusion is drawn from the job as it was claimed, so it asks nobody else whether that fire is still final."""
+    """A conclusion is drawn from the job as it was claimed, so nothing checks whether that fire is still final."""
     return concluded(standing, swap.after.status, swap.after.updated_at) if standing.is_open else None
 
 
@@ -86,7 +86,7 @@ def _whatever_its_status_is(standing: Job, swap: Swap[Job]) -> Job | None:
 
 
 def _fails_what_is_running(run: Run, *due: Any) -> Run:
-    """Only a dead letter gives a running run a due key: a scan moves the one that it has."""
+    """Only a message that was given up gives a running run a due key, because a scan moves an existing one."""
     if run.state is not RunState.RUNNING or run.due_at is not None:
         return due_again(run, *due)
     return ended(run, RunState.FAILED, due[0], Guarantor.MESSAGE, Reason.UNDELIVERABLE)
@@ -97,7 +97,7 @@ def _as_if_there_was_a_message(run: Run, state: RunState, now: int, _: Guarantor
 
 
 FAULTS = {
-    # An executor that is awake stops before its lease does: it takes one that slept while its target answered.
+    # A running executor stops before its lease ends. So the fault needs one that slept while its target answered.
     "finish without the attempt fence": Fault(
         instead(owns, lambda row, _: row.state is RunState.RUNNING),
         "whoever finishes an attempt holds it",
@@ -110,11 +110,12 @@ FAULTS = {
     "a message is deleted before the effects": Fault(
         instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 100
     ),
-    # Who ends a run carries the effects out too: they are lost only where that one dies, or cannot.
+    # The process that ends a run carries the effects out too: they are lost only if it dies, or cannot.
     "a due key is dropped before the effects": Fault(
         instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 12
     ),
-    # The queue keeps that rule too: a receipt that is not the newest deletes nothing. So here neither keeps it.
+    # The queue keeps that rule too: only the newest receipt deletes a message. So here neither the engine nor the queue
+    # does.
     "a message is deleted by a zombie": Fault(
         both(
             instead(finish, _lets_every_message_go),
@@ -155,7 +156,7 @@ FAULTS = {
         "nobody cuts a lease short",
         meeting="a claim by one who dies, of a run whose message is given up",
     ),
-    # A heartbeat moves the lease on and leaves the due key: whoever goes by that alone reaps what is well.
+    # A heartbeat extends the lease and leaves the due key: a reaper that goes by the due key alone ends healthy runs.
     "a reaper ignores the lease": Fault(
         instead(is_reapable, lambda run, *_: run.state is RunState.RUNNING and run.callback is not None),
         "nobody cuts a lease short",

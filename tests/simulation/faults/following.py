@@ -1,4 +1,4 @@
-"""Faults of runs that follow what they have started: it is not looked at, not stopped, or taken for another one's."""
+"""Faults of followed executions: they are not polled, not stopped, or mistaken for those of another run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Faults of the overlap guard."""
+"""Faults of the overlap lock."""
 
 from tests.simulation.faults.hands import Fault, instead, late, overwritten
 from timeball.domain.ends.effects import releases
@@ -11,7 +11,7 @@ def _parks(swap: Swap[Job]) -> bool:
 
 
 def _parked_behind_whoever_holds(standing: Job, swap: Swap[Job]) -> Job:
-    """Park a run on the row as it stands: the holder condition is the revision of the job's row."""
+    """Let a run wait for the holder in the current row: the engine's condition is the revision of the job's row."""
     return locked(standing, standing.holder, swap.after.parked)
 
 

@@ -1,7 +1,8 @@
-"""How a fault is put into the engine: by what its verbs are handed, or by another answer to a question that it asks.
+"""Ways to put a fault into the engine: replace the ports that its verbs get, or a public function that they call.
 
-A hand makes the ports of each process break their word: a write is lost, comes late, changed or over what stands there;
-an answer is not so. The other way replaces a public function. Nothing private is named: how a verb does it is its own.
+A hand makes the ports of each process break their contract: a write is lost, late, changed or unconditional; an answer
+is wrong. The other way replaces a public function. No fault names anything private, because the implementation of a
+verb is its own.
 """
 
 import sys
@@ -29,14 +30,14 @@ _ENGINE = (
     "tests.simulation.meetings",
     "tests.simulation.world.receiver",
 )
-"""Who is to meet a function that is replaced: the engine and who calls it, but for whoever judges what came of it."""
+"""The modules in which a function is replaced: the engine and its callers, but not the modules with checks."""
 
 
 @dataclass(frozen=True)
 class Fault:
     """A broken rule of the engine, and the sentence of the check that finds it.
 
-    It does so in a meeting, or in stories, such as that of `seed` when this was written.
+    The check finds it in a meeting, or in stories, such as that of `seed` when this was written.
     """
 
     apply: Apply
@@ -45,12 +46,12 @@ class Fault:
     meeting: str | None = None
 
     def is_told_by(self, complaint: str) -> bool:
-        """Say whether a complaint is of the check that is to find this fault."""
+        """Return whether a complaint is of the check that must find this fault."""
         return complaint.startswith(f"{self.found_by}: ")
 
 
 def both(*faults: Apply) -> Apply:
-    """Do one thing and another, where each alone would be made good by the other's rule."""
+    """Apply two faults, each of which the other's rule would repair if it were alone."""
 
     def apply(patch: pytest.MonkeyPatch) -> None:
         for fault in faults:
@@ -60,7 +61,7 @@ def both(*faults: Apply) -> Apply:
 
 
 def instead(of: Callable[..., Any], do: Callable[..., Any], within: ModuleType | None = None) -> Apply:
-    """Replace a public function wherever the engine has it by that name, or within one module alone."""
+    """Replace a public function wherever the engine has it by that name, or only within one module."""
     name = of.__name__
 
     def apply(patch: pytest.MonkeyPatch) -> None:
@@ -73,17 +74,17 @@ def instead(of: Callable[..., Any], do: Callable[..., Any], within: ModuleType |
 
 
 def given(owner: object, name: str, value: object) -> Apply:
-    """Give a class or a module another public method, or another constant."""
+    """Replace a public method of a class, or a constant of a module."""
     return lambda patch: patch.setattr(owner, name, value)
 
 
 def handed(hand: Hand) -> Apply:
-    """Hand each process of a story another context."""
+    """Give each process of a story a changed context."""
     return lambda patch: patch.setattr(Story, "hand", lambda _, context: hand(context))
 
 
 def through(context: Context, port: str, method: Callable[..., Any]) -> Context:
-    """Return a context of which one method of a port, such as "runs.read", is another."""
+    """Return a context in which one method of a port, such as "runs.read", is replaced."""
     owner, _, name = port.partition(".")
     if owner == "queue":
         queue: Any = _Through(context.queue, name, method)
@@ -93,7 +94,7 @@ def through(context: Context, port: str, method: Callable[..., Any]) -> Context:
 
 
 def answered(port: str, change: Callable[[Any], Any]) -> Apply:
-    """Let a port, such as "runs.read", answer what a change makes of its answer."""
+    """Apply a change to the answers of a port's method, such as "runs.read"."""
     return _handing(port, lambda _, method: lambda *args, **kwargs: change(method(*args, **kwargs)))
 
 
@@ -105,7 +106,7 @@ def lost(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
 
 
 def late(port: str, behind: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
-    """Answer that a write is done, and do it only after the next of another port, if the process lives so long."""
+    """Answer that a write is done, but do it only after the next write of another port, if the process lives."""
 
     def hand(context: Context) -> Context:
         write, following = _method(context, port), _method(context, behind)
@@ -129,12 +130,12 @@ def late(port: str, behind: str, which: Callable[[Any], bool] = lambda _: True) 
 
 
 def inserted(port: str, change: Callable[[Any], Any]) -> Apply:
-    """Insert rows as a change has them."""
+    """Change rows before they are inserted."""
     return _handing(port, lambda _, insert: lambda rows, now: insert([change(row) for row in rows], now))
 
 
 def swapped(port: str, change: Callable[[Swap[Any]], Any]) -> Apply:
-    """Write what a change makes of a swap, and answer as if the row stood there as it was asked for."""
+    """Change what a swap writes, and answer as if the requested row was written."""
 
     def make(_: Context, swap_all: Callable[..., Any]) -> Callable[..., Any]:
         def swap(swaps: Sequence[Swap[Any]], now: int) -> list[Swapped[Any]]:
@@ -150,7 +151,7 @@ def swapped(port: str, change: Callable[[Swap[Any]], Any]) -> Apply:
 
 
 def believed(port: str, which: Callable[[Any, Any], bool]) -> Apply:
-    """Answer that a row is inserted, though another stands there: where that is so of the two."""
+    """Answer that a row was inserted although another stands there, if `which` holds for the two rows."""
 
     def make(_: Context, insert: Callable[..., Any]) -> Callable[..., Any]:
         def insert_or_not(rows: Sequence[Any], now: int) -> list[Any]:
@@ -166,7 +167,7 @@ def believed(port: str, which: Callable[[Any, Any], bool]) -> Apply:
 
 
 def hoped_for(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply:
-    """Answer that rows are inserted of which nobody knows."""
+    """Answer that rows were inserted, but insert none of them."""
 
     def make(_: Context, insert: Callable[..., Any]) -> Callable[..., Any]:
         def hope(rows: Sequence[Any], now: int) -> list[Any]:
@@ -183,7 +184,7 @@ def hoped_for(port: str, which: Callable[[Any], bool] = lambda _: True) -> Apply
 
 
 def overwritten(which: Callable[[Swap[Job]], bool], change: Callable[[Job, Swap[Job]], Job | None]) -> Apply:
-    """Write a job that is no longer as it was read: what a change makes of the one that stands, and of the swap."""
+    """Write a job although it has changed since its read: `change` makes the row from the current one and the swap."""
 
     def make(context: Context, swap_all: Callable[..., Any]) -> Callable[..., Any]:
         def anyway(swap: Swap[Job], answer: Swapped[Job], now: int) -> Swapped[Job]:
@@ -201,7 +202,7 @@ def overwritten(which: Callable[[Swap[Job]], bool], change: Callable[[Job, Swap[
 
 
 def overwrite_job(context: Context, key: JobKey, change: Callable[[Job], Job | None], now: int) -> Job | None:
-    """Write a job whatever it has become meanwhile, as an update without a condition would; None of it: do not."""
+    """Write a job unconditionally, as an update without a condition would. Do not write if `change` returns None."""
     while True:
         standing = context.store.jobs.read([key])[0]
         after = None if standing is None else change(standing)
@@ -236,7 +237,7 @@ def _method(context: Context, port: str) -> Callable[..., Any]:
 def _but(
     port: str, items: Sequence[Any], which: Callable[[Any], bool], write: Callable[[list[Any]], Sequence[Any]]
 ) -> list[Any]:
-    """Write all but those; answer of each that it is done, where it was not refused."""
+    """Write all items except the selected ones. Answer that each is done, unless it was refused."""
     kept = [item for item in items if not which(item)]
     answers = iter(write(kept) if kept else [])
     return [_as_done(port, item) if which(item) else next(answers) for item in items]

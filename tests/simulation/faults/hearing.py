@@ -1,4 +1,4 @@
-"""Faults of jobs on events: an event is unheard, heard twice, or by others; its runs are not what it says."""
+"""Faults of jobs on events: an event makes no run, or two, or runs of other jobs; or its runs have wrong contents."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

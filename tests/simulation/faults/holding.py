@@ -1,4 +1,4 @@
-"""Faults of keys and quotas of runs: of who is asked before a run begins, of what is noted, and of who is called."""
+"""Faults of limiters and quotas of runs: which are asked before a run begins, what is noted, which run is admitted."""
 
 from collections.abc import Sequence
 

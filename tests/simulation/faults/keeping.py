@@ -1,4 +1,4 @@
-"""Faults of calendars and freezes: of who asks for them, and of what is said of what they keep away."""
+"""Faults of calendars and freezes: which process reads them, and which reason a deferred or skipped fire gets."""
 
 from collections.abc import Sequence
 from dataclasses import replace

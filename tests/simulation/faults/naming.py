@@ -1,4 +1,4 @@
-"""Faults of runs that have a run of their own for each item: which items these are, and when the whole is over."""
+"""Faults of runs with items: which items they are, and when the whole is over."""
 
 from collections.abc import Sequence
 from typing import Any

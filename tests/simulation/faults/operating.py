@@ -1,4 +1,4 @@
-"""Faults of bulk operations: jobs are dealt with twice, or left out, or counted twice, or too fast."""
+"""Faults of bulk operations: jobs are processed twice, or left out, or counted twice, or too fast."""
 
 from collections.abc import Sequence
 from dataclasses import replace

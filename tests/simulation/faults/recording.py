@@ -1,4 +1,4 @@
-"""Faults of records: something of a user's change is not written, or only after it; an end of a run is told twice."""
+"""Faults of records: part of a user's change is not recorded, or only after it; the end of a run is recorded twice."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def _without(kind: type[Any]) -> Apply:
 
 
 def _afterwards(kind: type[Any]) -> Apply:
-    """Note it after the next write of a job, if the process lives so long."""
+    """Write a note only after the next write of a job, if the process lives that long."""
 
     def hand(context: Context) -> Context:
         waiting: list[Any] = []
@@ -41,7 +41,7 @@ def _afterwards(kind: type[Any]) -> Apply:
 
 
 def _noting(context: Context, kind: type[Any], others: list[Any]) -> Context:
-    """Return a context that notes all but those of a kind, which are only put to the others."""
+    """Return a context that writes all notes except those of a kind, which it adds to `others`."""
 
     def note(notes: Sequence[Revision | Announcement], now: int) -> None:
         others.extend(one for one in notes if isinstance(one, kind))
@@ -59,7 +59,7 @@ def _tells_of_what_was_refused(
 
 
 def _by_content(context: Context) -> Context:
-    """Return a context that takes a row for what it has swapped in if that is of the same content."""
+    """Return a context that takes a row for its own write if the contents are equal."""
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         answers = context.store.runs.swap(swaps, now)

@@ -1,4 +1,4 @@
-"""Faults of what comes again: a key stands for two jobs, a trigger is in no run or in two, a run passes a newer one."""
+"""Faults of repeated work: a key names two jobs, a trigger is in no run or two, a run starts despite a newer one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Faults of cycles that are run again: what is cleared, and by whose end it is over."""
+"""Faults of reruns: which jobs are cleared, and which end concludes them."""
 
 from collections.abc import Sequence
 

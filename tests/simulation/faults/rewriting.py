@@ -1,4 +1,4 @@
-"""Faults by which rows are written again and again, and runs are watched that are over."""
+"""Faults that write rows again and again, and that watch finished runs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Faults of users' changes: of the intent, and of what is done to the runs."""
+"""Faults of users' changes: of the intent, and of the reconciliation of runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ from timeball.ports.collections.runs import LedgerPage
 
 
 def _settles_the_row_alone(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
-    """The claim ends what comes to it of a cancelled job; nothing comes of what is withdrawn, or was never inserted."""
+    """The claim still ends queued runs of a cancelled job, but nothing ends withdrawn runs, or fires never inserted."""
     return [
         _without_intent(context, job) if job.status is JobStatus.CANCELLED else reconcile(context, [job])[0]
         for job in jobs
@@ -43,7 +43,7 @@ def _claims_what_is_cancelled(
 
 
 def _leaving_open_what_the_new_schedule_has(context: Context) -> Context:
-    """A job's row says which schedule closes the fires of the one before."""
+    """The job's row tells which schedule closes the fires of the previous one."""
 
     def insert(rows: Sequence[Run], now: int) -> list[Run | None]:
         kept = [row for row in rows if not (row.is_superseded and is_shared(row))]
@@ -58,19 +58,19 @@ def _leaving_open_what_the_new_schedule_has(context: Context) -> Context:
 
 
 def _tells_nobody(swap: Swap[Job]) -> Job:
-    """Whoever asked knows what it is about, and does it; the row tells nobody else."""
+    """The process of the change knows the intent, and reconciles. No other process finds it on the row."""
     return swap.after if swap.after.intent is None else settled(swap.after)
 
 
 def _of_unknown_stamps(page: LedgerPage) -> LedgerPage:
-    """A run's revision keeps nothing here: who is refused reads the run again, and decides by the job that it knows."""
+    """A run's revision is no protection: a refused process reads the run again, and decides by the job it knows."""
     return replace(page, runs=tuple(replace(run, stamp=0) for run in page.runs))
 
 
 def _supersedes_by_stamp(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
-    """Each instant has a row all the same, so no promise breaks: a rule asks whether it was the right one."""
+    """Each instant still has a row, so no promise breaks: a rule checks whether it is the right row."""
     if run is None or job is None or job.status is JobStatus.CANCELLED:
         return decide_claim(run, job, now, rules, excluded)
     is_planned = run.id.origin is Origin.SCHEDULE and run.is_unstarted and run.state is RunState.QUEUED
@@ -84,7 +84,7 @@ def _empty(page: LedgerPage) -> LedgerPage:
 
 
 def _remembers_nothing(context: Context) -> Context:
-    """Whoever asks once more to skip the next fire means the same one."""
+    """A repeated request to skip the next fire means the same fire."""
     return through(context, "requests.remember", lambda _job, _request, at, _now: at)
 
 
@@ -97,7 +97,7 @@ FAULTS = {
     "a cancel writes the job's row only": Fault(
         instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 5
     ),
-    "what is cancelled starts": Fault(  # either the cancel or the claim ends it: so here neither does
+    "what is cancelled starts": Fault(  # the cancel or the claim would end it, so here neither does
         both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_what_is_cancelled)),
         "nothing is called after its cancel",
         16,

@@ -1,4 +1,4 @@
-"""Faults of notices: what is news, who is told of it, and when it is none."""
+"""Faults of notices: what is news, which subscriber gets it, and when it is none."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -29,7 +29,7 @@ def _whatever_fails_is_its_host(host: Host, observed: Sequence[Observation], now
 
 
 def _starts_anew(state: RunState) -> Apply:
-    """Claim what stands in a state from which no move leads to running."""
+    """Claim runs of a state from which no move leads to running."""
 
     def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
         is_one = run is not None and run.state is state

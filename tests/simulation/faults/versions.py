@@ -1,4 +1,4 @@
-"""Faults of tasks: which version of one a run uses, and what it says of that."""
+"""Faults of tasks: which version a run uses, and which one its row shows."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Faults of the look at what was sent: with each of them a message that is lost is a run that is lost."""
+"""Faults of the watch: with each of them a run is lost with its message."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def _taking(found: Finding, for_: Finding) -> Apply:
 
 
 def _refuses_first_watches(context: Context) -> Context:
-    """Return a context whose queue refuses the watch of each sending, as SQS may refuse single messages of a batch."""
+    """Return a context whose queue refuses the watch of each send, as SQS may refuse single messages of a batch."""
 
     def watch(watches: Sequence[Watch]) -> list[bool]:
         taken = iter(context.queue.watch([one for one in watches if one.look > 1]))

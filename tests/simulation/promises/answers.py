@@ -1,4 +1,4 @@
-"""What users and targets were told must be so: an answer is a promise."""
+"""Promises about answers: what users and targets were told must be true."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def _payload(story: Story, run: Run) -> str | None:
 
 
 def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
-    """The answer names the runs that were claimed already: their attempts of that moment may still call."""
+    """The answer names the runs that were already claimed: their attempts of that moment may still call."""
     cancelled_at: dict[JobKey, int] = {}
     claimed: dict[JobKey, set[RunId]] = defaultdict(set)
     for done in _answers(story, "cancel"):
@@ -62,10 +62,10 @@ def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
 
 
 def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
-    """When a user has the answer, each run that was live before is over, or is running and asked to stop.
+    """When the user has the answer, each run that was live before is over, or is running and asked to stop.
 
-    One that is tried again at the same time is ended when it is claimed. A job that has failed stays so, until a run of
-    it is tried again, and cancelled.
+    A run that is retried at the same time is ended by its claim. A job that has failed stays failed, until a run of it
+    is retried, and cancelled.
     """
     history = story.store.history
     for done in _answers(story, "cancel"):
@@ -80,7 +80,7 @@ def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
 
 
 def _a_cancelled_job_has_no_new_fire(story: Story) -> Iterator[str]:
-    """When a user has the answer, whoever holds an older plan can insert or revive none of it."""
+    """After the user has the answer, no process with an older plan can insert or revive a run of it."""
     history = story.store.history
     for done in _answers(story, "cancel"):
         if done.answer.job is None or done.answer.job.status is not JobStatus.CANCELLED:
@@ -98,7 +98,7 @@ def _answered(done: Done) -> Answered:
 
 
 def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
-    """But by the attempt that was under way, which the answer shows, and if somebody asks for it again."""
+    """Exceptions are the attempt that was under way, which the answer shows, and a run that a user requests again."""
     calls = story.receiver.calls()
     for done in _answers(story, "cancel run"):
         refusal, told = _answered(done)
@@ -112,7 +112,7 @@ def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[s
 
 
 def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
-    """It waits or runs when the answer comes, and if it waits for a retry, no longer than until then."""
+    """When the answer comes, the run waits or runs, and if it waits for a retry, only until that retry's time."""
     for done in _answers(story, "retry"):
         refusal, told = _answered(done)
         if refusal is not None or told is None:
@@ -137,7 +137,7 @@ def _was_stored(story: Story, run: Run) -> bool:
 
 
 def _what_was_reported_counts(story: Story) -> Iterator[str]:
-    """Whoever was told that its report was taken finds that attempt ended as it said; and a success stays one."""
+    """An attempt whose report was accepted ended as the report says, and a success stays a success."""
     for done in _answers(story, "report"):
         refusal, told = _answered(done)
         asked: Report = done.asked[0][0]

@@ -1,6 +1,6 @@
-"""What must hold of attempts: one owner for each, who holds its lease, as many as the policy allows.
+"""Promises about attempts: each has one owner, which holds its lease, and there are as many as the policy allows.
 
-Who wrote is told by its process's name: `executor-2.1` works in the second executor's first life, and owns what
+The name of its process identifies a writer: `executor-2.1` works in the second executor's first life, and owns what
 `executor-2.1/7` has claimed.
 """
 
@@ -29,7 +29,7 @@ def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
 
 
 def _nobody_cuts_a_lease_short(story: Story) -> Iterator[str]:
-    """A running run is ended by its owner, or by its target's word; by others, and claimed, when its lease is out."""
+    """A running run is ended by its owner, or by its target's report. Others end or claim it only after its lease."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or before.state is not RunState.RUNNING:
@@ -42,7 +42,7 @@ def _nobody_cuts_a_lease_short(story: Story) -> Iterator[str]:
 
 
 def _is_out(story: Story, run: Run, at: int) -> bool:
-    """Say whether, by the clock of a process that is as fast as any, a lease's end and its margin were over."""
+    """Return whether a lease and its margin were over by the clock of a process that is as fast as any."""
     return at + MOST_SKEW_MS >= (run.lease_until or 0) + story.rules.margin_ms
 
 
@@ -56,7 +56,7 @@ def _is_entitled(write: Write[Run], before: Run) -> bool:
 
 
 def _a_heartbeat_revives_no_lease(story: Story) -> Iterator[str]:
-    """The new lease tells when that was decided, unless the end of the attempt's time cuts it short."""
+    """The new lease shows when it was decided, unless the end of the attempt's time cuts it short."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or before.callback is None or before.callback.heartbeat_ms is None:
@@ -82,9 +82,9 @@ def _what_is_asked_to_stop_is_not_claimed(story: Story) -> Iterator[str]:
 
 
 def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
-    """Neither by their number nor by its age; any version of the job may have decided.
+    """Neither the number of attempts nor the age exceeds the policy. Any version of the job may have decided.
 
-    What waits for a quota, or for a key, is not lost, however old it becomes.
+    A run that waits for a quota, or for a limiter, is not lost, however old it becomes.
     """
     history = story.store.history
     for write, before in history.claims():
@@ -105,7 +105,7 @@ def _allows(policy: RetryPolicy, run: Run, start_at: int) -> bool:
 
 
 def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]:
-    """A target that has taken an attempt over has not ended it, and one that refuses is not called again."""
+    """A target that has accepted an attempt has not ended it, and a target that refuses is not called again."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or after.last is None or after.last == before.last:

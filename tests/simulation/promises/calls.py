@@ -1,4 +1,4 @@
-"""What must hold of calls: of which runs there is one, in which order they come, and what they bring."""
+"""Promises about calls: which runs are called, in which order, and with which payload."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from timeball.domain.model.terms.work import Work
 
 
 def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
-    """The run's own payload, or one that its job had during the claim."""
+    """The payload is the run's own, or one that its job had during the claim."""
     history = story.store.history
     claims = {(write.after.id, write.after.attempt): write for write, _ in history.claims()}
     for arrival in story.receiver.arrivals:
@@ -30,13 +30,13 @@ def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
 
 
 def own_payload(payload: str | None) -> str | None:
-    """Return the payload of a call without what it is handed of the job's parents."""
+    """Return the payload of a call without the results of the job's parents."""
     is_wrapped = payload is not None and payload.startswith('{"payload":')
     return json.dumps(json.loads(payload or "")["payload"]) if is_wrapped else payload
 
 
 def _what_was_skipped_was_not_called(story: Story) -> Iterator[str]:
-    """Unless that was before its cycle was run again."""
+    """The call may have come before its cycle was rerun."""
     calls = story.receiver.calls()
     for run in story.store.runs.values():
         is_again = any(is_of_a_rerun(story, write) for write in story.store.history.of_run(run.id))
@@ -65,7 +65,7 @@ def _what_succeeded_was_called(story: Story) -> Iterator[str]:
 
 
 def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
-    """Of a job that was so from its beginning; each retry by hand allows one call more."""
+    """This holds for jobs that were at most once from their beginning. Each manual retry allows one more call."""
     history = story.store.history
     for run_id, arrivals in story.receiver.calls().items():
         jobs = [write.after for write in history.of_job(run_id.job)]

@@ -1,4 +1,4 @@
-"""What must hold when a story is over: nothing is left to be done."""
+"""Promises about the end of a story: no work is left."""
 
 from collections.abc import Iterator
 

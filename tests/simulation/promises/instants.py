@@ -1,4 +1,4 @@
-"""When a run may start: not before its instant, and late only as its policy allows."""
+"""Promises about starts: no run starts before its instant, and late starts follow the policy."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -23,7 +23,7 @@ def _nothing_is_early(story: Story) -> Iterator[str]:
 
 
 def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
-    """No first call and no retry: the row says before the claim from when the call may leave."""
+    """This holds for first calls and retries: the row shows before the claim from when the call may leave."""
     claims = {(write.after.id, write.after.attempt): before for write, before in story.store.history.claims()}
     for arrival in story.receiver.arrivals:
         claimed = claims.get((arrival.run, arrival.attempt))
@@ -34,9 +34,9 @@ def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
 
 
 def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
-    """Asked of first attempts whose instant was never moved: older messages hint at the one before.
+    """Checked are first attempts whose instant was never moved: older messages carry the former instant.
 
-    And of runs that collect, for which the claim decides by the row alone.
+    Also checked are runs that collect, for which the claim decides by the row alone.
     """
     for write, before in story.store.history.claims():
         moved = any(one.after.not_before != before.not_before for one in story.store.history.of_run(before.id))
@@ -50,10 +50,10 @@ _WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, *WAITS_IN_LINE})
 
 
 def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
-    """Of the fires that were missed when one was let start, it is among the newest, as many as the policy says.
+    """A late start is among the newest fires missed by then, as many as the policy allows.
 
-    Asked of jobs without a guard and a calendar, and of runs that waited for no host, quota or parents. Any version
-    of the job may have decided.
+    Checked are jobs without an overlap lock and a calendar, and runs that waited for no host, quota or parents. Any
+    version of the job may have decided.
     """
     history = story.store.history
     for write, before in history.claims():
@@ -82,7 +82,7 @@ def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
 
 
 def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
-    """It waits for an open circuit: its own path failed before, or several others of its host. Asked of webhooks."""
+    """A webhook's run waits for an open circuit only if its own path failed before, or several others of its host."""
     for write in story.store.history.runs:
         run, before = write.after, write.before
         if run.reason is not Reason.CIRCUIT_OPEN or (before is not None and before.reason is Reason.CIRCUIT_OPEN):
@@ -91,7 +91,7 @@ def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
         works = [spec.work for spec in specs if spec.work is not None and spec.task is None]
         targets = [work.target for work in works if isinstance(work.target, HttpTarget)]
         if len(targets) < len(specs):
-            continue  # a task says what is called, or that is no webhook
+            continue  # a task names the target, or the target is no webhook
         failing = [one for one in story.receiver.failing if one.at <= write.at and one.tenant == run.id.job.tenant]
         paths = {(one.host, one.segment) for one in failing}
         of_hosts = [{path for path in paths if path[0] == target.resource} for target in targets]

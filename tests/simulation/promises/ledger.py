@@ -1,4 +1,4 @@
-"""What must hold of a job's ledger: one row for each fire that its schedules had, and none for any other instant."""
+"""Promises about a job's ledger: one row for each fire that its schedules had, and none for any other instant."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from timeball.domain.time.instants import DAY_MS, LATEST
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, is_occurrence
 
 _FURTHEST_AHEAD_MS = 10 * 7 * DAY_MS
-"""How far ahead skips may write: to the next fire, again and again, of a job that has one each week."""
+"""How far ahead skips may write: to the next fire, again and again, of a job with a weekly fire."""
 
 
 def _each_due_instant_has_one_row(story: Story) -> Iterator[str]:
@@ -21,7 +21,7 @@ def _each_due_instant_has_one_row(story: Story) -> Iterator[str]:
         ledger = _ledger(story, key)
         reigns = list(story.store.history.reigns(key, story.ends_at))
         if any(write.after.waits for write in story.store.history.of_job(key)):
-            continue  # its schedule is what is known of its parents' by then: see graphs.py
+            continue  # its parents' schedules decide its own: see graphs.py
         for reign in reigns:
             if reign.schedule.max_runs is not None:
                 continue
@@ -41,7 +41,7 @@ def _is_written_to(job: Job) -> int:
 
 
 def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:
-    """Return the rows of a job's schedule by each fire time that they stand for."""
+    """Return the rows of a job's schedule by each fire time that they cover."""
     schedules = [reign.schedule for reign in story.store.history.reigns(key, story.ends_at)]
     covered: dict[int, list[Run]] = defaultdict(list)
     for run in story.store.runs.values():
@@ -56,7 +56,7 @@ def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:
 
 
 def _fires_of_range(schedules: Sequence[Schedule], run: Run) -> list[int]:
-    """Return the fires of a skipped range: of that schedule which has exactly as many there as the row says."""
+    """Return the fires of a skipped range: those of the schedule that has exactly the row's number of fires there."""
     for schedule in schedules:
         found = list(fires(schedule, run.id.fire_at, run.last_fire_at or run.id.fire_at))
         if len(found) == run.count and found[:1] == [run.id.fire_at] and found[-1:] == [run.last_fire_at]:
@@ -71,13 +71,13 @@ def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> It
 
 
 def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
-    """A job that is changed and changed back loses no fire: whoever had it, some later schedule has it not."""
+    """A job that is changed and changed back loses no fire: a later schedule lacks the fire of a superseded run."""
     history = story.store.history
     for run in story.store.runs.values():
         if not run.is_superseded or run.id.origin is not Origin.SCHEDULE:
             continue
         if any(write.after.waits for write in history.of_job(run.id.job)):
-            continue  # its parents say when it fires
+            continue  # its parents decide when it fires
         at = run.id.fire_at
         written_to = _written_to(history.of_job(run.id.job))
         lacking = False
@@ -90,7 +90,7 @@ def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
 
 
 def _written_to(writes: Sequence[Write[Job]]) -> int:
-    """Return up to where a job's fires were to be planned: one that is paused waits, and a cancel ends its plan."""
+    """Return up to where a job's fires had to be planned: a paused job waits, and a cancel ends the plan."""
     last = next(
         (one.before for one in writes if one.before is not None and one.after.status is JobStatus.CANCELLED), None
     )
@@ -99,12 +99,12 @@ def _written_to(writes: Sequence[Write[Job]]) -> int:
 
 
 def _is_timeless(job: Job) -> bool:
-    """Say whether a job runs on events alone."""
+    """Return whether a job runs only on events."""
     return isinstance(job.spec.schedule.timing, OnEvents)
 
 
 def _a_request_skips_one_fire(story: Story) -> Iterator[str]:
-    """Whoever has no answer asks again, under the same name. What is skipped was never claimed."""
+    """A client without an answer repeats the request under the same name. A skipped run was never claimed."""
     skipped: Counter[JobKey] = Counter()
     for run in story.store.runs.values():
         if run.reason is Reason.SKIPPED_BY_HAND:

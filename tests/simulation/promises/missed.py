@@ -1,6 +1,6 @@
-"""Which fires count as missed: those that should have started in a pause or a freeze, and those a minute late.
+"""Promises about missed fires: those that should have started in a pause or a freeze, and those a minute late.
 
-The account is made from what users asked for, and when. The clocks of processes are off by a little.
+The expected fires follow from what users requested, and when. The clocks of processes are slightly wrong.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,25 +22,25 @@ _WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, *WAITS_IN_LINE})
 
 @dataclass(frozen=True)
 class _Span:
-    """A time (ms) in which a job was paused or frozen; every process knew of that from `known_at` on."""
+    """A time (ms) in which a job was paused or frozen. Every process knew of it from `known_at` on."""
 
     from_at: int
     to_at: int
     known_at: int = 0
 
     def surely(self) -> "_Span":
-        """Return the part of it that every process sees so, up to the second in which it ended."""
+        """Return the part that every process sees so, up to the second in which the span ended."""
         return _Span(max(self.from_at, self.known_at) + MOST_SKEW_MS, self.to_at - MOST_SKEW_MS - SECOND_MS)
 
     def has(self, from_at: int, to_at: int) -> bool:
-        """Say whether both instants lie in it."""
+        """Return whether both instants lie in the span."""
         return self.from_at <= from_at and to_at < self.to_at
 
 
 def _a_fire_of_a_pause_runs_only_as_catching_up_allows(story: Story) -> Iterator[str]:
-    """Only the newest fires of a pause or a freeze that is over run, as many as the policy says.
+    """Only the newest fires of a pause or a freeze that is over run, as many as the policy allows.
 
-    The account leaves out jobs with a guard or a calendar, and runs that waited for something else. Any version of the
+    Not checked are jobs with an overlap lock or a calendar, and runs that waited for something else. Any version of the
     job may have decided.
     """
     history = story.store.history
@@ -67,7 +67,7 @@ def _is_among_the_newest(job: Job, fire_at: int, span: _Span) -> bool:
 
 
 def _a_fire_that_is_skipped_as_missed_was_missed(story: Story) -> Iterator[str]:
-    """It was a minute late, or its start lay in a pause or a freeze. The first and the last fire of a row are asked."""
+    """The fire was a minute late, or its start lay in a pause or a freeze. Checked are a row's first and last fire."""
     history = story.store.history
     for write in history.runs:
         row = write.after
@@ -97,9 +97,9 @@ def _possibly_suspended(story: Story, row: Run, decided_at: int, known_at: int) 
 
 
 def _suspended(story: Story, key: JobKey, decided_at: int, known_at: int) -> Iterator[_Span]:
-    """Yield each time in which a job was paused, and each freeze of it, up to when something was decided.
+    """Yield each time in which a job was paused, and each freeze of it, until a row was decided.
 
-    A pause ends when its user asks for that, however long the write takes.
+    A pause ends when its user requests that, however long the write takes.
     """
     history = story.store.history
     paused: Write[Job] | None = None

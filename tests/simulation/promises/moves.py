@@ -1,4 +1,4 @@
-"""What may become of a row, and until when it is found again."""
+"""Promises about the changes of a row, and about who finds it again."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ def _each_move_is_legal(story: Story) -> Iterator[str]:
 
 
 def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
-    """But for its due key, a dead letter that a person discards or tries again, what is superseded, or run again."""
+    """Exceptions: its due key, a dead letter that is discarded or retried, and a superseded or rerun row."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or not before.is_terminal or before.is_superseded:
@@ -41,7 +41,7 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
             continue
         is_with_others = before.id.origin is Origin.DEPENDENCY and is_retried
         if is_with_others or (before.fan is not None and after.state is RunState.SUCCEEDED):
-            continue  # the items of a run that was retried; and one whose items were mended
+            continue  # the items of a retried run, or a run whose items were retried
         if is_mended and (write.by.startswith("user") or by_operation):
             continue
         same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)
@@ -50,7 +50,7 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
 
 
 def _only_the_scan_drops_the_due_key_of_a_run_that_is_over(story: Story) -> Iterator[str]:
-    """And only a run that was over when it came to it."""
+    """The scan drops it only if the run was over when the scan read it."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or not after.is_terminal or before.due_at is None or after.due_at is not None:
@@ -60,7 +60,7 @@ def _only_the_scan_drops_the_due_key_of_a_run_that_is_over(story: Story) -> Iter
 
 
 def _a_due_key_is_dropped_after_the_effects(story: Story) -> Iterator[str]:
-    """Its job was as the end would have it by then. One whose ledger goes on, or that is paused, need not be."""
+    """The job was as the end requires by then, unless its ledger goes on, or it is paused."""
     history = story.store.history
     for write in history.runs:
         before, after = write.before, write.after
@@ -84,9 +84,9 @@ _REASONS_OF_A_JOB = frozenset(
 
 
 def _an_end_without_a_message_is_due_at_once(story: Story) -> Iterator[str]:
-    """A target, a user and the scan hold none. What a plan or a change ends is found by its job.
+    """A target, a user and the scan hold no message. The job's effects cover the ends by a plan or a change.
 
-    What a backfill ends entails nothing.
+    The end of a backfill's run has no effects.
     """
     for write in story.store.history.runs:
         before, after = write.before, write.after
@@ -100,7 +100,7 @@ def _an_end_without_a_message_is_due_at_once(story: Story) -> Iterator[str]:
 
 
 def _whose_last_message_goes_is_found_again(story: Story) -> Iterator[str]:
-    """By the due index, a plan or its limiter, at the end of the run before it, at a resume; or it is over."""
+    """The due index, a plan, its limiter, the end of the run before it, or a resume finds the run; or it is over."""
     for gone in story.queue.deletions:
         if not gone.others and not any(_is_found_again(story, gone.run, at) for at in (gone.at - 1, gone.at)):
             run, job = story.store.runs[gone.run], story.store.jobs[gone.run.job]

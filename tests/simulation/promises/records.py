@@ -1,6 +1,6 @@
-"""What is told of users' changes must be what was written, no more and no less, whoever died in between.
+"""Promises about records: users' changes are recorded exactly as they were written, whatever process died meanwhile.
 
-What is counted of runs must be no more: whoever dies before telling of a write leaves it uncounted.
+Metrics of runs count no more than was written: a process that dies before it counts a write leaves it uncounted.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ _ALL = 10_000
 
 
 def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
-    """Each version of a job was made by one user, and each trigger: the log has them all, as they were written."""
+    """One user made each version of a job, and each trigger. The log has them all, as they were written."""
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     made = Counter([*_made(story)])
     tenants = {key.tenant for key in story.store.jobs}
@@ -45,14 +45,14 @@ def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
         yield "the jobs' revisions are not those of the log"
     for job, entry in of_jobs:
         by_itself = entry.action is Action.PAUSE and job.spec.pause_after_failures
-        if entry.by == NOBODY and story.users and not by_itself:  # those of a meeting have no keys
+        if entry.by == NOBODY and story.users and not by_itself:  # the users of a meeting have no keys
             yield f"nobody made version {entry.revision} of {job.key.job_id}"
 
 
 def _made(story: Story) -> Iterator[tuple[Any, ...]]:
     for key, row in story.store.jobs.items():
         if row.spec.notice is not None:
-            continue  # no user made it
+            continue  # no user made this write
         before = None
         for write in story.store.history.of_job(key):
             job = write.after
@@ -66,7 +66,7 @@ def _made(story: Story) -> Iterator[tuple[Any, ...]]:
 
 
 def _asked(spec: JobSpec) -> str:
-    """Return what a user asked for. When one that depends on others fires is told by these, and may change."""
+    """Return the job that a user wanted. The schedule of a job with parents is left out, because they may change it."""
     return repr(evolve(spec, schedule=Schedule(At(0))) if spec.depends_on else spec)
 
 
@@ -77,7 +77,7 @@ def _told(tenant: str, entry: Entry) -> tuple[Any, ...]:
 
 
 def _no_run_is_counted_twice(story: Story) -> Iterator[str]:
-    """Of two that would end a run the same way, only the one whose write is done tells of it."""
+    """Of two processes that would end a run in the same way, only the one whose write is done counts the end."""
     moves = [(write.before, write.after) for write in story.store.history.runs if write.before is not None]
     told = story.telemetry
     dead = sum(count for (name, _), count in told.counts.items() if name == Metric.DEAD_LETTERS)
@@ -110,7 +110,7 @@ def _no_run_is_counted_twice(story: Story) -> Iterator[str]:
 
 
 def _what_a_run_has_cost_only_grows(story: Story) -> Iterator[str]:
-    """An attempt's end adds to what the attempts before it have cost; whoever writes the row keeps that."""
+    """An attempt's end adds to the cost of the attempts before it, and every writer of the row keeps the sum."""
     for write in story.store.history.runs:
         before = write.after.spent if write.before is None else write.before.spent
         if any(part < 0 for part in astuple(write.after.spent.beyond(before))):
@@ -118,7 +118,7 @@ def _what_a_run_has_cost_only_grows(story: Story) -> Iterator[str]:
 
 
 def _skips(write: Write[Run]) -> bool:
-    """Say whether a write skips fires; one that was skipped before may be for a new reason, or as it runs again."""
+    """Return whether a write skips fires. A row that was skipped before may get a new reason, or be part of a rerun."""
     before, after = write.before, write.after
     is_again = before is not None and before.last_fire_at is not None and after.stamp > before.stamp
     is_new = before is None or is_again or (before.state, before.reason) != (after.state, after.reason)
@@ -126,7 +126,7 @@ def _skips(write: Write[Run]) -> bool:
 
 
 def _audit(context: Context, tenant: str) -> list[Entry]:
-    """Return what the log tells of what was done, but for runs tried again: of these it tells what was asked."""
+    """Return what the log shows of changes done; for retried runs it shows the requests, which are left out."""
     logged = list_audit(context, AuditFilter(tenant), _ALL).items
     return [one for one in logged if one.revision or one.action not in (Action.RETRY, Action.RERUN, Action.COLLECT)]
 

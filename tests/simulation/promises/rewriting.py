@@ -9,11 +9,11 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import MINUTE_MS
 
 _MOST_A_MINUTE = 45
-"""A row that is rewritten at each second has more; in stories without a fault none has had more than thirty."""
+"""A row that is rewritten every second has more. In stories without a fault no row has had more than thirty."""
 
 
 def _no_row_is_rewritten_without_end(story: Story) -> Iterator[str]:
-    """But for renewals, for jobs that fire or whose lock moves, and for runs that name items."""
+    """Exceptions are renewals, jobs that fire or whose lock moves, and runs that name items."""
     written: dict[object, list[int]] = defaultdict(list)
     for write in story.store.history.runs:
         before, after = write.before, write.after
@@ -44,10 +44,10 @@ def _most_in_a_minute(instants: Sequence[int]) -> int:
 
 
 def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
-    """Its watch ends with its next look, which is late by no more than it takes to come.
+    """The next check drops its watch, and is late only by the time of its delivery.
 
-    A process that stood still between its reading of the clock and its sending may send a watch whose instant is past;
-    one that stood still before it wrote an end has written an instant that is past, too.
+    A process that hung between its reading of the clock and its send may send a watch whose instant is past. A process
+    that hung before it wrote an end has written an instant that is past, too.
     """
     now = story.clock.now()
     for watch in story.queue.watches if story.is_lossy else ():
@@ -62,7 +62,7 @@ def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
 
 
 def _over_since(story: Story, run: RunId) -> int | None:
-    """Return since which true time a run is over as it stands; None: it is not, or there is no such run any more."""
+    """Return since which true time a run is over in its current state, or None if it is not over, or is gone."""
     row = story.store.runs.get(run)
     if row is None or not row.is_terminal:
         return None

@@ -1,4 +1,4 @@
-"""What must hold of what is shared: a job's guard, a tenant's slots of backfills, a scan's first hundred."""
+"""Promises about shared things: a job's overlap lock, a tenant's slots of backfills, a scan's first hundred."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from timeball.engine.runs.overlap_lock import LOCKED
 
 
 def _guarded_runs_come_one_by_one(story: Story) -> Iterator[str]:
-    """While a run of a job is under way, or waits for its retry, no other starts, unless the job ever allowed it."""
+    """While a run of a job is under way, or waits for its retry, no other starts unless the job ever allowed it."""
     history = story.store.history
     allowed = {write.after.key for write in history.jobs if write.after.spec.overlap is OverlapPolicy.ALLOW}
     under_way: dict[JobKey, dict[RunId, Run]] = defaultdict(dict)
@@ -44,12 +44,12 @@ def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
 
 
 def _nobody_is_parked_behind_a_run_that_is_over(story: Story) -> Iterator[str]:
-    """Whoever meets a guard takes it from a run that is over; but a parked run has no message and meets nobody."""
+    """A claim takes the lock from a run that is over. A run that waits for the lock has no message, so no claim."""
     waiting = {run for priority in Priority for run, _ in story.queue.waiting(priority)}
     for key, job in story.store.jobs.items():
         holder = None if job.holder is None else story.store.runs[job.holder]
         parked = None if job.parked is None else story.store.runs[job.parked]
-        over = holder is None or (holder.is_terminal and holder.due_at is None)  # else the scan has yet to see its end
+        over = holder is None or (holder.is_terminal and holder.due_at is None)  # else the scan has not seen its end
         if parked is not None and parked.state is RunState.QUEUED and over and not {job.holder, job.parked} & waiting:
             yield f"{key.job_id}: {parked} is parked behind {holder}"
 
@@ -68,7 +68,7 @@ def _no_more_backfills_run_than_may(story: Story) -> Iterator[str]:
 
 
 def _nobody_waits_for_a_hundred_of_another(story: Story) -> Iterator[str]:
-    """Of those that one scan starts, the first hundred are of all their tenants."""
+    """The first hundred runs that one scan starts include all tenants that it serves."""
     for runs in story.store.history.inserted_by_scans():
         first = {run.id.job.tenant for run in runs[:100]}
         yield from (f"{run.id} of {run.id.job.tenant}" for run in runs[100:] if run.id.job.tenant not in first)

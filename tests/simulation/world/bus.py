@@ -1,6 +1,6 @@
-"""The bus of a story: it delivers again and out of order, and keeps what came onto it and when it was dealt with.
+"""The bus of a story: it delivers repeatedly and out of order, and records events and when they were processed.
 
-In some stories it also loses events, has them twice, and does not say whether it took one.
+In some stories it also loses events, duplicates them, and does not answer whether it accepted one.
 """
 
 from collections import defaultdict
@@ -28,14 +28,14 @@ class Put:
 
     @property
     def name(self) -> tuple[str, str]:
-        """By what the event is known: its tenant, and what stands for its source and id."""
+        """The identity of the event: its tenant, and the name made of its source and id."""
         return self.event.tenant, name_of_event(self.event.attributes)
 
 
 class KeptBus(MemoryBus):
-    """A bus with a past: all that was `put` onto it, and by each event's name when the last message of it went.
+    """A bus with a past: all events that were `put` onto it, and by each event's name when its last message went.
 
-    With `mishaps` it fails some events; `lost` are those that came onto it and to no queue.
+    With `mishaps` it fails some events; `lost` are events that came onto the bus but reached no queue.
     """
 
     def __init__(self, clock: VirtualClock, random: Random, mishaps: Random | None = None) -> None:
@@ -47,14 +47,14 @@ class KeptBus(MemoryBus):
         self._clock, self._random = clock, random
 
     def put(self, events: Sequence[Event]) -> list[Refusal | None]:
-        """Put events onto the bus, and keep when each came."""
+        """Put events onto the bus, and record when each came."""
         if self.mishaps is not None:
             return [self._put_or_fail(event, self.mishaps.random()) for event in events]
         self.puts += [Put(self._clock.now(), event) for event in events]
         return super().put(events)
 
     def _put_or_fail(self, event: Event, fate: float) -> Refusal | None:
-        """Put an event onto the bus, as its fate has it: not, in silence, twice, or to no queue."""
+        """Put an event onto the bus by its fate: not at all, without an answer, twice, or to no queue."""
         if fate < 0.1:
             return _UNKNOWN
         one = Put(self._clock.now(), event)
@@ -68,12 +68,12 @@ class KeptBus(MemoryBus):
         return _UNKNOWN if fate > 0.9 else refused
 
     def receive(self) -> list[Matched]:
-        """Deliver some messages, in any order; they stay, so that somebody else may have them too."""
+        """Deliver some messages, in any order. They stay, so that another process may have them too."""
         waiting = self._random.sample(self.queue, min(len(self.queue), _AT_ONCE))
         return waiting[: self._random.randrange(1, _AT_ONCE + 1)]
 
     def delete(self, message: Matched) -> None:
-        """Remove a message, mostly; else it comes again."""
+        """Mostly delete a message; otherwise it comes again."""
         if message in self.queue and self._random.random() < 0.9:
             self.queue.remove(message)
             self.done_at[Put(0, message.event).name] = self._clock.now()

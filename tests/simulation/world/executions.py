@@ -1,7 +1,7 @@
-"""Step Functions and ECS as stories know them: what runs have started there, how AWS tells of it, and how it ends.
+"""Simulated Step Functions and ECS: the executions that runs have started, how AWS reports them, and how they end.
 
-It answers as boto3's clients do, so Timeball's own adapters read what it says. What has just been started is not seen
-for a while, a name is given once, and requests are throttled, as AWS documents it.
+They answer as boto3's clients do, so Timeball's own adapters read the answers. As AWS documents it, a new execution is
+invisible for a while, a name is given once, and requests are throttled.
 """
 
 import json
@@ -19,7 +19,7 @@ from timeball.domain.time.instants import LATEST
 from timeball.testing.virtual_clock import VirtualClock
 
 SECRET = "s" * 64
-"""What the tokens of a story are signed with."""
+"""The key that signs the tokens of a story."""
 
 Answer = Mapping[str, Any]
 
@@ -39,9 +39,7 @@ class AwsError(Exception):
 
 @dataclass
 class Execution:
-    """What a run has started: by which of its attempts, what AWS was asked, and (ms) when it ends and how, unless it is
-    stopped before.
-    """
+    """An execution: the attempt that started it, the request to AWS, and when (ms) and how it ends by itself."""
 
     arn: str
     run: RunId
@@ -58,28 +56,28 @@ class Execution:
 
     @property
     def resource(self) -> str:
-        """What was called, as its target names it: the state machine, or the task definition in its cluster."""
+        """The target's resource: the state machine, or the task definition in its cluster."""
         asked = self.asked
         return str(asked.get("stateMachineArn") or f"{asked['cluster']} {asked['taskDefinition']}")
 
     @property
     def over_at(self) -> int:
-        """When it was over (ms)."""
+        """The end of the execution (ms)."""
         return min(self.ends_at, self.stopped_at)
 
     @property
     def was_stopped(self) -> bool:
-        """Whether it ended because it was stopped."""
+        """Whether the execution ended because it was stopped."""
         return self.stopped_at < self.ends_at
 
     @property
     def has_succeeded(self) -> bool:
-        """Whether it ended by itself, and well."""
+        """Whether the execution ended by itself, and well."""
         return self.is_good and not self.was_stopped
 
 
 class SimulatedExecutions:
-    """State machines and clusters. `on_end` is told of each execution as soon as it is known when it ends."""
+    """State machines and clusters. `on_end` gets each execution as soon as the time of its end is known."""
 
     def __init__(self, clock: VirtualClock, random: Random) -> None:
         self.all: dict[str, Execution] = {}
@@ -88,7 +86,7 @@ class SimulatedExecutions:
         self._clock, self.draw = clock, random
 
     def of_attempt(self, run: RunId, attempt: int) -> list[Execution]:
-        """Return what an attempt of a run has started, as AWS was told."""
+        """Return the executions that an attempt of a run has started, according to AWS."""
         return [one for one in self.all.values() if (one.run, one.attempt) == (run, attempt)]
 
     def start_execution(self, **asked: Any) -> Answer:
@@ -103,7 +101,7 @@ class SimulatedExecutions:
         return {"executionArn": arn}
 
     def run_task(self, **asked: Any) -> Answer:
-        """Run a task, unless one was run by that token."""
+        """Run a task, unless one was run with that token."""
         arn = f"{asked['cluster'].replace(':cluster/', ':task/')}/{asked['clientToken']}"
         standing = self.all.get(arn)
         if standing is not None and standing.asked != asked:
@@ -115,14 +113,14 @@ class SimulatedExecutions:
         return {"tasks": [{"taskArn": arn}]}
 
     def describe_execution(self, *, executionArn: str) -> Answer:  # noqa: N803 - as AWS names it
-        """Tell how an execution stands."""
+        """Return the state of an execution."""
         self._may_throttle()
         if self._is_unseen(executionArn):
             raise AwsError("ExecutionDoesNotExist")
         return self.told_of(self.all[executionArn])
 
     def describe_tasks(self, *, cluster: str, tasks: Iterable[str]) -> Answer:  # noqa: ARG002 - as AWS names it
-        """Tell how tasks stand."""
+        """Return the state of tasks."""
         self._may_throttle()
         seen = {arn: not self._is_unseen(arn) for arn in tasks}
         return {
@@ -140,7 +138,7 @@ class SimulatedExecutions:
         self._stop(task, "InvalidParameterException", told, takes_ms)
 
     def told_of(self, one: Execution) -> Answer:
-        """Return what AWS says of an execution, or a task, as it stands."""
+        """Return AWS's description of an execution, or a task, in its current state."""
         if self._clock.now() < one.over_at:
             desired = "STOPPED" if one.stop_asked_at < LATEST else "RUNNING"
             standing: Answer = {"status": "RUNNING", "lastStatus": "RUNNING", "desiredStatus": desired}
@@ -151,7 +149,7 @@ class SimulatedExecutions:
         return {**standing, "executionArn": one.arn, "input": one.asked["input"]}
 
     def event_of(self, one: Execution) -> str:
-        """Return the body of the event that tells of an execution, as a queue brings it."""
+        """Return the body of an execution's event, as a queue delivers it."""
         return json.dumps({"source": "aws.ecs" if _is_task(one) else "aws.states", "detail": self.told_of(one)})
 
     def _start(self, arn: str, run_id: str, token: str, asked: Answer, ends: list[tuple[Answer, bool]]) -> None:
@@ -190,7 +188,7 @@ def _is_task(one: Execution) -> bool:
 
 
 def _stopped(why: str | None, *codes: int | None) -> Answer:
-    """Return what is told of a task whose container, and what stands beside that, ended with these codes."""
+    """Return the description of a task whose container, and the one beside it, ended with these codes."""
     containers = [{"name": name, "exitCode": code} for name, code in zip(("main", "router"), codes, strict=False)]
     return {"lastStatus": "STOPPED", "stopCode": why, "containers": containers}
 
@@ -212,10 +210,10 @@ _ENDS_OF_TASKS: list[tuple[Answer, bool]] = [
 
 
 class _InTurn:
-    """Threads that are none: what they are given is done where it stands."""
+    """A thread pool without threads: it runs its work inline."""
 
     def submit(self, work: Callable[..., Any], *given: object) -> "Future[Any]":
-        """Do some work."""
+        """Run some work."""
         done: Future[Any] = Future()
         done.set_result(work(*given))
         return done

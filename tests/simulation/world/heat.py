@@ -1,4 +1,4 @@
-"""One row that is hot: for a while most of its writes are throttled, and other rows in the same batch are written."""
+"""A hot row: for a while most of its writes are throttled, while other rows of the same batch are written."""
 
 from dataclasses import dataclass
 from random import Random
@@ -10,13 +10,13 @@ _THROTTLED = 0.7
 
 @dataclass
 class Heat:
-    """Which row is hot, by its key; None: none is."""
+    """The key of the hot row, or None if no row is hot."""
 
     draw: Random
     hot: object = None
 
     def fails(self, _: str, item: object) -> bool:
-        """Say whether a write is throttled."""
+        """Return whether a write is throttled."""
         if self.hot is None:
             return False
         row = item.before if isinstance(item, Swap) else item

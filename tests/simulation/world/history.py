@@ -1,4 +1,4 @@
-"""What was written, by whom and when: the past that a row does not tell. Checks of single writes read it."""
+"""All writes, with their process and time: the past that rows do not show. Checks of single writes read it."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -27,7 +27,7 @@ _Noted = TypeVar("_Noted")
 
 @dataclass(frozen=True, slots=True)
 class Write(Generic[_Row]):
-    """One change of a row at a true time (ms), by the process of that name; `before` None: it was inserted."""
+    """One change of a row at a true time (ms), by the process of that name. `before` is None for an insert."""
 
     at: int
     by: str
@@ -37,7 +37,7 @@ class Write(Generic[_Row]):
 
 @dataclass(frozen=True, slots=True)
 class Reign:
-    """A schedule that a job had from one instant on (ms); the first fire that it was to plan, and when it was over."""
+    """A schedule that a job had from an instant on (ms), the first fire that it had to plan, and when it ended."""
 
     schedule: Schedule
     begun_at: int
@@ -45,15 +45,15 @@ class Reign:
     ended_at: int
 
     def has(self, fire_at: int, leeway_ms: int = 0) -> bool:
-        """Say whether an instant was to be planned; one that was planned ahead may lie behind the reign's end."""
+        """Return whether an instant had to be planned. A fire that was planned ahead may lie after the reign's end."""
         return self.first_at <= fire_at <= self.ended_at + leeway_ms and is_occurrence(self.schedule, fire_at)
 
 
 class History:
-    """All writes of runs, jobs, tasks, backfills and operations, and those of each row; and where each scan begins.
+    """All writes of runs, jobs, tasks, backfills and operations, also by row; and where each scan begins.
 
-    Noted too is what unique keys have `named`, and who `looks` into the ledger of a job, from
-    which instant on: when, and up to which.
+    Also noted: the jobs that unique keys have `named`, and which process `looks` into the ledger of a job, from which
+    instant on, when, and up to which.
     """
 
     def __init__(self) -> None:
@@ -98,13 +98,13 @@ class History:
             self.frozen_at.setdefault(one.name, at)
 
     def freezes_between(self, job: Job, from_at: int, to_at: int) -> list[Freeze]:
-        """Return every freeze of a job, in every shape that stood at some time between two true times."""
+        """Return every freeze of a job, in every version that stood at some time between two true times."""
         standing = [row for at, row in self.freezes if at <= from_at and row.tenant == job.key.tenant][-1:]
         rows = [*standing, *(row for at, row in self.freezes if from_at < at <= to_at and row.tenant == job.key.tenant)]
         return [one for row in rows for one in row.items if one.match.matches(job)]
 
     def is_closed(self, job: Job, fire_at: int, from_at: int, to_at: int) -> set[bool]:
-        """Return whether a fire of a job is on a date of its calendar, as that stood between two true times."""
+        """Return whether a fire of a job is on a date of its calendar, in all versions between two true times."""
         if job.spec.calendar is None:
             return {False}
         writes = self.calendars[CalendarKey(job.key.tenant, job.spec.calendar.name)]
@@ -114,7 +114,7 @@ class History:
 
     @staticmethod
     def rows_between(noted: list[tuple[int, _Noted]], from_at: int, to_at: int) -> list[_Noted]:
-        """Return every row that stood at some time between two true times, of those of one key."""
+        """Return every version of one key's row that stood at some time between two true times."""
         first = bisect_right(noted, from_at, key=itemgetter(0))
         return [row for _, row in noted[max(0, first - 1) : bisect_right(noted, to_at, key=itemgetter(0))]]
 
@@ -168,7 +168,7 @@ class History:
                 yield write, before
 
     def reigns(self, key: JobKey, ends_at: int) -> Iterator[Reign]:
-        """Yield each schedule of a job, but for one that had nothing to plan; the last one reigns until `ends_at`."""
+        """Yield each schedule of a job, except those that had nothing to plan. The last one reigns until `ends_at`."""
         begun, *versions = (write.after for write in self._jobs[key])
         for job in [*versions, None]:
             if job is None or job.spec.schedule != begun.spec.schedule or job.status is JobStatus.CANCELLED:
@@ -181,7 +181,7 @@ class History:
                 begun = job
 
     def job_at(self, job: JobKey, at: int) -> Job | None:
-        """Return a job as it stood at a true time; None before it was created."""
+        """Return a job as it stood at a true time, or None before its creation."""
         writes = self._jobs[job]
         position = bisect_right(writes, at, key=lambda write: write.at)
         return writes[position - 1].after if position else None
@@ -193,7 +193,7 @@ class History:
         return later if standing is None else [standing, *later]
 
     def run_at(self, run: RunId, at: int) -> Run | None:
-        """Return a run as it stood at a true time; None before it was inserted."""
+        """Return a run as it stood at a true time, or None before its insertion."""
         writes = self._runs[run]
         position = bisect_right(writes, at, key=lambda write: write.at)
         return writes[position - 1].after if position else None

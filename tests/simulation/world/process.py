@@ -1,8 +1,8 @@
-"""A simulated process: its calls of the world take time, may fail, and stop for as long as the process is frozen.
+"""A simulated process: its calls of the world take time, may fail, and pause for as long as the process is frozen.
 
-Engine code is written as plain calls. Here it runs in a greenlet, which stands aside at each call of a port, so that
-every other process may go on between any two calls. All of it happens on one event loop in virtual time: the same seed
-gives the same story.
+Engine code consists of plain calls. Here it runs in a greenlet, which yields at each call of a port, so that every
+other process may go on between any two calls. All of it happens on one event loop in virtual time: the same seed gives
+the same story.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,19 +25,19 @@ _Port = TypeVar("_Port")
 _UNHEARD = 10**15
 
 _BEFORE = 0.55
-"""The share of calls that stand aside before they take effect; as many do so after it, and a few both."""
+"""The share of calls that yield before they take effect. As many yield after it, and a few do both."""
 
 
 class CutOffError(BaseException):
-    """The process that did this work is gone. The engine cannot catch it, as it cannot catch its own end."""
+    """The process that did this work is gone. The engine cannot catch this error, as it cannot catch its own end."""
 
 
 @dataclass
 class Weather:
-    """How bad the world is: shares of calls that fail before or after they take effect, and the longest answer time.
+    """How bad the world is: the shares of calls that fail before or after they take effect, and the longest latency.
 
-    `slow` is the share of calls that take a hundred times as long, `stalls` that of those that hang for up to 45
-    seconds, `cut_off` that of requests whose process ends.
+    `slow` is the share of calls that take a hundred times as long, `stalls` the share of those that hang for up to 45
+    seconds, and `cut_off` the share of requests whose process ends.
     """
 
     fails_before: float = 0.0
@@ -63,8 +63,8 @@ class Stop:
 class Process:
     """One process, and its own idea of the time. It is the clock of its world.
 
-    `moments` counts those before and after each of its calls, `calls_left` how many it may begin yet, and none of them
-    takes effect after `lives_until` (true time, ms).
+    `moments` counts the moments before and after each of its calls, `calls_left` is how many calls it may still begin,
+    and no call takes effect after `lives_until` (true time, ms).
     """
 
     name: str
@@ -83,7 +83,7 @@ class Process:
         self.death = self.clock.alarm(None)
 
     def now(self) -> int:
-        """Return what this process takes for the present instant."""
+        """Return the present instant by this process's clock."""
         return self.clock.now() + self.skew_ms
 
     async def sleep_until(self, at: int) -> None:
@@ -97,7 +97,7 @@ class Process:
             await self.clock.sleep_until(self.frozen_until)
 
     def freeze(self, milliseconds: int) -> None:
-        """Stop the process for a while; it does not notice."""
+        """Stop the process for a while, which it does not notice."""
         self.frozen_until = max(self.frozen_until, self.clock.now() + milliseconds)
         self.trace(f"{self.name} is frozen for {milliseconds} ms")
 
@@ -109,7 +109,7 @@ class Process:
         self.trace(f"{self.name} is killed")
 
     async def run(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Run blocking work that stands aside at each of its calls: the engine's `Offload`."""
+        """Run blocking work that yields at each of its calls: the engine's `Offload`."""
         inner = greenlet(work)
         inner.process = self
         until = inner.switch(*args, **kwargs)
@@ -121,7 +121,7 @@ class Process:
         return cast("_T", until)
 
     async def run_cut_off(self, calls: int, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Run blocking work that ends with its process, by a CutOffError, if it makes more than so many calls."""
+        """Run blocking work that ends with its process, by a CutOffError, if it makes more calls than `calls`."""
         self.calls_left = calls
         try:
             return await self.run(work, *args, **kwargs)
@@ -129,7 +129,7 @@ class Process:
             self.calls_left = _UNHEARD
 
     def aside(self) -> None:
-        """Stand aside, within `run`, for as long as a call takes."""
+        """Yield, within `run`, for as long as a call takes."""
         weather, draw = self.weather, self.random.random
         latency = 1 + int(draw() * weather.latency_ms)
         if weather.slow and weather.slow > draw():
@@ -140,7 +140,7 @@ class Process:
         self.stand_aside(self.clock.now() + latency)
 
     def stand_aside(self, until: int) -> None:
-        """Let everybody else go on, within `run`, until an instant (true time, ms)."""
+        """Let all other processes go on, within `run`, until an instant (true time, ms)."""
         present = getcurrent()
         parent = present.parent
         if parent is None:
@@ -150,9 +150,9 @@ class Process:
             parent.switch(until)
 
     def side_by_side(self, calls: Sequence[Callable[[], _T]]) -> list[_T]:
-        """Run calls at once, within `run`: each stands aside at its calls of the world, and the first to wake goes on.
+        """Run calls in parallel, within `run`: each yields at its calls of the world, and the first to wake goes on.
 
-        Raises what the first of them raised that failed, when all have ended.
+        Raise the error of the first call that failed, after all have ended.
         """
         if len(calls) == 1:
             return [calls[0]()]
@@ -168,7 +168,7 @@ class Process:
             lane.process, lane.is_beside = self, True
             try:
                 said = lane.switch()
-            except (Exception, CutOffError) as error:  # noqa: BLE001 - it is raised when the others have ended
+            except (Exception, CutOffError) as error:  # noqa: BLE001 - it is raised after the others have ended
                 failures[number] = error
                 continue
             if lane.dead:
@@ -180,14 +180,14 @@ class Process:
         return [answers[number] for number in range(len(lanes))]
 
     def reach(self) -> None:
-        """Count a moment of a process that is to be stopped, and stop here if it is the one."""
+        """Count a moment of a process that must be stopped, and stop here if it is the chosen one."""
         if self.stop is not None and self.stop.moment == self.moments:
             self.freeze(self.stop.milliseconds)
             self.aside()
         self.moments += 1
 
     def fails(self, share: float) -> bool:
-        """Say whether this call is one of those that fail."""
+        """Return whether this call is one of those that fail."""
         return share > self.random.random()
 
 
@@ -197,7 +197,7 @@ def acting() -> Process | None:
 
 
 def acting_name() -> str:
-    """Return the name of the process whose work is being done: who writes."""
+    """Return the name of the process whose work is being done, which is the writer."""
     process = acting()
     return "nobody" if process is None else process.name
 
@@ -216,13 +216,13 @@ class _SimulatedPort:
             return self._call(self._called + name, method, args, kwargs)
 
         seen = write if name in LIST_WRITES else call
-        self.__dict__[name] = seen  # from now on found without this
+        self.__dict__[name] = seen  # from now on Python finds it without this method
         return seen
 
     def _call(self, name: str, method: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> object:
         process, weather = self._process, self._process.weather
         if args and isinstance(args[0], Sequence) and not args[0]:
-            return method(*args, **kwargs)  # nothing is asked, so no request is made
+            return method(*args, **kwargs)  # an empty list makes no request
         if process.calls_left <= 0:
             process.trace(f"{process.name} {name}: its process has ended")
             raise CutOffError
@@ -251,7 +251,7 @@ class _SimulatedPort:
     def _write(
         self, name: str, method: Callable[..., object], items: Sequence[object], rest: tuple[Any, ...]
     ) -> object:
-        """Write a list: sometimes in two halves with others in between, of which the second may fail."""
+        """Write a list: sometimes in two halves with other writes in between, and the second half may fail."""
         if len(items) < 2 or self._process.random.random() < 0.7:
             return self._call(name, method, (items, *rest), {})
         half = self._process.random.randrange(1, len(items))
@@ -261,5 +261,5 @@ class _SimulatedPort:
 
 
 def simulated(port: _Port, process: Process) -> _Port:
-    """Return a port as a process sees it: its calls take time, and fail as the weather has it."""
+    """Return a port as a process sees it: its calls take time, and fail by the weather."""
     return each_port(port, lambda one, called: _SimulatedPort(one, called, process))

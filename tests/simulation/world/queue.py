@@ -1,6 +1,6 @@
-"""A queue that delivers messages twice, late and out of order, and gives up on some; it notes who deleted which.
+"""A queue that delivers messages twice, late and out of order, gives up on some, and notes which process deletes each.
 
-In some stories it refuses some messages of a batch, and takes the others.
+In some stories it refuses some messages of a batch, and accepts the others.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from timeball.testing.virtual_clock import VirtualClock
 _Item = TypeVar("_Item")
 
 _REFUSED = 0.1
-"""The share of messages that are refused where some are."""
+"""The share of messages that are refused, in stories with refusals."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Deletion:
 class UnrulyQueue(MemoryQueue):
     """A queue that now and then delivers a message twice, late, out of order, or gives up on it.
 
-    `uncarried` is the share of runs whose messages it gives up each time. What it refuses, `refusals` draw. When each
-    watch was taken in, `watched_at` says.
+    `uncarried` is the share of runs on whose messages it gives up every time. `refusals` draws what it refuses.
+    `watched_at` is when each watch was accepted.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class UnrulyQueue(MemoryQueue):
         self._watches: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, runs: Sequence[Run], now: int) -> list[bool]:
-        """Send each, some twice, and refuse some."""
+        """Send each message, some twice, and refuse some."""
         return self._taking(runs, [run.id for run in runs], lambda taken: self._send(taken, now))
 
     def _send(self, runs: Sequence[Run], now: int) -> list[bool]:
@@ -82,7 +82,7 @@ class UnrulyQueue(MemoryQueue):
         return super().watch(watches)
 
     def send_again(self, priority: str, deliveries: Sequence[Delivery], seconds: int) -> list[bool]:
-        """Send new messages, and refuse some; what was received by one receipt goes together."""
+        """Send new messages, and refuse some. Deliveries with the same receipt stay together."""
         again = super().send_again
         receipts = [delivery.receipt for delivery in deliveries]
         sent = self._taking(deliveries, receipts, lambda taken: again(priority, taken, seconds))
@@ -92,7 +92,7 @@ class UnrulyQueue(MemoryQueue):
     def _taking(
         self, items: Sequence[_Item], messages: Sequence[object], send: Callable[[list[_Item]], list[bool]]
     ) -> list[bool]:
-        """Send items, each in its message, but those of messages that are refused; say of each whether it was sent."""
+        """Send items, each in its message, except those of refused messages. Return for each whether it was sent."""
         if self._refusals is None or not self.unruly:
             return send([*items])
         draw = self._refusals.random
@@ -101,7 +101,7 @@ class UnrulyQueue(MemoryQueue):
         return [message not in refused and next(taken) for message in messages]
 
     def receive(self, priority: str, limit: int = 10, visibility_seconds: int = 900) -> list[Delivery]:
-        """Deliver some of what is visible, in any order."""
+        """Deliver some of the visible messages, in any order."""
         if self.unruly:
             messages = self._messages.get(priority, [])
             self._random.shuffle(messages)
@@ -113,18 +113,18 @@ class UnrulyQueue(MemoryQueue):
         return super().receive(priority, limit, visibility_seconds)
 
     def hide_one(self, priority: str, receipt: str, seconds: int) -> None:
-        """Set from when a received message is seen again."""
+        """Set from when a received message is visible again."""
         super().hide_one(priority, receipt, seconds)
         self._wake(self._clock.now() + seconds * SECOND_MS)
 
     def delete_one(self, priority: str, receipt: str) -> None:
-        """Remove a received message, and note what is left of its run."""
+        """Delete a received message, and note the messages that its run has left."""
         message = self.newest(receipt)
         super().delete_one(priority, receipt)
         if message is not None:
             for run in message.runs:
                 others = sum(run in one.runs for one in self._messages.get(priority, ())) + self.dead.count(run)
-                if run not in self._purged:  # otherwise the one that it relied on may be gone
+                if run not in self._purged:  # otherwise the message that the deletion relied on may be gone
                     self.deletions.append(Deletion(self._clock.now(), acting_name(), run, others))
 
     def purge(self) -> None:
@@ -146,7 +146,7 @@ class UnrulyQueue(MemoryQueue):
             await watch
 
     def _wake(self, at: int) -> None:
-        """Let those look again who wait for a later instant."""
+        """Wake the waiters whose instant is later, so that they check again."""
         for watched_at, watch in self._watches:
             if watched_at > at and not watch.done():
                 watch.set_result(None)

@@ -1,4 +1,4 @@
-"""All targets, which note what arrives; and the caller by which a process reaches them."""
+"""All targets, which note the calls that arrive; and the caller by which a process reaches them."""
 
 import asyncio
 import json
@@ -23,13 +23,13 @@ HOSTS = ("one.example", "two.example", "three.example")
 """Hosts of targets that answer at once; each of them may be down for a while."""
 
 REFUSED = 404
-"""How a target answers that wants no other try."""
+"""The status of a target that wants no retry."""
 
 REPORTS_LATER = "https://later.example/hook"
 """A target that mostly answers 202, and reports later: sometimes before its 202 has been seen."""
 
 WEAVERS = "weaver"
-"""Whose jobs depend on each other."""
+"""The tenant whose jobs depend on each other."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,10 @@ class Failing:
 
 @dataclass
 class Receiver:
-    """All targets: what arrived, in order. What is slow is slow at each attempt.
+    """All targets, and the calls that arrived, in order. A slow target is slow at each attempt.
 
-    `down_until` tells of hosts, and of first segments of their paths, how long they answer with errors of their own.
+    `down_until` has the end of the outage of each host, and of each first segment of its paths, which answer with
+    errors of their own until then.
     """
 
     clock: VirtualClock
@@ -72,14 +73,14 @@ class Receiver:
     _taken_ms: dict[RunId, int] = field(default_factory=dict)
 
     def note(self, call: Call) -> str:
-        """Note a call; return the URL, or the ARN, of what is called."""
+        """Note a call, and return its URL, or its ARN."""
         target = call.work.target
         url = target.url if isinstance(target, HttpTarget) else target.resource
         self.arrivals.append(Arrival(self.clock.now(), call.run, call.attempt, call.work.payload, url))
         return url
 
     def answer_of(self, call: Call) -> tuple[int, int]:
-        """Note a call; return its status and how long the answer takes."""
+        """Note a call, and return its status and how long the answer takes."""
         status, takes_ms = self._answer_of(call)
         target = call.work.target
         if isinstance(target, HttpTarget) and (status >= 500 or takes_ms > call.timeout_seconds * SECOND_MS):
@@ -100,7 +101,7 @@ class Receiver:
         return any(self.down_until.get(part, 0) > self.clock.now() for part in (host, f"{host}/{segment}"))
 
     def calls(self) -> dict[RunId, list[Arrival]]:
-        """Return what arrived of each run."""
+        """Return the calls of each run."""
         calls: dict[RunId, list[Arrival]] = {}
         for arrival in self.arrivals:
             calls.setdefault(arrival.run, []).append(arrival)
@@ -109,14 +110,14 @@ class Receiver:
 
 @dataclass(frozen=True)
 class SimulatedCaller:
-    """The caller of one process: the call leaves at once, the answer reaches the process when it is not frozen."""
+    """The caller of one process: a call leaves at once, and its answer reaches the process when it is not frozen."""
 
     receiver: Receiver
     process: Process
     context: Context
-    """What the targets see that name items."""
+    """The clients of targets that name items."""
     start: Callable[[Process, Call], Awaitable[Answer]]
-    """How what is to be followed is started."""
+    """Starts the executions that runs follow."""
 
     async def prepare(self, call: Call) -> None:
         """Fetch nothing."""
@@ -139,7 +140,7 @@ class SimulatedCaller:
         return answered(call, called_at, process.now(), status, _named_in_answer(call))
 
     async def _name_items(self, call: Call) -> None:
-        """Name items before the answer, as some targets do; some say it twice, or several times something else."""
+        """Name items before the answer, as some targets do. Some repeat the request, or name others later."""
         draw = Random(f"the items of {call.run} {call.attempt}")
         counts = {"a": draw.choice((1, 1, 2, 2, 2, 3, 3, 3, 5, 120)), "b": 3}
         for request in draw.choice(([], [], ["a"], ["a", "a"], ["a", "b", "a"])):
@@ -155,7 +156,7 @@ class SimulatedCaller:
 
 
 def _named_in_answer(call: Call) -> str:
-    """Return an answer that names up to three items, if the job belongs to those who weave graphs."""
+    """Return an answer that names up to three items, if the job is of the tenant of graphs."""
     if call.run.job.tenant != WEAVERS:
         return ""
     count = crc32(f"{call.run} {call.attempt}".encode()) % 4

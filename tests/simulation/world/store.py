@@ -1,7 +1,7 @@
-"""A store that keeps a history of all that is written to it, and whose indexes and listing lag.
+"""A store that keeps a history of all writes, and whose indexes and listing lag.
 
-The history tells a checker who did what when. In some stories a read that need not be strong is old, the index of lines
-lags too, and what is read in pages has more than one.
+The history tells a checker which process did what, and when. In some stories an eventually consistent read is old, the
+index of lines lags too, and paged reads always have more than one page.
 """
 
 from bisect import bisect_right
@@ -38,24 +38,24 @@ from timeball.testing.virtual_clock import VirtualClock
 LONGEST_LAG_MS = 10 * SECOND_MS
 
 _LINES_LAG_MS = (0, 0, 50, 500, 4_000)
-"""By how much the index of lines may be behind: an index that lags for longer than a limiter waits for it is down."""
+"""The longest lag of the index of lines: an index that lags for longer than a limiter waits for it counts as down."""
 
 _OLD_MS = (0, 100, 1_000, 5_000)
 """How old an eventually consistent read may be."""
 
 _EXAMINED = 3
-"""How many rows a page under a filter examines where pages are short; and how many the due index shows at once."""
+"""How many rows a filtered page examines where pages are short, and how many rows the due index shows at once."""
 
 _LONGEST_UNLISTED_MS = 1_500
-"""How long a new job may be in no list."""
+"""How long a new job may be missing from all lists."""
 
 _LONGEST_MOVE_MS = 3_000
-"""How long the index of parts takes to lose a job that moves, and to get it."""
+"""How long the index of parts takes to drop a job that moves, and to show it in its new part."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A job's move from one part to another: until when the index has it in the one, and from when in the other."""
+    """A job's move from one part to another: until when the index has it in the old one, and from when in the new."""
 
     moves_from: Among | None
     until_at: int
@@ -65,7 +65,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Blur:
-    """Which readings do not show the rows as they are, beside the due index and the listing; `draw` decides when."""
+    """Which reads do not show the current rows, besides the due index and the listing; `draw` decides when."""
 
     draw: Random
     lines_lag: bool = False
@@ -74,7 +74,7 @@ class Blur:
 
 
 class LaggingMemory(Memory):
-    """A memory that notes each write, and whose due index follows by up to ten seconds, key by key in order."""
+    """The state of a store that notes each write. Its due index lags by up to ten seconds, in order for each key."""
 
     def __init__(self, clock: VirtualClock, random: Random, blur: Blur) -> None:
         super().__init__()
@@ -100,13 +100,13 @@ class LaggingMemory(Memory):
         return past[position - 1][1] if position else None
 
     def catch_up(self) -> None:
-        """Let the index show what has reached it by now."""
+        """Make the entries visible that have reached the index by now."""
         now = self.clock.now()
         while self._coming and self._coming[0][0] <= now:
             heappop(self._coming)[2]()
 
     def written(self, key: Any, before: Any, after: object, now: int) -> None:
-        """Note who wrote what, and let the index follow."""
+        """Note a write and its process, and let the index follow."""
         super().written(key, before, after, now)
         at, by = self.clock.now(), acting_name()
         self._blur(at, key, before, after)
@@ -140,14 +140,14 @@ class LaggingMemory(Memory):
                 self.history.named.append((at, before, after))
 
     def _blur(self, at: int, key: object, before: Any, after: object) -> None:
-        """Keep what old reads answer, and let the index of lines follow a write."""
+        """Keep the rows that old reads return, and let the index of lines follow a write."""
         if self.blur.reads_are_old:
             self._past[type(after), key].append((at, after))
         if self.blur.lines_lag and isinstance(after, Run):
             self._line_up(before, after)
 
     def _note_move(self, before: Job | None, after: Job, at: int) -> None:
-        """Let the index of parts lose a job that moves, and get it, seconds apart and in either order."""
+        """Let the index of parts drop a moving job, and show it in its new part, seconds apart and in either order."""
         name = after.key.tenant, after.key.job_id
         if before is None:
             self.listed_from[after.key] = at + int(fraction_of("listed", *name, at) * _LONGEST_UNLISTED_MS)
@@ -158,13 +158,13 @@ class LaggingMemory(Memory):
         self.moves[after.key] = Move(moves_from, at + lost_ms, to, at + got_ms)
 
     def index(self, key: Owned, due_at: int | None, shard: int, now: int) -> None:
-        """Let a row stand in the due index after a while."""
+        """Show a row in the due index after a while."""
         lag_ms = self._random.choice((0, 0, 0, 50, 50, LONGEST_LAG_MS)) if self.lags else 0
         index = super().index
         self._follow(key, lag_ms, lambda: index(key, due_at, shard, now))
 
     def _line_up(self, before: Run | None, after: Run) -> None:
-        """Let a run stand in the index of lines after a while, or no more."""
+        """Show a run in the index of lines after a while, or drop it."""
         places = [one and _place_in(one) for one in (before, after)]
         if places[0] == places[1]:
             return
@@ -185,7 +185,7 @@ class LaggingMemory(Memory):
 
 
 class LaggingIndex(MemoryDueIndex):
-    """A due index that answers from what has reached it; with its first question a scan begins."""
+    """A due index that answers from the entries that have reached it. A scan begins with its first query."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
@@ -202,7 +202,7 @@ class LaggingIndex(MemoryDueIndex):
 
 
 class LaggingJobs(MemoryJobs):
-    """Jobs of which new ones are listed a while later, and those that move are in both parts, or neither."""
+    """Jobs whose new rows are listed a while later. Jobs that move are in both parts, or in neither."""
 
     def _is_listed(self, job: Job, parts: Sequence[Among]) -> bool:
         assert isinstance(self._memory, LaggingMemory)
@@ -217,10 +217,10 @@ class LaggingJobs(MemoryJobs):
 
 
 class LaggingRuns(MemoryRuns):
-    """Runs of which it is noted who looks into a job's ledger, and whose index of lines may lag."""
+    """Runs that note which process reads a job's ledger, and whose index of lines may lag."""
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
-        """Return a page, and note who asks for it."""
+        """Return a page, and note which process asks for it."""
         assert isinstance(self._memory, LaggingMemory)
         looks = self._memory.history.looks[acting_name(), query.job, query.from_at]
         looks.append((self._memory.clock.now(), query.to_at or LATEST))
@@ -233,7 +233,7 @@ class LaggingRuns(MemoryRuns):
         return LedgerPage(found[: query.limit], found[query.limit - 1].id)
 
     def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
-        """Return who is seen in a line."""
+        """Return the runs that are visible in a line."""
         assert isinstance(self._memory, LaggingMemory)
         if not self._memory.blur.lines_lag:
             return super().in_line(limiter, part, limit)
@@ -244,7 +244,7 @@ class LaggingRuns(MemoryRuns):
 
 
 class LaggingStore(MemoryStore):
-    """A store whose due index lags; its `past` is all that was written to it."""
+    """A store whose due index lags; its `past` has all that was written to it."""
 
     def __init__(self, clock: VirtualClock, random: Random, blur: Blur) -> None:
         self.past = LaggingMemory(clock, random, blur)
@@ -256,7 +256,7 @@ class LaggingStore(MemoryStore):
 
 
 def _place_in(run: Run) -> tuple[str, Waiting, int] | None:
-    """Return of which tenant and in which line a run stands, and where; None: in none."""
+    """Return the tenant and the line in which a run stands, and its position; or None if it is in no line."""
     if run.waiting is None or not run.stands_in_line:
         return None
     return run.id.job.tenant, run.waiting, run.place_in_line

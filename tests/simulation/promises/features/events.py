@@ -1,6 +1,6 @@
-"""What must hold of jobs on events: each event makes one run of each job that listens, and none of any other.
+"""Promises about events: each event makes one run of each job that listens, and none of any other job.
 
-Whether a pattern matches is asked of the job's own, not of its rule on the bus.
+The check matches the job's own pattern, and not its rule on the bus.
 """
 
 import json
@@ -41,9 +41,9 @@ def _jobs_since(story: Story, run: Run, puts: list[Put]) -> list[Job]:
 
 
 def _an_event_makes_a_run_of_each_job_that_listens(story: Story) -> Iterator[str]:
-    """Of each that did so, by one pattern, from before the event came until its last message was dealt with.
+    """This holds for jobs that listened, with one pattern, from before the event until its last message was processed.
 
-    What the bus itself has lost makes none.
+    Events that the bus itself has lost make no run.
     """
     heard = {(run.id.job, run.id.series) for run in _runs(story)}
     history = story.store.history

@@ -1,4 +1,4 @@
-"""What calendars and freezes must hold: what they keep away does not start, and its row says why."""
+"""Promises about calendars and freezes: a fire that they defer or skip does not start, and its row has the reason."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,9 +14,9 @@ from timeball.domain.time.schedule import fires
 
 
 def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
-    """No first attempt of the schedule or on an event, from the beginning that its user was told to its end.
+    """No first attempt of the schedule, or on an event, starts between the beginning and end that the user was told.
 
-    Of a disabled tenant no attempt at all, but those by which a lost one is taken over.
+    For a disabled tenant no attempt starts at all, except takeovers of lost attempts.
     """
     history = story.store.history
     for write, before in history.claims():
@@ -35,7 +35,7 @@ def _nothing_starts_in_a_freeze(story: Story) -> Iterator[str]:
 
 
 def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
-    """As its job, and the calendar, were when that was decided."""
+    """The job and the calendar count as they were when the start was decided."""
     history = story.store.history
     for write, before in history.claims():
         if before.id.origin is not Origin.SCHEDULE or not before.is_unstarted:
@@ -47,9 +47,9 @@ def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
 
 
 def _what_is_moved_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
-    """And is due then. Any version of its job and of its calendar may have decided that.
+    """The run is also due on that day. Any version of its job and of its calendar may have decided that.
 
-    What is moved by what it collects is not meant (flow_rules.py).
+    A run that is postponed by what it collects does not count (flow.py).
     """
     history = story.store.history
     for write in history.runs:
@@ -72,7 +72,7 @@ def _what_is_moved_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
 
 
 def _moved_to(job: Job, calendar: Calendar, fire_at: int) -> int | None:
-    """Go through the days after a fire: where the Marquesas are, clocks never change."""
+    """Go through the days after a fire. On the Marquesas clocks never change."""
     if job.spec.calendar is None or job.spec.calendar.policy is not CalendarPolicy.NEXT:
         return None
     days = (fire_at + number * DAY_MS for number in range(32))
@@ -82,7 +82,7 @@ def _moved_to(job: Job, calendar: Calendar, fire_at: int) -> int | None:
 
 
 def _what_was_kept_away_says_so_and_nothing_else_does(story: Story) -> Iterator[str]:
-    """A skipped row of a calendar, or of a freeze, is of a fire that this kept away when it was decided."""
+    """A row skipped for a calendar, or a freeze, is of a fire that was closed or frozen when the row was decided."""
     history = story.store.history
     for write in history.runs:
         row = write.after
@@ -102,7 +102,7 @@ def _what_was_kept_away_says_so_and_nothing_else_does(story: Story) -> Iterator[
 
 
 def _was_frozen(spans: Sequence[tuple[int, int]], row: Run) -> bool:
-    """Say whether a row is of a fire in a freeze that was over, as everybody knew, when the row was written."""
+    """Return whether a row is of a fire in a freeze that was over, as every process knew, when the row was written."""
     known_at = (row.finished_at or 0) - MOST_SKEW_MS - KNOWN_MS
     return any(start <= row.id.fire_at < end < known_at for start, end in spans)
 

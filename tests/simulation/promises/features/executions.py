@@ -1,4 +1,4 @@
-"""What must hold of runs that follow what they have started, told from what AWS did and from what was written.
+"""Promises about followed executions, by what AWS did and what was written.
 
 Each rule is a generator of complaints.
 """
@@ -17,13 +17,13 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.overlap_lock import LOCKED
 
 _SEEN_WITHIN_MS = 90 * SECOND_MS
-"""The longest time between two looks, the margin, and a scan or two."""
+"""The longest time between two polls, the margin, and a scan or two."""
 
 _STOPPED_WITHIN_MS = 20 * SECOND_MS
 
 
 def _followed(story: Story) -> Iterator[tuple[Write[Run], Run, Execution]]:
-    """Yield each write of a run that followed something, the run as it was before, and what it followed."""
+    """Yield each write of a run that followed an execution, the run as it was before, and the execution."""
     for write in story.store.history.runs:
         before = write.before
         if before is not None and before.callback is not None and before.callback.execution is not None:
@@ -31,12 +31,12 @@ def _followed(story: Story) -> Iterator[tuple[Write[Run], Run, Execution]]:
 
 
 def _ends(story: Story) -> Iterator[tuple[Write[Run], Run, Execution]]:
-    """Yield those that ended the attempt."""
+    """Yield the writes that ended the attempt."""
     return ((write, before, one) for write, before, one in _followed(story) if write.after.callback is None)
 
 
 def _is_unheard_of(story: Story, one: Execution, at: int) -> bool:
-    """Say whether its run was not under way at an instant: its last attempt was lost, or not answered."""
+    """Return whether an execution's run was not under way at an instant: its last attempt was lost, or not answered."""
     run = story.store.history.run_at(one.run, at)
     is_under_way = run is not None and run.state in (RunState.RUNNING, RunState.RETRYING)
     return run is not None and not is_under_way and run.last is not None and run.last.unheard_from is not None
@@ -53,7 +53,7 @@ def _what_a_run_has_started_is_followed(story: Story) -> Iterator[str]:
 
 
 def _an_attempt_ends_as_its_execution_did(story: Story) -> Iterator[str]:
-    """Out of time is what was stopped for that; a run that is cancelled may say either."""
+    """An execution that was stopped for its time has timed out. A cancelled run may have either end."""
     for write, before, one in _ends(story):
         last = write.after.last
         if last is None or last.number != before.attempt or before.callback is None:
@@ -75,7 +75,7 @@ def _no_attempt_ends_before_its_execution(story: Story) -> Iterator[str]:
 
 
 def _an_end_is_seen(story: Story) -> Iterator[str]:
-    """By the next look, once somebody looks and AWS answers."""
+    """The next successful poll of AWS sees the end."""
     for write, before, one in _ends(story):
         since = before.callback.called_at if before.callback is not None else 0
         late_ms = write.at - max(one.over_at, since, _calm_from(story)) - _SEEN_WITHIN_MS
@@ -99,12 +99,12 @@ def _whose_run_is_asked_to_stop_is_stopped(story: Story) -> Iterator[str]:
 
 
 def _calm_from(story: Story) -> int:
-    """Return from when on scans come each second, and all works: no call of the storm hangs any more."""
+    """Return from when on scans run each second, and all works: no call of the storm hangs any more."""
     return max(story.storm_ends_at + 45 * SECOND_MS, *(process.frozen_until for process in story.scanners))
 
 
 def _is_left(story: Story, one: Execution, at: int) -> bool:
-    """Say whether nobody had heard of it by an instant, and a later attempt had another target: its job was changed."""
+    """Return whether no process knew an execution by an instant, and a later attempt called another target."""
     calls = story.receiver.calls().get(one.run, ())
     has_another = any(it.at <= at and it.attempt > one.attempt and it.url != one.resource for it in calls)
     rows = (write.after for write in story.store.history.of_run(one.run) if write.at <= at)
@@ -131,7 +131,7 @@ def _no_run_has_two_executions_at_once(story: Story) -> Iterator[str]:
 
 
 def _executions_of_a_guarded_job_come_one_by_one(story: Story) -> Iterator[str]:
-    """Unless the job ever allowed others, or nobody heard of the one before."""
+    """Exceptions are jobs that ever allowed overlap, and executions whose start was not answered."""
     allowed = {write.after.key for write in story.store.history.jobs if write.after.spec.overlap is OverlapPolicy.ALLOW}
     of_jobs = defaultdict(list)
     for one in story.executions.all.values():
@@ -144,14 +144,14 @@ def _executions_of_a_guarded_job_come_one_by_one(story: Story) -> Iterator[str]:
 
 
 def _meet(story: Story, one: Execution, other: Execution) -> bool:
-    """Say whether they went on at once, and neither was left by then."""
+    """Return whether two executions were under way at once, and neither was abandoned by then."""
     at = max(one.started_at, other.started_at)
     is_one_left = _is_left(story, one, at) or _is_left(story, other, at)
     return at < min(one.over_at, other.over_at) and not is_one_left
 
 
 def _no_executor_has_what_is_followed(story: Story) -> Iterator[str]:
-    """It costs no executor's time: none writes anything of it, unless to ask it to stop for a newer run."""
+    """Followed runs cost no executor's time: executors write nothing of them, except to stop one for a newer run."""
     for write, before, _ in _followed(story):
         asks_to_stop = write.after.cancel_requested is not before.cancel_requested
         if write.by.startswith("executor") and not asks_to_stop:

@@ -1,6 +1,6 @@
-"""What must hold of what comes again: one job for a key, each trigger in one run, nobody starts behind a newer run.
+"""Promises about repeated work: one job per unique key, each trigger in one run, no start despite a newer run.
 
-It is told from what was written and answered.
+They are checked by what was written and answered.
 """
 
 from collections import Counter, defaultdict
@@ -40,7 +40,7 @@ def _a_key_names_another_job_only_when_the_one_before_has_given_it_back(story: S
 
 
 def _is_given_back(story: Story, job: Job, at: int) -> bool:
-    """Say whether a job's key stood for it no more: the window is the job's own, whichever request named it first."""
+    """Return whether a job no longer stood for its key. The window is the job's own, whichever request was first."""
     if job.status is JobStatus.CANCELLED:
         return True
     unique = job.spec.flow.unique
@@ -61,7 +61,7 @@ def _a_run_collects_until_it_begins(story: Story) -> Iterator[str]:
 
 
 def _a_run_waits_for_what_it_collects(story: Story) -> Iterator[str]:
-    """From when it was asked for, as the audit log tells that, but for no longer than its job says."""
+    """The wait counts from the request, as the audit log shows it, and lasts no longer than the job allows."""
     asked = _asked(story)
     for at, before, after in _collecting(story):
         job = story.store.history.job_at(before.id.job, at)
@@ -75,7 +75,7 @@ def _a_run_waits_for_what_it_collects(story: Story) -> Iterator[str]:
 
 
 def _asked(story: Story) -> dict[str, set[int]]:
-    """Return when it was asked that runs take one more in."""
+    """Return when requests asked runs to collect one more."""
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     asked: dict[str, set[int]] = defaultdict(set)
     for tenant in {key.tenant for key in story.store.jobs}:
@@ -101,7 +101,7 @@ def _what_is_acknowledged_is_in_its_run_once(story: Story) -> Iterator[str]:
 
 
 def _a_submit_is_in_the_job_that_answers_it(story: Story) -> Iterator[str]:
-    """Of jobs that collect for no window: whoever was answered with one is counted in its run."""
+    """For jobs that collect for no window: each request that was answered with a job is counted in the job's run."""
     answered: Counter[JobKey] = Counter()
     for done in story.done:
         if done.verb == "unique":
@@ -117,7 +117,7 @@ def _a_submit_is_in_the_job_that_answers_it(story: Story) -> Iterator[str]:
 
 
 def _nobody_starts_who_has_found_a_newer_run(story: Story) -> Iterator[str]:
-    """Each start of such a job is behind a look for newer ones, and then there was none whose time had come."""
+    """Each start of such a job follows a search for newer runs, which found none whose time had come."""
     history = story.store.history
     for write, run in history.claims():
         job = history.job_at(run.id.job, write.at)
@@ -135,7 +135,7 @@ def _nobody_starts_who_has_found_a_newer_run(story: Story) -> Iterator[str]:
 
 
 def _is_newer(story: Story, other: RunId, run: Run, at: int, asked_up_to: int) -> bool:
-    row = story.store.history.run_at(other, at - 1)  # within one millisecond its insert may follow the look
+    row = story.store.history.run_at(other, at - 1)  # within one millisecond its insert may follow the search
     if row is None or row.last_fire_at is not None or row.id.origin not in _REPLACES or other.fire_at < run.id.fire_at:
         return False
     is_none = row.state in (RunState.SKIPPED, RunState.CANCELLED)

@@ -1,4 +1,4 @@
-"""What must hold of jobs that wait for others. How a graph stands at its end is reckoned anew (reckoning.py)."""
+"""Promises about jobs that wait for others. reckoning.py computes how a graph must stand at its end."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ def _parents(job: Job) -> list[JobKey]:
 
 
 def _nothing_waits_for_itself(story: Story) -> Iterator[str]:
-    """At no time, also not through others."""
+    """No job waits for itself at any time, not even through others."""
     above: dict[JobKey, list[JobKey]] = {}
     for write in story.store.history.jobs:
         key, parents = write.after.key, _parents(write.after)
@@ -40,7 +40,7 @@ def _nothing_waits_for_itself(story: Story) -> Iterator[str]:
 
 
 def _a_job_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
-    """Of its parents as they stood at some time since its row was written before."""
+    """The rule holds for the job's parents at some time since the previous write of its row."""
     history = story.store.history
     last_at: dict[JobKey, int] = {}
     for write in history.jobs:
@@ -61,7 +61,7 @@ _ANY_END = TriggerRule.ALL_DONE
 
 
 def _a_cycle_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
-    """Of the rows of its parents' ledgers, and of its gates, as they stood at some time since it was written before."""
+    """The rule holds for the rows of its parents, and its one-off parents, at some time since its previous write."""
     history = story.store.history
     last_at: dict[RunId, int] = {}
     for write in history.runs:
@@ -78,7 +78,7 @@ def _a_cycle_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
 
 
 def _seen(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> set[JobStatus]:
-    """Return how a parent stood in a cycle between two true times; what has no row there is skipped, or to come."""
+    """Return how a parent stood in a cycle between two true times. Without a row it is skipped, or to come."""
     history = story.store.history
     jobs = history.jobs_between(key, since_at, at)
     if any(job.spec.schedule.is_one_off for job in jobs):
@@ -102,7 +102,7 @@ def _may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
 
 
 def _a_call_is_handed_what_came_of_its_parents(story: Story) -> Iterator[str]:
-    """Of each of them, as it stood at some time from the claim to the call."""
+    """Each parent's part is as the parent stood at some time from the claim to the call."""
     history = story.store.history
     for arrival in story.receiver.arrivals:
         if arrival.run.job.tenant != WEAVERS:
@@ -126,7 +126,7 @@ def _a_call_is_handed_what_came_of_its_parents(story: Story) -> Iterator[str]:
 
 
 CLAIM_TAKES_MS = 60_000
-"""How long before its write a claim may have read, in a story of frozen processes."""
+"""How long before its write a claim may have read the parents, in a story of frozen processes."""
 
 
 def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]
 
 
 def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
-    """Each that waits has been written since the job had something to tell."""
+    """Each waiting child was written since the job had something to notify."""
     history = story.store.history
     since: dict[JobKey, int] = {}
     for write in history.jobs:
@@ -170,12 +170,12 @@ def _who_waits_at_the_end_has_somebody_to_wait_for(story: Story) -> Iterator[str
 
 
 def _a_job_runs_once_for_its_parents(story: Story) -> Iterator[str]:
-    """Of those that nobody has changed."""
+    """This holds for jobs that users have not changed."""
     for key, job in story.store.jobs.items():
         if not job.spec.depends_on or not job.spec.schedule.is_one_off or job.version != 1 + _pauses(story, key):
             continue
         rows = [run for run in story.store.runs.values() if run.id.job == key and run.id.origin is Origin.SCHEDULE]
-        # A pause may come between the row and the write that moves the job on behind it.
+        # A pause may come between the row and the write that moves the job on after it.
         is_between = job.status is JobStatus.PAUSED and [run.id.fire_at for run in rows] == [job.next_fire_at]
         is_as_planned = len(rows) == (job.next_fire_at is None)
         if not (is_as_planned or is_between) and (rows or job.status is not JobStatus.CANCELLED):
@@ -190,11 +190,11 @@ def _a_job_runs_once_for_its_parents(story: Story) -> Iterator[str]:
 
 
 def _fires_by_its_parents(story: Story, job: Job) -> set[int]:
-    """Return the latest fire time of a job's parents. Where clocks leave open which of them count, there are several.
+    """Return the latest fire times of a job's parents: several, if the clocks leave open which parents count.
 
-    A parent has none that was cancelled longer before its fire time than `AHEAD_MS`, by the clock of the process that
-    looked. That read its clock at some time since the job's row was written before. If no parent has one, the job
-    keeps the fire time that it had.
+    A parent does not count if it was cancelled longer than `AHEAD_MS` before its fire time, by the clock of the process
+    that evaluated the parents. That process read its clock at some time since the previous write of the job's row. If
+    no parent counts, the job keeps the fire time that it had.
     """
     times = [(parent.final_fire_at or 0, parent.status) for parent in map(story.store.jobs.__getitem__, _parents(job))]
     looks = [

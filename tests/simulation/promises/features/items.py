@@ -1,4 +1,4 @@
-"""What must hold of runs that have a run of their own for each item which another one has named."""
+"""Promises about runs with items: each item that another run has named has a run of its own."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import Run, RunState
 
 _READ_WITHIN_MS = 60_000
-"""Whoever writes has read what that goes by so shortly before."""
+"""A writer has read the rows that it decides by at most this long before."""
 
 
 def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, Named]]:
-    """Yield each write that fixed a list of items, of whom they are, and the list."""
+    """Yield each write that fixed a list of items, the run that named them, and the list."""
     for write in story.store.history.runs:
         fan, before = write.after.fan, write.before
         if fan is not None and fan.items is not None and (before is None or before.fan is None or not before.fan.items):
@@ -22,7 +22,7 @@ def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, Named]]:
 
 
 def _items_are_what_was_named(story: Story) -> Iterator[str]:
-    """By the attempt with which the run ended, at work and in its answer; it was over by then."""
+    """The attempt with which the run ended named them, while it worked or in its answer. The run was over by then."""
     for write, of, named in _fixed(story):
         runs = _as_read(story, write, of)
         if named.items not in [_by_its_end(story, run) for run in runs if run.is_terminal]:
@@ -30,7 +30,7 @@ def _items_are_what_was_named(story: Story) -> Iterator[str]:
 
 
 def _as_read(story: Story, write: Write[Run], run_id: RunId) -> list[Run]:
-    """Return a run as whoever wrote may have read it: it may be run again since."""
+    """Return a run in all states in which the writer may have read it: it may have been rerun since."""
     before = story.store.history.run_at(run_id, write.at - _READ_WITHIN_MS)
     later = [one for one in story.store.history.of_run(run_id) if write.at - _READ_WITHIN_MS < one.at <= write.at]
     return [*([] if before is None else [before]), *(one.after for one in later)]
@@ -43,7 +43,7 @@ def _by_its_end(story: Story, run: Run) -> tuple[str, ...]:
 
 
 def _what_was_acknowledged_is_among_them(story: Story) -> Iterator[str]:
-    """What the attempt with which the run ended was told that it has named."""
+    """The list has all items that were acknowledged to the attempt with which the run ended."""
     for write, of, named in _fixed(story):
         attempts = {run.attempt for run in _as_read(story, write, of)}
         for by, attempt, items in story.receiver.named:
@@ -52,7 +52,7 @@ def _what_was_acknowledged_is_among_them(story: Story) -> Iterator[str]:
 
 
 def _what_an_attempt_names_is_kept(story: Story) -> Iterator[str]:
-    """Until another attempt begins: lists only grow."""
+    """Until another attempt begins lists only grow."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or before.named in (None, after.named) or after.attempt != before.attempt:
@@ -66,7 +66,7 @@ def _what_an_attempt_names_is_kept(story: Story) -> Iterator[str]:
 
 
 def _each_item_is_called_with_what_it_is(story: Story) -> Iterator[str]:
-    """If its cycle was run again, with what it was, or is."""
+    """If its cycle was rerun, an item is called with what it was before, or is now."""
     items: dict[RunId, list[str | None]] = {}
     for write, _, named in _fixed(story):
         for number, text in enumerate(named.items, 1):
@@ -95,7 +95,7 @@ def _a_run_with_items_ends_as_these_do(story: Story) -> Iterator[str]:
 
 
 def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]:
-    """Each that it has then, before it succeeds."""
+    """Each item that the cycle then has runs before the cycle succeeds."""
     history = story.store.history
     for write in history.runs:
         fan = write.after.fan
@@ -109,7 +109,7 @@ def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]
 def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
         if run.fan is None or run.state is not RunState.FAILED or not run.fan.count or run.due_at is not None:
-            continue  # none of it, or about to be looked at
+            continue  # the run has no dead items, or is about to be evaluated
         items = [story.store.runs.get(item_id(run.id, number)) for number in range(1, run.fan.count + 1)]
         if all(item is not None and item.state is RunState.SUCCEEDED for item in items):
             yield f"{run}, and all of its items have succeeded"

@@ -1,4 +1,4 @@
-"""The promises of limiters' lines: their order, the runs that stand in them, and that no slot or turn is left."""
+"""Promises about limiters' lines: their order, the runs that stand in them, and that no slot or token stays unused."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def _what_is_under_way_or_over_waits_in_no_line(story: Story) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Stay:
-    """A run's time in a line, from `since_at` until `until` (ms): its row as it stood there, and as it left."""
+    """A run's time in a line, from `since_at` until `until` (ms): its row while it stood there, and as it left."""
 
     since_at: int
     until: int
@@ -30,19 +30,19 @@ class _Stay:
 
     @property
     def shown_at(self) -> int:
-        """From when on (ms) the index of the line must show the run."""
+        """The instant (ms) from which the index of the line must show the run."""
         return self.since_at + SETTLES_MS + MOST_SKEW_MS
 
     def lasts_long_at(self, at: int) -> bool:
-        """Say whether the index must show the run at an instant, and the run stays in the line after it."""
+        """Return whether the index must show the run at an instant, and the run stays in the line after it."""
         return self.shown_at < at < self.until - MOST_SKEW_MS
 
 
 def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
-    """No run that comes later gets a slot before a run that a look at the line has found, or should have.
+    """No later run gets a slot before a run that a check of the line has found, or should have found.
 
-    A limiter that names a run gives it the slot. While scans stand still no process looks at the line, and runs that
-    come then get slots.
+    A limiter that names a run gives it the slot. While scans stand still no process checks the line, and runs that come
+    then get slots.
     """
     stays = _stays(story, Part.PLACE)
     for key, rows in story.store.history.limiters.items():
@@ -62,14 +62,14 @@ def _named(row: Limiter | None) -> set[RunId]:
 
 
 def _is_look(before: Limiter, after: Limiter, at: int) -> bool:
-    """Say whether a write follows a look at the line: nothing else makes the next look due later than it was."""
+    """Return whether a write follows a check of the line: only a check makes the next one due later than it was."""
     if before.due_at is None or after.due_at is None:
         return after.due_at is None
     return after.due_at > max(before.due_at, at + MOST_SKEW_MS)
 
 
 def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int, known_at: int) -> Iterator[str]:
-    """Yield the runs, of those that the look at `known_at` must show, that a run passes which a limiter names newly."""
+    """Yield the runs that a newly named run passes, of those that the check at `known_at` must show."""
     standing = story.store.history.run_at(run, at)
     for stay in stays if standing is not None else ():
         is_behind = standing is not None and stay.run.place_in_line < standing.place_in_line
@@ -79,7 +79,7 @@ def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int,
 
 
 def _passed_for_turns(story: Story) -> Iterator[str]:
-    """Yield the runs in lines for turns that later ones passed in the calm: before that, calls get lost."""
+    """Yield the runs in lines for tokens that later runs passed in the calm. Before the calm calls get lost."""
     quiet_at = story.ends_at + MINUTE_MS
     for key, stays in _stays(story, Part.TURN).items():
         called = [one for one in stays if one.until > quiet_at and not one.after.is_terminal]
@@ -89,7 +89,7 @@ def _passed_for_turns(story: Story) -> Iterator[str]:
 
 
 def _stays(story: Story, part: Part) -> dict[LimiterKey, list[_Stay]]:
-    """Return the stays of runs in the line of each limiter for its slots, or for its turns."""
+    """Return the stays of runs in the line of each limiter for its slots, or for its tokens."""
     stays = defaultdict[LimiterKey, list[_Stay]](list)
     begun: dict[RunId, tuple[int, Run]] = {}
     for write in story.store.history.runs:

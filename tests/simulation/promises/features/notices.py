@@ -1,4 +1,4 @@
-"""What must hold of notices: each piece of news has its own, and nothing else has one."""
+"""Promises about notices: each piece of news has its own notice, and there are no others."""
 
 from collections.abc import Iterator
 
@@ -14,12 +14,12 @@ _MOST_BETWEEN = 15
 
 
 def is_needless(job: Job) -> bool:
-    """Say whether a job is a notice of which nothing came."""
+    """Return whether a job is a notice that was needless."""
     return job.spec.notice is not None and job.status is JobStatus.SKIPPED
 
 
 def is_ahead(job: Job) -> bool:
-    """Say whether a job is a notice that is looked at only when its instant has passed."""
+    """Return whether a job is a notice that is evaluated only after its instant."""
     return job.spec.notice is not None and job.spec.notice.milestone is not None
 
 
@@ -34,7 +34,7 @@ def _is_there(story: Story, notice: JobSpec | None) -> bool:
 
 
 def _each_success_is_told(story: Story) -> Iterator[str]:
-    coming = {run for priority in Priority for run, _ in story.queue.waiting(priority)}  # its effects may, too
+    coming = {run for priority in Priority for run, _ in story.queue.waiting(priority)}  # their effects may come
     for run in story.store.runs.values():
         job = story.store.jobs.get(run.id.job)
         if job is None:  # another check complains of that
@@ -54,7 +54,7 @@ def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or after.failing is None or after.failing == before.failing:
             continue
-        if write.at > story.ends_at:  # its effects may be under way yet
+        if write.at > story.ends_at:  # the effects may still be under way
             continue
         if not _is_there(story, notice_of_end(after, News.FAILURE, after.failing)):
             yield str(write)
@@ -70,9 +70,9 @@ def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
 
 
 def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
-    """Also where runs ended at the same time. One that is run again and cancelled is no end any more.
+    """This holds even if runs ended at the same time. A run that is rerun and cancelled is no longer an end.
 
-    Where pages are short, five of them show no end that lies behind as many rows.
+    If pages are short, five of them show no end that lies behind as many rows.
     """
     for job in story.store.jobs.values():
         notify = job.spec.notify
@@ -94,9 +94,9 @@ def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
 
 
 def _lay_too_far_back(story: Story, job: Job, end: Run) -> bool:
-    """Say whether five short pages showed nothing of an end when its job was noted as failing.
+    """Return whether five short pages showed no end when the job was noted as failing.
 
-    Then the run that failed, and that lies further back, counts as the newest. An end that came later was seen.
+    Then the failed run, which lies further back, counts as the newest. An end that came later was seen.
     """
     history = story.store.history
     noted = [write for write in history.of_job(job.key) if write.before and write.before.failing is None]
@@ -146,13 +146,13 @@ def _each_run_that_may_be_late_has_its_notice_ahead(story: Story) -> Iterator[st
 
 
 def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
-    """Of runs that succeeded in the end, and that nobody kept from that: their rows tell when they came how far."""
+    """Checked are runs that succeeded at their first attempt, by the times on their rows."""
     for job in _notices_of(story, News.LATE):
         notice, by = job.spec.notice, job.final_fire_at or 0
         run = story.store.runs.get(notice.run) if notice is not None and notice.run is not None else None
         if notice is None or run is None or run.state is not RunState.SUCCEEDED or run.attempt > 1 or run.pardon:
             continue
-        # Not before its row says so: a process that stalls writes late what it was about to.
+        # A notice may be decided before the run's row shows it: a process that stalls writes late.
         written = (write.at for write in story.store.history.of_run(run.id) if _has_come(write.after, notice))
         is_end = notice.milestone is Milestone.SUCCEEDED
         came_at = max(min(written, default=LATEST), (run.finished_at if is_end else run.first_started_at) or 0)

@@ -1,4 +1,4 @@
-"""What must hold of bulk operations: each job that matches is dealt with, once, and counted once, at the pace."""
+"""Promises about bulk operations: each matching job is processed once, counted once, and at the operation's pace."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from timeball.domain.operations.operation import Operation, OperationAction, Ope
 from timeball.domain.time.instants import SECOND_MS
 
 _OPERATING = ("scanner", "user-operator", "user-of-")
-"""Who deals with jobs for operations; the last one in meetings."""
+"""The processes that apply operations to jobs; the last one in meetings."""
 
 _RETRYING = (OperationAction.RETRY, OperationAction.RERUN)
 _PAUSE, _RESUME, _CANCEL = OperationAction.PAUSE, OperationAction.RESUME, OperationAction.CANCEL
 
 
 def _an_operation_deals_with_a_job_once(story: Story) -> Iterator[str]:
-    """It changes, triggers or retries it once at the most."""
+    """An operation changes, triggers or retries a job at most once."""
     changed = Counter(
         (write.after.key, name)
         for write in story.store.history.jobs
@@ -45,7 +45,7 @@ def _is_changed(write: Write[Job]) -> bool:
 
 
 def _retried(story: Story) -> Counter[JobKey]:
-    """Count how often scans and who asks for operations have tried runs of each job again."""
+    """Return how often scans and the users of operations have retried runs of each job."""
     return Counter(
         write.after.id.job
         for write in story.store.history.runs
@@ -58,7 +58,7 @@ def _retried(story: Story) -> Counter[JobKey]:
 
 
 def is_retried_by_an_operation(story: Story, write: Write[Run]) -> bool:
-    """Say whether a dead letter was tried again by a scan that had an operation to do so."""
+    """Return whether a dead letter was retried by a scan that had an operation to do so."""
     asked_at = write.after.budget_at or 0
     return write.by.startswith("scanner") and any(
         one.action in _RETRYING and one.created_at <= asked_at for one in _of_tenant(story, write.after.id.job.tenant)
@@ -70,15 +70,15 @@ def _of_tenant(story: Story, tenant: str) -> list[Operation]:
 
 
 def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iterator[str]:
-    """With those that were meant at every moment while it ran; but for such as it has told of that it failed for.
+    """It has processed the jobs that matched at every moment while it ran, except the failures that it recorded.
 
-    A job that is stored later is none of them, though a slow clock dates it back; nor is one that the listing does not
-    show yet when the operation is asked for.
+    A job that is stored later does not match, even if a slow clock dates it back; nor does a job that the listing does
+    not show yet when the operation is requested.
     """
     begun = {write.after.key: write.at for write in story.store.history.operations if write.before is None}
     for operation, ended_at in through(story):
         if operation.rerun is not None:
-            continue  # of those see reruns.py
+            continue  # reruns.py checks these
         told = {one.job_id for one in operation.failures}
         for key in story.store.jobs:
             jobs = story.store.history.jobs_between(key, operation.created_at - MOST_SKEW_MS, ended_at)
@@ -89,7 +89,7 @@ def _an_operation_that_is_through_has_dealt_with_every_job(story: Story) -> Iter
             if jobs[0].created_at > operation.created_at or not all(_is_meant(operation, job) for job in jobs):
                 continue
             if sum(one.status is not other.status for one, other in pairwise(jobs)) > 1:
-                continue  # it may have moved at both looks
+                continue  # the job may have moved at both readings
             if not _is_dealt_with(story, operation, key, ended_at):
                 yield f"{operation.key.name} ({operation.action}) left out {jobs[-1]}"
 
@@ -103,7 +103,7 @@ def through(story: Story) -> Iterator[tuple[Operation, int]]:
 
 
 def _is_meant(operation: Operation, job: Job) -> bool:
-    """Say whether a job is meant; one whose shown status may be another than its row's is not asked about."""
+    """Return whether a job matches. A match of one-offs by status is not checked: the shown status may differ."""
     status = operation.match.status
     if status is not None and job.spec.schedule.is_one_off:
         return False
@@ -124,7 +124,7 @@ def _is_dealt_with(story: Story, operation: Operation, key: JobKey, ended_at: in
 
 
 def _newest_end(story: Story, key: JobKey, at: int) -> RunId | None:
-    """Return which of a job's runs that had ended at a true time is the newest."""
+    """Return the newest of a job's runs that had ended at a true time."""
     runs = [run for run_id in story.store.history.runs_of(key) if (run := story.store.history.run_at(run_id, at))]
     ended = [run.id for run in runs if run.finished_at is not None and run.state is not RunState.SKIPPED]
     return max(ended, key=lambda run: (run.fire_at, run.origin.value, run.series), default=None)
@@ -138,7 +138,7 @@ def _stayed_dead(story: Story, run_id: RunId, operation: Operation, ended_at: in
 
 
 def _an_operation_counts_each_job_once(story: Story) -> Iterator[str]:
-    """Whoever moves it on beside whom: when it is through, all that matched are done or have failed, and no more."""
+    """Whichever processes advance it at once: in the end all matching jobs are done or have failed, and no more."""
     for operation, _ in through(story):
         if operation.matched != operation.done + operation.failed:
             yield f"{operation}"
@@ -149,7 +149,7 @@ def _an_operation_counts_each_job_once(story: Story) -> Iterator[str]:
 
 
 def _an_operation_keeps_its_pace(story: Story) -> Iterator[str]:
-    """By the clocks of the processes that move it on, a second's jobs at once and no more."""
+    """By the clocks of the processes that advance it, it processes no more than one second's jobs at once."""
     begun: dict[object, list[tuple[int, int]]] = defaultdict(list)
     for write in story.store.history.operations:
         operation = write.after

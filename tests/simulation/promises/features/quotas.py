@@ -1,4 +1,4 @@
-"""What quotas and keys must hold: no more runs begin in a second, or are under way at once, than may."""
+"""Promises about quotas and limiters: no more runs begin in a second, or are under way at once, than they allow."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 
 def _bounds_of(story: Story, write: Write[Run]) -> Iterator[tuple[LimiterKey, Bounds]]:
-    """Yield what bounds a run that is claimed, and how: by the loosest of what held since it was given its slot."""
+    """Yield the limiters of a claimed run and their bounds: the loosest since the run was given its slot."""
     run, history = write.after, story.store.history
     tenant, decided_at = run.id.job.tenant, (run.claimed_at or 0) - MOST_SKEW_MS
     if story.has_quotas and tenant in QUOTAS:
@@ -45,7 +45,7 @@ def _bounds_of(story: Story, write: Write[Run]) -> Iterator[tuple[LimiterKey, Bo
 
 
 def _named_since(story: Story, key: LimiterKey, run: RunId, at: int) -> int:
-    """Return since when a limiter has named a run that it names at an instant, without a break."""
+    """Return since when a limiter has named a run without a break, if it names the run at an instant."""
     since_at = at
     for written_at, row in reversed(story.store.history.limiters[key]):
         if written_at > at:
@@ -57,7 +57,7 @@ def _named_since(story: Story, key: LimiterKey, run: RunId, at: int) -> int:
 
 
 def _loosest(bounds: list[Bounds]) -> Bounds:
-    """Return bounds with the most of each; what one of them does not bound is not bounded."""
+    """Return bounds with the most of each; a bound that one of them lacks is none."""
     places, rates, bursts = ([getattr(one, name) for one in bounds] for name in ("places", "per_second", "burst"))
     return Bounds(
         None if None in places else max(places, default=None),
@@ -67,10 +67,10 @@ def _loosest(bounds: list[Bounds]) -> Bounds:
 
 
 def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
-    """Check at each claim how many runs are under way by their rows: no lease that is out makes room for another.
+    """Check at each claim how many runs are under way by their rows. An expired lease makes no room for another run.
 
-    An executor that stands still for longer than its lease may take up its call again, or hand it over. A run whose job
-    names the key no more does not count.
+    An executor that hangs for longer than its lease may take up its call again, or hand it over. A run whose job no
+    longer names the limiter does not count.
     """
     live: dict[RunId, tuple[Run, set[LimiterKey]]] = {}
     for write in story.store.history.runs if story.has_quotas or story.has_keys else ():
@@ -87,7 +87,7 @@ def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
 
 
 def _stated(story: Story, runs: list[Run], key: LimiterKey) -> list[int]:
-    """Return the limits that the jobs of runs state for a key: each run goes by the limit of its own job."""
+    """Return the limits that the jobs of runs name for a limiter: each run goes by the limit of its own job."""
     stated = [
         job.spec.flow.concurrency
         for run in runs
@@ -97,16 +97,16 @@ def _stated(story: Story, runs: list[Run], key: LimiterKey) -> list[int]:
 
 
 def _counts(story: Story, run: Run, key: LimiterKey, at: int) -> bool:
-    """Say whether a run takes a slot of a key: its job has named the key ever since its claim."""
+    """Return whether a run takes a slot of a limiter: its job has named the limiter ever since the run's claim."""
     jobs = story.store.history.jobs_between(run.id.job, run.claimed_at or 0, at)
     named = [job.spec.flow.concurrency for job in jobs]
     return not key.name or all(one is not None and one.key == key.name for one in named)
 
 
 def _no_more_runs_begin_in_a_second_than_may(story: Story) -> Iterator[str]:
-    """By the clocks of those who claimed them, in the second of its instant, or of its claim if that is later.
+    """Seconds count by the clocks of the claiming processes, at the run's instant, or at its claim if that is later.
 
-    Where jobs state different rates of one key, by the highest of them.
+    If jobs name different rates of one limiter, the highest of them bounds the second.
     """
     begun: Counter[tuple[LimiterKey, int]] = Counter()
     most: dict[LimiterKey, float] = {}
@@ -130,7 +130,7 @@ def _is_claim(write: Write[Run]) -> bool:
 
 
 def _no_tenant_has_many_more_jobs_than_may(story: Story) -> Iterator[str]:
-    """Check at each creation. A request that stalls between the count and the insert may be over."""
+    """Check this at each creation. A request that stalls between the count and the insert may exceed the bound."""
     jobs: dict[JobKey, Job] = {}
     for write in story.store.history.jobs if story.has_quotas and story.hardships.has_intakes else ():
         job = jobs[write.after.key] = write.after
@@ -141,7 +141,7 @@ def _no_tenant_has_many_more_jobs_than_may(story: Story) -> Iterator[str]:
 
 
 def _no_more_runs_are_made_in_a_minute_than_may(story: Story) -> Iterator[str]:
-    """Check those that events and items made, in the minute of the clock by which they were made, while it stormed."""
+    """Check the runs of events and items, in the minute of the clock by which they were made, during the storm."""
     made: Counter[tuple[str, int]] = Counter()
     for run in story.store.runs.values() if makes_few(story) else ():
         is_meant = run.id.origin in (Origin.EVENT, Origin.DEPENDENCY) and run.id.job.tenant in QUOTAS

@@ -1,6 +1,6 @@
-"""What is to become of a job that depends on others, reckoned anew from how all of them stand at the end.
+"""The expected state of a job that depends on others, computed from how all of them stand at the end.
 
-Of a recurring one in each of its cycles.
+For a recurring job the state is computed in each of its cycles.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ _DONE = {JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.SKIPPED, JobStatus.CAN
 
 
 def reckoned(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
-    """Say whether a job has to wait, because it is blocked or because somebody goes on, or whether that is over."""
+    """Return whether a job must wait, because it is blocked or a parent goes on, or whether its wait is over."""
     parents = [jobs[JobKey(key.tenant, parent.job_id)] for parent in jobs[key].spec.depends_on]
     stands = [parent.status if parent.status in _DONE else _stands(jobs, parent.key) for parent in parents]
     return _with_items(jobs[key].spec, stands, _by_rule(jobs[key].spec.trigger_rule, stands))
 
 
 def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run) -> str:
-    """Say the same of a run that waits, by how its parents stand in its cycle."""
+    """Return the same for a waiting run, by how its parents stand in its cycle."""
     spec = jobs[run.id.job].spec
     stands: list[str] = []
     for parent in spec.depends_on:
@@ -43,7 +43,7 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
 
 
 def _with_items(spec: JobSpec, stands: Sequence[str], state: str) -> str:
-    """Return the state of one whose rule says so much: who names its items is to be over, too."""
+    """Return the state of a job whose rule gives `state`: the parent that names its items must be over, too."""
     naming = {stand for one, stand in zip(spec.depends_on, stands, strict=True) if one.job_id == spec.for_each}
     return next(iter(naming & {GOING, BLOCKED}), state) if state == OVER else state
 
@@ -75,19 +75,19 @@ def _by_rule(rule: TriggerRule, stands: Sequence[str]) -> str:
 
 
 def _stands(jobs: Mapping[JobKey, Job], key: JobKey) -> str:
-    """Say whether an open parent is blocked; a paused one goes on once it is resumed."""
+    """Return whether an open parent is blocked. A paused parent goes on after its resume."""
     is_waiting = jobs[key].waits and jobs[key].status is JobStatus.PENDING
     return BLOCKED if is_waiting and reckoned(jobs, key) == BLOCKED else GOING
 
 
 def waiting_for_nothing(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], live: Sequence[Run]) -> list[str]:
-    """Return what is wrong with those that wait: one has nothing to wait for, or is not blocked as it should be."""
+    """Return the faults of waiting jobs: one has no parent to wait for, or is not blocked as it should be."""
     found = []
     for run in live:
         job = jobs[run.id.job]
         parents = [jobs[JobKey(job.key.tenant, parent.job_id)] for parent in job.spec.depends_on]
         if any(parent.status is JobStatus.PAUSED and not parent.spec.schedule.is_one_off for parent in parents):
-            continue  # nobody is told that a cycle was taken back: the next look sees it
+            continue  # no process is notified of a withdrawn cycle: the next evaluation sees it
         if run.waits and run.state is RunState.QUEUED and job.status is JobStatus.PENDING:
             state = reckoned_cycle(jobs, runs, run)
             if state == OVER or (state == BLOCKED) != (run.blocked is not None):

@@ -1,4 +1,4 @@
-"""What must hold of cycles that are run again: each run of one is cleared once, and nothing else is."""
+"""Promises about reruns: each run of a rerun cycle is cleared once, and no other run is."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from timeball.domain.operations.operation import RerunMode
 
 
 def is_of_a_rerun(story: Story, write: Write[Run]) -> bool:
-    """Say whether a run that was over was written as one that is run again: cleared, tried again, or planned anew."""
+    """Return whether a run that was over was written as part of a rerun: cleared, retried, or planned anew."""
     before, after = write.before, write.after
     if (
         before is None
@@ -29,7 +29,7 @@ def is_of_a_rerun(story: Story, write: Write[Run]) -> bool:
 
 
 def _a_rerun_clears_a_run_once(story: Story) -> Iterator[str]:
-    """Each operation clears a job, or its run, once at the most."""
+    """Each operation clears a job, or its run, at most once."""
     cleared: dict[JobKey, list[object]] = {}
     for write in story.store.history.jobs:
         if _is_reopened(write):
@@ -50,7 +50,7 @@ def _a_job_is_opened_again_by_a_rerun_alone(story: Story) -> Iterator[str]:
 
 
 def _a_rerun_that_is_through_has_cleared_all_that_it_named(story: Story) -> Iterator[str]:
-    """But for such as it has told of, and those that were to come, were skipped otherwise, or are gone."""
+    """Exceptions are jobs that the operation recorded as failed, and runs still to come, skipped otherwise, or gone."""
     for operation, ended_at in through(story):
         rerun = operation.rerun
         if rerun is None or rerun.mode is RerunMode.FAILED:
@@ -64,7 +64,7 @@ def _a_rerun_that_is_through_has_cleared_all_that_it_named(story: Story) -> Iter
                 continue
             spec = jobs[0].spec
             if spec.for_each is not None and not any(one.job_id in begun.batch for one in spec.depends_on):
-                continue  # it has those of its items tried again that died
+                continue  # the operation retries only its dead items
             if spec.schedule.is_one_off:
                 if all(job.status in (JobStatus.COMPLETED, JobStatus.FAILED) for job in jobs):
                     yield f"{name} was not cleared: {operation}"

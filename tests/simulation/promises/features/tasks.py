@@ -1,4 +1,4 @@
-"""What must hold of each run of a job that names a task: it uses one version, which was current when it began."""
+"""Promises about tasks: each run of a job with a task uses one version, which was current when the run began."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from timeball.domain.model.runs.run import Run
 
 
 def _a_run_keeps_the_version_that_it_began_with(story: Story) -> Iterator[str]:
-    """But for one that a person tries again, and of a job that names another task since."""
+    """Exceptions are runs that are retried manually, and runs of jobs that have got another task since."""
     history = story.store.history
     for write in history.runs:
         before, after = write.before, write.after
@@ -24,7 +24,7 @@ def _a_run_keeps_the_version_that_it_began_with(story: Story) -> Iterator[str]:
 
 
 def _a_version_that_a_run_begins_with_is_current(story: Story) -> Iterator[str]:
-    """At some time between the begin of its claim and the end of that."""
+    """The version was current at some time between the begin and the end of the run's claim."""
     history = story.store.history
     for write, before in history.claims():
         after = write.after
