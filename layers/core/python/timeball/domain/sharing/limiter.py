@@ -1,8 +1,9 @@
 """A limiter bounds how many runs are under way at once, and how fast they begin: for a limit, or for a whole tenant.
 
-One row for each limit that a job names, and for each tenant with such quotas; no other run asks. The row has no counter
-of runs under way: it names them. A process that finds it full reads these runs, and drops those that have ended. So
-nothing leaks, wherever a process died. A rate token is an instant, taken at the claim; the run is held until then.
+There is one row for each limit that jobs name, and for each tenant with such quotas; all other runs ask no limiter. The
+row does not count the runs under way: it names them. A process that finds the row full reads these runs, and drops
+those that have ended. So nothing leaks, wherever a process died. A rate token is an instant, taken at the claim; the
+run is held until then.
 
 A run that gets no slot, or no token soon, waits in a line, by priority and fire time, until the limiter admits it.
 While a run may wait there the row is due, so the scan admits it if no other process has.

@@ -203,10 +203,10 @@ class Job:
     ended: tuple[Ended, ...] = ()  # which of its parents have ended, and how, while it waits
     has_children: bool = False  # other jobs depend on it
     is_gate: bool = False  # a one-off that a recurring job depends on; its row is kept for good
-    untold: bool = False  # its children must be notified: it ended, or became or stopped being blocked. It is due
-    ancestors: int = 0  # the least number of jobs that it depends on, directly or through others
+    untold: bool = False  # due to notify its children: it ended, or became blocked, or is no longer blocked
+    ancestors: int = 0  # a lower bound of the number of jobs that it depends on, directly or through others
     proposed: Proposed | None = None  # parents that a change is about to add; None: none
-    failing: End | None = None  # the run that made it fail as often as its user set as news; None: it recovered
+    failing: End | None = None  # end of the run that completed a streak of failures; None: it is not failing
     paused_by_failures: bool = False  # its failed runs paused it, not a user
     rerun_at: int | None = None  # when a rerun of it was asked for; None: it is not run again
     rerun_stamp: int = 0  # ledger rows decided at an older version precede the rerun: they do not end it
