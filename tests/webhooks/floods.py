@@ -1,4 +1,4 @@
-"""Answers that never end and that cost most to parse; a process of its own that sends them."""
+"""Answers that never end and that are the most expensive to parse; a separate process sends them."""
 
 import asyncio
 import multiprocessing
@@ -19,7 +19,7 @@ FLOODS: dict[str, tuple[bytes, bytes]] = {
     "tiny chunks with extensions": (_CHUNKED, (b"1;" + b"a" * 60 + b"\r\nx\r\n") * 1_000),
     "line ends before the answer": (b"", b"\r\n" * 32_768),
 }
-"""What is sent once, and what is sent again and again."""
+"""The bytes that are sent once, and the bytes that are repeated."""
 
 _PIECE = b"x" * 65_536
 GIGABYTES: dict[str, tuple[bytes, bytes]] = {
@@ -27,14 +27,14 @@ GIGABYTES: dict[str, tuple[bytes, bytes]] = {
     "in many chunks": (_CHUNKED, b"10000\r\n" + _PIECE + b"\r\n"),
     "as a header": (b"HTTP/1.1 200 OK\r\nX-A: ", _PIECE),
 }
-"""Answers of a gigabyte, likewise."""
+"""Answers of a gigabyte, in the same form."""
 
 
 @contextmanager
 def flooding(name: str, folder: Path | None) -> Iterator[tuple[str, str]]:
-    """Run a target that floods and one that answers in another process, over TLS if `folder` has a certificate.
+    """Run a flooding target and one that answers in another process, over TLS if `folder` has a certificate.
 
-    Yields the url of each. Not in this process, whose CPU time is measured.
+    Yields the URL of each. They are not in this process, whose CPU time is measured.
     """
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_run, args=(there, name, folder), daemon=True)

@@ -1,4 +1,4 @@
-"""Targets that do exactly what a test tells them, byte by byte, on the loopback."""
+"""Targets on the loopback that do byte by byte what a test asks of them."""
 
 import asyncio
 import socket
@@ -36,14 +36,14 @@ CLOSED = (
     "The name hooks.example could not be resolved, or leads to an address that webhooks may not call: "
     "private, local or reserved."
 )
-"""What is said of the name that tests call, whether it leads to a closed address or does not exist."""
+"""The error for the name that tests call, whether it leads to a closed address or does not exist."""
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came over the wire; header names in lower case."""
+    """A request as it was received; header names in lower case."""
 
     line: str
     headers: Mapping[str, str]
@@ -52,7 +52,7 @@ class Request:
 
 @dataclass
 class Target:
-    """A listening target: where it is, and what came."""
+    """A listening target: its address, its connections and requests."""
 
     port: int
     host: str = "127.0.0.1"
@@ -66,13 +66,13 @@ class Target:
 
 
 PATIENT = 60.0
-"""How long (s) a call may take of which a test awaits an answer: a machine that is busy takes seconds for it."""
+"""The timeout (s) of a call whose answer a test awaits: a busy machine takes seconds for it."""
 
 Behaviour = Callable[[Target, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def receive(target: Target, reader: asyncio.StreamReader) -> Request:
-    """Read one request and note it."""
+    """Read one request and record it."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     line, *fields = head.strip().split("\r\n")
     headers = {name.lower(): value.removeprefix(" ") for name, _, value in (field.partition(":") for field in fields)}
@@ -83,7 +83,7 @@ async def receive(target: Target, reader: asyncio.StreamReader) -> Request:
 
 
 def answering(raw: bytes) -> Behaviour:
-    """Read a request, write these bytes, close."""
+    """Return a behaviour: read a request, write these bytes, close."""
 
     async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(target, reader)
@@ -94,7 +94,10 @@ def answering(raw: bytes) -> Behaviour:
 
 
 def holding(raw: bytes, leaps: float = 0) -> Behaviour:
-    """Read a request, write these bytes, then do nothing until the caller hangs up; so many seconds pass at once."""
+    """Return a behaviour: read a request, write these bytes, wait for the caller to hang up.
+
+    `leaps` seconds pass at once after the bytes.
+    """
 
     async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(target, reader)
@@ -106,7 +109,10 @@ def holding(raw: bytes, leaps: float = 0) -> Behaviour:
 
 
 def endless(head: bytes, piece: bytes, sent: list[int] | None = None) -> Behaviour:
-    """Read a request, write the head, then pieces until the caller hangs up; note in `sent` how much went."""
+    """Return a behaviour: read a request, write the head, then pieces until the caller hangs up.
+
+    `sent` gets the size of each piece.
+    """
 
     async def behave(target: Target, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await receive(target, reader)
@@ -114,9 +120,8 @@ def endless(head: bytes, piece: bytes, sent: list[int] | None = None) -> Behavio
         while True:
             writer.write(piece)
             await writer.drain()
-            await asyncio.sleep(
-                0
-            )  # of a lost TLS connection Python 3.11 hears at the next turn, which drain does not wait for
+            # Python 3.11 notices a lost TLS connection an iteration later, and drain does not wait for that.
+            await asyncio.sleep(0)
             if sent is not None:
                 sent.append(len(piece))
 
@@ -124,11 +129,11 @@ def endless(head: bytes, piece: bytes, sent: list[int] | None = None) -> Behavio
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """Return how a target at 127.0.0.1 speaks TLS; its key and certificate are in `target.pem`."""
+    """Return the TLS context of a target at 127.0.0.1; its key and certificate are in `target.pem`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(datetime(2000, 1, 1, tzinfo=UTC))  # any date of a test's machine is within
+    builder = builder.not_valid_before(datetime(2000, 1, 1, tzinfo=UTC))  # valid at any date of the machine
     builder = builder.not_valid_after(datetime(2100, 1, 1, tzinfo=UTC))
     builder = builder.add_extension(
         x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
@@ -140,14 +145,14 @@ def self_signed(folder: Path) -> ssl.SSLContext:
 
 
 def speaking_tls(folder: Path) -> ssl.SSLContext:
-    """Return how a target speaks TLS whose `target.pem` is there."""
+    """Return the TLS context of a target with the `target.pem` in a folder."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "target.pem")
     return context
 
 
 def trusting(folder: Path) -> Path:
-    """Return what a caller verifies by who trusts the certificate there."""
+    """Return the verification of a caller that trusts the certificate in a folder."""
     return folder / "target.pem"
 
 
@@ -184,22 +189,22 @@ async def listening(
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
         for writer in writers:
-            writer.transport.abort()  # what the caller did not take would hold it open
+            writer.transport.abort()  # data that the caller did not read would keep it open
         await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
 
 
 def success(body: str = "", status: int = 200) -> Answer:
-    """Return what a call comes to that is answered at once, and well."""
+    """Return the result of a call that is answered at once and succeeds."""
     return Answer(Succeeded(), NOW, NOW, status, body, is_down=False)
 
 
 def no_answer(error: str, called_at: int | None = NOW, *, timed_out: bool = False) -> Answer:
-    """Return what a call comes to that has no answer: tried again, and a mark against its host."""
+    """Return the result of a call without an answer: it is retried, and counts against its host."""
     return Answer(Failed(may_retry=True), called_at, NOW, error=error, timed_out=timed_out, is_down=True)
 
 
 def a_call(url: str, *, timeout: float = PATIENT, attempt: int = 1, work: Work | None = None) -> Call:
-    """Return a call of a url, of RUN, with a small payload."""
+    """Return a call of a URL, of RUN, with a small payload."""
     return Call(
         RUN, attempt, work or Work(HttpTarget(url), '{"n": 1}'), timeout, RETRIED_BY_DEFAULT, takes_report=False
     )
@@ -208,7 +213,7 @@ def a_call(url: str, *, timeout: float = PATIENT, attempt: int = 1, work: Work |
 def call_url(
     url: str, rules: AddressRules = LOCAL, *, lookup: Lookup | None = None, timeout: float = PATIENT
 ) -> Answer:
-    """Call a url once."""
+    """Call a URL once."""
 
     async def main() -> Answer:
         async with http_caller(VirtualClock(NOW), rules, lookup) as caller:
@@ -226,7 +231,7 @@ def call_target(
     timeout: float = PATIENT,
     clock: VirtualClock | None = None,
 ) -> tuple[Answer, Target]:
-    """Run a target, call it once, and return the answer and what the target saw."""
+    """Run a target, call it once, and return the answer and the target."""
 
     async def main() -> tuple[Answer, Target]:
         async with listening(behave) as target, http_caller(clock or VirtualClock(NOW), LOCAL) as caller:
@@ -238,7 +243,7 @@ def call_target(
 
 @asynccontextmanager
 async def closed_port() -> AsyncIterator[int]:
-    """Hold a port at which nobody listens."""
+    """Hold a port without a listener."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]

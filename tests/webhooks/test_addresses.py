@@ -9,20 +9,20 @@ from timeball.targets.http.addresses import AddressRules, ForbiddenAddressError,
 PUBLIC = [
     "8.8.8.8",
     "93.184.216.34",
-    "100.63.255.255",  # just before the shared space of carriers
-    "100.128.0.0",  # just after it
+    "100.63.255.255",  # just below the shared address space of carriers
+    "100.128.0.0",  # just above it
     "172.15.255.255",
     "172.32.0.0",
     "2606:4700:4700::1111",
     "2a00:1450:4001:80b::200e",
     "::ffff:8.8.8.8",  # mapped
-    "64:ff9b::8.8.8.8",  # what DNS64 gives to networks without IPv4
+    "64:ff9b::8.8.8.8",  # DNS64 gives such addresses to networks without IPv4
 ]
 
 FORBIDDEN = [
     "0.0.0.0",  # noqa: S104 -- Linux takes it for loopback
     "10.0.0.1",
-    "100.64.0.1",  # shared space of carriers
+    "100.64.0.1",  # shared address space of carriers
     "127.0.0.1",
     "127.255.255.254",
     "169.254.169.254",  # instance metadata
@@ -56,7 +56,7 @@ FORBIDDEN = [
     "2001:db8::1",  # documentation
     "2002:7f00:1::",  # 6to4 of 127.0.0.1
     "2002:a9fe:a9fe::1",  # 6to4 of the metadata
-    "2002:808:808::1",  # 6to4 of a public address: nobody serves webhooks there
+    "2002:808:808::1",  # 6to4 of a public address: webhooks are not served there
     "3fff::1",  # documentation
     "4000::1",  # not assigned
     "5f00::1",
@@ -86,7 +86,7 @@ STILL_CLOSED = [
     "::ffff:169.254.169.254",
     "64:ff9b::a9fe:a9fe",
     "2002:a9fe:a9fe::1",
-    "2002:a01:203::1",  # 6to4, of whatever
+    "2002:a01:203::1",  # 6to4, of any address
     "2001:0:a9fe:a9fe::1",  # Teredo, of the server 169.254.169.254
     "2001:0:4136:e378:8000:63bf:5601:5601",  # Teredo, of the client 169.254.169.254
     "fd12::1%eth0",
@@ -128,7 +128,7 @@ def test_the_setting_cannot_open_link_local_addresses_in_any_disguise(address: s
         ("127.0.0.1", False),
         ("fd12::1", True),
         ("fd13::1", False),
-        ("8.8.8.8", True),  # the setting adds, and takes nothing away
+        ("8.8.8.8", True),  # the setting adds networks and removes none
     ],
 )
 def test_the_setting_opens_its_networks_and_no_others(address: str, open_: bool) -> None:  # noqa: FBT001 -- a table
@@ -142,7 +142,7 @@ def test_the_setting_opens_its_networks_and_no_others(address: str, open_: bool)
         ("127.0.0.2", 9001, False),  # a listener on 0.0.0.0 answers here too
         ("::1", 9001, False),
         ("127.0.0.1", 9002, True),
-        ("8.8.8.8", 9001, True),  # somebody else's port 9001
+        ("8.8.8.8", 9001, True),  # port 9001 of another host
     ],
 )
 def test_the_runtime_api_of_lambda_stays_closed_where_loopback_is_open(
@@ -163,11 +163,11 @@ def test_the_runtime_api_of_lambda_stays_closed_where_loopback_is_open(
         ("10.1.2.3", ("10.1.2.3/32",)),
     ],
 )
-def test_a_list_of_networks_is_read(text: str, networks: tuple[str, ...]) -> None:
+def test_a_list_of_networks_is_parsed(text: str, networks: tuple[str, ...]) -> None:
     assert parse_rules(text).allowed == tuple(map(ipaddress.ip_network, networks))
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1/8", "10.0.0.0/33", "*", "intranet", "10.0.0.0-10.0.0.9"])
-def test_what_is_no_network_is_an_error_with_a_sentence(text: str) -> None:
+def test_an_invalid_network_is_an_error_with_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match="is not a network"):
         parse_rules(f"127.0.0.0/8,{text}")

@@ -1,4 +1,4 @@
-"""What is made of a target's answer, and when the call is said to have left."""
+"""The result of a call for each answer of its target, and when the call is said to have left."""
 
 import asyncio
 import gzip
@@ -45,16 +45,16 @@ def test_every_status_is_an_answer(status: int) -> None:
     [
         (OK, "ok"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1\r\nk\r\n0\r\n\r\n", "ok"),
-        (b"HTTP/1.0 200 OK\r\n\r\nok", "ok"),  # ended by the connection's end
+        (b"HTTP/1.0 200 OK\r\n\r\nok", "ok"),  # the connection's end is the body's end
         (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, "ok"),
         (with_body("Grüße €".encode()), "Grüße €"),
         (with_body(b"a\xffb"), "a\ufffdb"),
         (with_body(b"x" * BODY_BYTES), "x" * BODY_BYTES),
         (with_body(b"x" * (BODY_BYTES + 1)), "x" * BODY_BYTES),
         (with_body("€".encode() * BODY_BYTES), "€" * (BODY_BYTES // 3)),
-        (with_body(b"\xff" * BODY_BYTES), "\ufffd" * (BODY_BYTES // 3)),  # grows threefold as text
+        (with_body(b"\xff" * BODY_BYTES), "\ufffd" * (BODY_BYTES // 3)),  # three times as large as text
         (with_body(gzip.compress(b"ok", mtime=0), "Content-Encoding: gzip"), ""),
-        (with_body(b"no gzip", "Content-Encoding: gzip"), ""),  # it is not even looked at
+        (with_body(b"no gzip", "Content-Encoding: gzip"), ""),  # not even decoded
         (with_body(b"ok", "Content-Encoding: identity"), "ok"),
     ],
 )
@@ -63,14 +63,14 @@ def test_a_body_is_kept_as_text_up_to_16_kb(raw: bytes, body: str) -> None:
     assert (answer.status, answer.body, answer.error) == (200, body, None)
 
 
-def test_an_answer_carries_its_retry_after() -> None:
+def test_an_answer_includes_its_retry_after() -> None:
     raw = b"HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 4\r\n\r\nbusy"
     answer, _ = call_target(answering(raw))
     error = "The target answered with status 503."
     assert answer == Answer(Failed(may_retry=True, retry_after_seconds=7.0), NOW, NOW, 503, "busy", error, is_down=True)
 
 
-def test_the_call_leaves_after_the_name_is_resolved_and_ends_when_the_answer_is_read() -> None:
+def test_a_call_leaves_after_the_name_is_resolved_and_ends_when_the_answer_is_read() -> None:
     clock = VirtualClock(NOW)
 
     def slow_lookup(_: str, __: int) -> list[str]:
@@ -89,7 +89,7 @@ def test_the_call_leaves_after_the_name_is_resolved_and_ends_when_the_answer_is_
     assert asyncio.run(main()) == replace(success("ok"), called_at=NOW + 5_000, finished_at=NOW + 5_700)
 
 
-def test_a_call_that_finds_nobody_never_left() -> None:
+def test_a_call_of_a_port_without_a_listener_never_left() -> None:
     async def main() -> Answer:
         async with closed_port() as port, http_caller(VirtualClock(NOW), LOCAL) as caller:
             return await caller.call(a_call(f"http://127.0.0.1:{port}/"))
@@ -97,14 +97,14 @@ def test_a_call_that_finds_nobody_never_left() -> None:
     assert asyncio.run(main()) == no_answer("127.0.0.1 refused the connection.", None)
 
 
-def test_a_target_that_keeps_silent_is_timed_out_and_did_receive_the_call() -> None:
+def test_a_silent_target_is_timed_out_and_did_receive_the_call() -> None:
     answer, target = call_target(holding(b"", leaps=60), timeout=60)
     error = "127.0.0.1 did not answer in full within 60 s."
     assert answer == no_answer(error, timed_out=True)
     assert len(target.requests) == 1
 
 
-def test_a_call_that_outlasts_its_caller_is_ended_with_it_and_is_nothing_to_the_next() -> None:
+def test_a_call_that_outlasts_its_caller_is_cancelled_and_does_not_affect_the_next() -> None:
     async def main() -> tuple[bool, Answer]:
         async with listening(holding(b"")) as silent, listening(answering(OK)) as target:
             async with http_caller(VirtualClock(NOW), LOCAL) as caller:

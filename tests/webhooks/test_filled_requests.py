@@ -1,4 +1,4 @@
-"""Templates on the wire: what a target receives of what it asks for, and that nothing leaves if that is not there."""
+"""Templates on the wire: the request that the target receives, and that no request is sent if a value is missing."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 
 def call_filled(target: HttpTarget, payload: Any = None, *, has_parents: bool = False) -> tuple[Answer, Target]:
-    """Call a target, whose url is what comes behind the host."""
+    """Call a target; its `url` is the part after the host."""
 
     async def main() -> tuple[Answer, Target]:
         async with listening(answering(OK)) as listener, http_caller(VirtualClock(NOW), LOCAL) as caller:
@@ -48,19 +48,19 @@ def test_url_headers_and_body_are_filled_in() -> None:
 
 @pytest.mark.parametrize("value", ["..;", "a;b=c", "a,b", "a&b=c", "a+b", "(a)", "@a:b", "!$'*", "a%2Fb", "~-._"])
 @pytest.mark.parametrize("before", ["/orders/", "/orders?id="])
-def test_what_is_filled_into_a_url_is_sent_escaped_as_it_was_filled_in(before: str, value: str) -> None:
-    # Some servers take a semicolon for the end of a segment, and `/..;/` for a way up.
+def test_a_value_in_a_url_is_sent_percent_encoded(before: str, value: str) -> None:
+    # Some servers end a segment at a semicolon, and treat `/..;/` as a way up.
     _, listener = call_filled(HttpTarget(before + "{{payload.x}}"), {"x": value})
     assert listener.requests[0].line == f"POST {before}{quote(value, safe='')} HTTP/1.1"
 
 
-def test_what_is_literal_in_a_url_is_sent_as_it_was_written() -> None:
+def test_the_literal_part_of_a_url_is_sent_unchanged() -> None:
     literal = "/a%7Eb/%2e%2e;x/%41?q=%3B&r=a+b%20c&s=%zz"
     _, listener = call_filled(HttpTarget(literal + "|&id={{jobId}}"))
     assert listener.requests[0].line == f"POST {literal}%7C&id=nightly HTTP/1.1"
 
 
-def test_a_body_of_its_own_needs_no_payload_and_is_escaped_as_its_content_type_asks() -> None:
+def test_a_body_of_its_own_needs_no_payload_and_is_escaped_as_its_content_type_requires() -> None:
     form = {"content-type": "application/x-www-form-urlencoded"}
     _, listener = call_filled(HttpTarget("/", headers=form, body="run={{runId}}&at={{fireTime}}"))
     (request,) = listener.requests
@@ -68,7 +68,7 @@ def test_a_body_of_its_own_needs_no_payload_and_is_escaped_as_its_content_type_a
     assert request.headers["content-type"] == form["content-type"]
 
 
-def test_of_a_payload_beside_what_came_of_parents_that_alone_is_filled_in() -> None:
+def test_beside_results_of_parents_only_the_payload_is_filled_in() -> None:
     handed = {"payload": {"x": 1}, "parents": {"a": {"status": "succeeded", "result": {"x": "theirs"}}}}
     _, listener = call_filled(HttpTarget("/{{payload.x}}"), handed, has_parents=True)
     assert listener.requests[0].line == "POST /1 HTTP/1.1"
@@ -87,7 +87,7 @@ def test_of_a_payload_beside_what_came_of_parents_that_alone_is_filled_in() -> N
         (HttpTarget("/{{payload.up}}/x"), "becomes empty, . or .."),
     ],
 )
-def test_what_cannot_be_filled_in_ends_the_attempt_without_another_try_and_nothing_leaves(
+def test_a_value_that_cannot_be_filled_in_ends_the_attempt_without_a_retry_or_a_request(
     target: HttpTarget, part: str
 ) -> None:
     answer, listener = call_filled(target, {"x": "s3cret\r\nX-B: 2", "up": ".."})

@@ -1,4 +1,4 @@
-"""Targets that send without end: each is cut within bounds, and the other calls of its batch go on meanwhile."""
+"""Targets that send without end: each is cut within bounds, and the other calls of its batch continue meanwhile."""
 
 import asyncio
 import ssl
@@ -43,7 +43,7 @@ async def call_once(
     behave: Behaviour, tls: ssl.SSLContext | None = None, trust: Path | None = None, times: int = 1
 ) -> Sequence[Answer]:
     async with (
-        asyncio.timeout(FOR_EVER / 2),  # far within the call's own: a flood that is only timed out fails
+        asyncio.timeout(FOR_EVER / 2),  # far below the call's own timeout: a flood that only times out fails
         listening(behave, tls=tls) as target,
         http_caller(VirtualClock(NOW), LOCAL, trust=trust) as caller,
     ):
@@ -58,9 +58,9 @@ def answers(behave: Behaviour, over: str, folder: Path, times: int = 1) -> Seque
 
 ENDS = {
     "interim answers": CUT,
-    "interim answers with headers": GARBAGE,  # of more than 5,000
+    "interim answers with headers": GARBAGE,  # more than 5,000 of them
     "a chunk's extensions": CUT,
-    "a chunk size's zeros": MIDDLE,  # more than any size has digits
+    "a chunk size's zeros": MIDDLE,  # more digits than any size has
     "tiny chunks with extensions": CUT,
     "line ends before the answer": GARBAGE,
 }
@@ -68,17 +68,17 @@ ENDS = {
 
 @over_both
 @pytest.mark.parametrize("flood", FLOODS)
-def test_a_flood_is_ended_and_said_what_it_is(flood: str, over: str, tmp_path: Path) -> None:
+def test_a_flood_is_cut_and_its_error_says_what_it_was(flood: str, over: str, tmp_path: Path) -> None:
     assert answers(endless(*FLOODS[flood]), over, tmp_path) == [no_answer(ENDS[flood])]
 
 
 @over_both
-def test_endless_trailers_break_the_rules(over: str, tmp_path: Path) -> None:
+def test_endless_trailers_break_the_rules_of_http(over: str, tmp_path: Path) -> None:
     flood = endless(CHUNKED + b"0\r\n", b"a:\r\n" * 16_384)
     assert answers(flood, over, tmp_path) == [no_answer(MIDDLE)]
 
 
-def test_what_tls_itself_sends_counts_too(tmp_path: Path) -> None:
+def test_bytes_of_tls_itself_count_too(tmp_path: Path) -> None:
     tls = self_signed(tmp_path)
     tls.num_tickets = 2_000
     [answer] = asyncio.run(call_once(holding(b""), tls, trusting(tmp_path)))
@@ -86,7 +86,7 @@ def test_what_tls_itself_sends_counts_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("length", "error"), [(WIRE_BYTES, None), (WIRE_BYTES + 1, CUT)])
-def test_256_kb_are_taken_and_not_a_byte_more(length: int, error: str | None, tmp_path: Path) -> None:
+def test_exactly_256_kb_are_accepted(length: int, error: str | None, tmp_path: Path) -> None:
     begin, end = CHUNKED + b"2;", b"\r\nok\r\n0\r\n\r\n"
     [answer] = answers(answering(begin + b"a" * (length - len(begin + end)) + end), "plain", tmp_path)
     assert answer.error == error
@@ -109,13 +109,13 @@ LARGE = b"x" * 5_000_000
     [
         b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(LARGE) + LARGE,
         b"HTTP/1.1 200 OK\r\n\r\n" + LARGE,
-        b"HTTP/1.1 200 OK\r\n\r\n" + LARGE[:BODY_BYTES],  # ends with the connection, which is over before it is parsed
+        b"HTTP/1.1 200 OK\r\n\r\n" + LARGE[:BODY_BYTES],  # ends with the connection, before it is parsed
         b"HTTP/1.1 103 E\r\nLink: a\r\n\r\n" * 5 + b"HTTP/1.1 200 OK\r\n" + HEADERS + b"\r\n" + LARGE[:BODY_BYTES],
         CHUNKED + b"1\r\nx\r\n" * BODY_BYTES + b"0\r\n\r\n",
     ],
     ids=["large", "large without a length", "ended by its end", "large head", "tiny chunks"],
 )
-def test_a_whole_batch_of_answers_that_are_only_large_is_read(raw: bytes, over: str, tmp_path: Path) -> None:
+def test_a_whole_batch_of_merely_large_answers_is_read(raw: bytes, over: str, tmp_path: Path) -> None:
     batch = answers(answering(raw), over, tmp_path, times=10)
     assert [(answer.status, len(answer.body), answer.error) for answer in batch] == [(200, BODY_BYTES, None)] * 10
 
@@ -145,7 +145,7 @@ def test_a_long_chain_of_certificates_is_no_flood(tmp_path: Path) -> None:
 
 
 class ProcessorTime:
-    """A clock that goes only while this thread computes: what else the machine does makes nobody late on it."""
+    """A clock that advances only while this thread computes, so other work of the machine makes no call late."""
 
     def now(self) -> int:
         return int(time.thread_time() * 1_000)
@@ -155,7 +155,7 @@ class ProcessorTime:
 
 
 async def latest_start(caller: HttpCaller, clock: ProcessorTime, hostile: str, neighbour: str) -> int:
-    """Call nine hostile targets at once, and a neighbour again and again; return how late (ms) its latest call left."""
+    """Call nine hostile targets at once, and a neighbour repeatedly; return how late (ms) its latest call left."""
     nine = [asyncio.create_task(caller.call(a_call(hostile))) for _ in range(9)]
     late = 0
     while not all(call.done() for call in nine):
@@ -169,7 +169,7 @@ async def latest_start(caller: HttpCaller, clock: ProcessorTime, hostile: str, n
 
 @over_both
 @pytest.mark.parametrize("flood", ["interim answers", "interim answers with headers"])
-def test_nine_floods_hold_no_neighbour_up(flood: str, over: str, tmp_path: Path) -> None:
+def test_nine_floods_do_not_delay_a_neighbour(flood: str, over: str, tmp_path: Path) -> None:
     trust = None
     if over == "tls":
         self_signed(tmp_path)

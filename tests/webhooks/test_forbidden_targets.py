@@ -1,4 +1,4 @@
-"""Every road to an address that is not public, taken by a real call: none arrives."""
+"""Every way to reach an address that is not public, tried by a real call: none succeeds."""
 
 import asyncio
 
@@ -39,14 +39,14 @@ LOOPBACK = [
     "LOCALHOST.",
     "①②⑦.⓪.⓪.①",
     "127。0。0。1",
-    "１２７.0.0.1",  # noqa: RUF001 -- digits of full width
+    "１２７.0.0.1",  # noqa: RUF001 -- full-width digits
     "user:s3cret@127.0.0.1",
     "hooks.example@127.0.0.1",
 ]
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
-def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
+def test_no_spelling_of_loopback_reaches_it(host: str) -> None:
     async def main() -> tuple[Answer, int]:
         async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), PUBLIC_ONLY) as caller:
             return await caller.call(a_call(f"http://{host}:{target.port}/")), target.connections
@@ -55,7 +55,7 @@ def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     assert connections == 0
     assert (answer.called_at, answer.status, answer.timed_out) == (None, None, False)
     assert answer.error is not None
-    # Some forms are no url, some are an address, and some are a name on one machine and nothing on another.
+    # Some forms are no URL, some are an address, and some are a name on one machine and nothing on another.
     assert any(words in answer.error for words in ("may not call", "malformed", "could not be resolved"))
     assert "s3cret" not in answer.error
 
@@ -71,7 +71,7 @@ def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
         "[fe80::1]",
     ],
 )
-def test_metadata_stays_out_of_reach_where_everything_is_allowed(host: str) -> None:
+def test_metadata_stays_out_of_reach_where_every_network_is_allowed(host: str) -> None:
     answer = call_url(f"http://{host}/latest/meta-data/", parse_rules("0.0.0.0/0,::/0"))
     assert (answer.called_at, answer.status) == (None, None)
     assert answer.error is not None
@@ -137,7 +137,7 @@ def test_a_name_is_resolved_once_a_call_and_the_checked_address_is_the_one_that_
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"])
-def test_an_address_that_is_open_is_called_as_the_url_has_it(host: str) -> None:
+def test_an_open_address_is_called_as_the_url_writes_it(host: str) -> None:
     async def main() -> tuple[Answer, str]:
         where = "::1" if host == "[::1]" else "127.0.0.1"
         rules = parse_rules("127.0.0.0/8,::1/128")

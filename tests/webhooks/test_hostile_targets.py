@@ -1,4 +1,4 @@
-"""Targets that mean harm, or are broken: each ends as an answer, within bounds of time and memory."""
+"""Hostile and broken targets: each call ends with a result, within bounds of time and memory."""
 
 import asyncio
 import gzip
@@ -64,7 +64,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("raw", "error"), BROKEN)
-def test_a_broken_answer_is_no_answer_and_says_why(raw: bytes, error: str) -> None:
+def test_a_broken_answer_fails_the_call_with_a_reason(raw: bytes, error: str) -> None:
     answer, target = call_target(answering(raw), headers=SECRET)
     assert answer == no_answer(error)
     assert target.connections == 1
@@ -81,7 +81,7 @@ SLOW = [
 
 
 @pytest.mark.parametrize("raw", SLOW)
-def test_a_target_that_stalls_is_given_up_when_the_time_is_over(raw: bytes) -> None:
+def test_a_target_that_stalls_is_given_up_at_the_timeout(raw: bytes) -> None:
     answer, _ = call_target(holding(raw, leaps=60), timeout=60)
     assert answer == no_answer(LATE, timed_out=True)
 
@@ -108,7 +108,7 @@ def test_an_endless_body_is_cut_off(head: bytes) -> None:
     sent: list[int] = []
     answer, _ = call_target(endless(head, b"x" * 65_536, sent))
     assert answer == success("x" * BODY_BYTES)
-    assert sum(sent) < 50_000_000  # what the kernel's buffers took before the caller hung up
+    assert sum(sent) < 50_000_000  # the kernel buffered this much before the caller hung up
 
 
 def test_an_endless_header_is_cut_off() -> None:
@@ -196,7 +196,7 @@ def test_an_answer_before_the_payload_is_read_is_an_answer() -> None:
         "http://%31%32%37.0.0.1/",
     ],
 )
-def test_a_malformed_url_is_an_answer(url: str) -> None:
+def test_a_malformed_url_fails_the_call(url: str) -> None:
     def nobody(_: str, __: int) -> list[str]:
         raise OSError
 
@@ -207,13 +207,13 @@ def test_a_malformed_url_is_an_answer(url: str) -> None:
     assert "s3cret" not in answer.error
 
 
-def test_a_payload_that_is_no_text_is_an_answer() -> None:
+def test_a_payload_that_is_no_text_fails_the_call() -> None:
     answer, target = call_target(answering(OK), payload="\ud800")
     assert (answer.status, target.connections) == (None, 0)
     assert answer.error is not None
 
 
-def test_neither_errors_nor_logs_show_what_is_secret(caplog: pytest.LogCaptureFixture) -> None:
+def test_neither_errors_nor_logs_show_secrets(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> list[Answer]:
         answers = []
         async with http_caller(VirtualClock(NOW), LOCAL) as caller:

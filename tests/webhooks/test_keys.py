@@ -1,4 +1,4 @@
-"""The keys that calls are signed with: read seldom, kept for a while, and never another tenant's."""
+"""The keys that sign calls: read seldom, cached for a while, and never another tenant's."""
 
 import asyncio
 
@@ -30,7 +30,7 @@ class Desk:
         self.ring = KeyRing(self.secrets, "timeball/", self.clock)
 
     def keys(self, name: str = NAME, tenant: str = "acme", times: int = 1) -> list[tuple[bytes, ...]]:
-        """Ask for the keys of a secret so often at once, in a loop of its own."""
+        """Ask for the keys of a secret this many times at once, in a separate loop."""
 
         async def main() -> list[tuple[bytes, ...]]:
             signing = Signing(self.ring)
@@ -47,7 +47,7 @@ def desk() -> Desk:
     return Desk()
 
 
-def test_a_hundred_calls_at_once_read_a_secret_once_and_so_do_those_that_follow(desk: Desk) -> None:
+def test_a_hundred_simultaneous_calls_read_a_secret_once_and_so_do_later_ones(desk: Desk) -> None:
     desk.secrets.put(NAME, ONE)
     assert desk.keys(times=100) == [(KEYS[ONE],)] * 100
     desk.later(KEPT_MS - 1)
@@ -63,7 +63,7 @@ def test_after_a_rotation_both_keys_are_live_within_five_minutes(desk: Desk) -> 
     assert desk.keys() == [(KEYS[TWO], KEYS[ONE])]
 
 
-def test_a_secret_of_another_tenant_is_not_even_asked_for(desk: Desk) -> None:
+def test_a_secret_of_another_tenant_is_not_even_read(desk: Desk) -> None:
     desk.secrets.put(NAME, ONE)
     desk.keys()
     for tenant, name in [
@@ -84,7 +84,7 @@ def test_a_secret_of_another_tenant_is_not_even_asked_for(desk: Desk) -> None:
     "value",
     ["", "whsec_", "secret", ONE.removeprefix("whsec_"), "whsec_MDEy", "whsec_" + "!" * 40, "whsec_" + "é" * 40],
 )
-def test_what_is_no_key_is_told_and_not_shown(value: str, desk: Desk) -> None:
+def test_an_invalid_key_is_reported_and_not_shown(value: str, desk: Desk) -> None:
     desk.secrets.put(NAME, value)
     with pytest.raises(NoKeyError) as raised:
         desk.keys()
@@ -99,13 +99,13 @@ def test_a_key_may_end_in_a_line_feed_and_lack_its_padding(value: str, desk: Des
     assert len(desk.keys()[0]) == 1
 
 
-def test_an_old_value_that_is_no_key_spoils_nothing(desk: Desk) -> None:
+def test_an_invalid_previous_value_does_no_harm(desk: Desk) -> None:
     desk.secrets.put(NAME, "drawn by a template")
     desk.secrets.put(NAME, ONE)
     assert desk.keys() == [(KEYS[ONE],)]
 
 
-def test_a_secret_that_cannot_be_read_is_asked_for_again_after_ten_seconds(desk: Desk) -> None:
+def test_an_unreadable_secret_is_read_again_after_ten_seconds(desk: Desk) -> None:
     for _ in range(3):
         with pytest.raises(NoKeyError, match="could not be read: there is no such secret, or it has no value yet"):
             desk.keys()
@@ -115,20 +115,20 @@ def test_a_secret_that_cannot_be_read_is_asked_for_again_after_ten_seconds(desk:
     assert desk.keys() == [(KEYS[ONE],)]
 
 
-def test_while_nobody_answers_the_keys_that_are_known_go_on_for_an_hour(desk: Desk) -> None:
+def test_known_keys_are_used_for_an_hour_while_secrets_manager_does_not_answer(desk: Desk) -> None:
     desk.secrets.put(NAME, ONE)
     desk.keys()
     desk.secrets.is_away = True
     desk.later(KEPT_MS)
     assert desk.keys() == [(KEYS[ONE],)]
     assert desk.keys() == [(KEYS[ONE],)]
-    assert desk.secrets.asked == 2  # and not with each call
+    assert desk.secrets.asked == 2  # and not at each call
     desk.later(KEPT_UNANSWERED_MS - KEPT_MS)
     with pytest.raises(NoKeyError, match="Secrets Manager did not answer"):
         desk.keys()
 
 
-def test_of_too_many_secrets_those_that_were_read_the_longest_ago_are_forgotten(desk: Desk) -> None:
+def test_the_secrets_that_were_read_longest_ago_are_dropped_from_a_full_cache(desk: Desk) -> None:
     names = [f"timeball/acme/{number}" for number in range(MOST_KEPT + 1)]
     for name in names:
         desk.secrets.put(name, ONE)

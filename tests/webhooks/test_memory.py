@@ -1,4 +1,4 @@
-"""What an answer of a gigabyte costs in memory: measured in a process that does nothing else."""
+"""The memory that an answer of a gigabyte takes, measured in a process that does nothing else."""
 
 import asyncio
 import multiprocessing
@@ -18,7 +18,7 @@ TIMES = 10
 _STATUS = Path("/proc/self/status")
 
 
-@pytest.mark.skipif(not _STATUS.exists(), reason="only Linux tells how much memory a process has had at the most")
+@pytest.mark.skipif(not _STATUS.exists(), reason="only Linux shows the peak memory of a process")
 @pytest.mark.parametrize(
     ("answer", "over"), [("with its length", "plain"), ("in many chunks", "tls"), ("as a header", "plain")]
 )
@@ -43,7 +43,7 @@ def _measure(connection: Connection, hostile: str, neighbour: str, folder: Path 
 
 
 async def _grown_mb(hostile: str, neighbour: str, folder: Path | None) -> float:
-    """Return how much more memory ten large answers took at the most than ten small ones."""
+    """Return how much more memory ten large answers took at their peak than ten small ones."""
     trust = trusting(folder) if folder else None
     async with http_caller(VirtualClock(NOW), LOCAL, trust=trust) as caller:
         await asyncio.gather(*(caller.call(a_call(neighbour, timeout=60)) for _ in range(TIMES)))
@@ -53,6 +53,6 @@ async def _grown_mb(hostile: str, neighbour: str, folder: Path | None) -> float:
 
 
 def _most_mb() -> float:
-    # Not `ru_maxrss`, which a process has of whoever started it.
+    # Not `ru_maxrss`, which a process inherits from its parent.
     (kilobytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
     return int(kilobytes) / 1024

@@ -1,4 +1,4 @@
-"""Whom names lead to: looked up by us alone, ahead of the instant, together, and one that hangs holds nobody up."""
+"""Resolving names: only our own resolver does it, ahead of the instant, shared, and a hanging name delays no other."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ from timeball.targets.http.names import Lookup
 from timeball.testing.virtual_clock import VirtualClock
 
 
-def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobody() -> None:
+def test_names_that_never_resolve_end_with_the_timeout_and_delay_no_other_call() -> None:
     release = threading.Event()
 
     def hang(_: str, __: int) -> list[str]:
@@ -44,7 +44,7 @@ def test_names_that_take_for_ever_to_resolve_end_with_the_timeout_and_hold_nobod
     assert answer == no_answer(error, None, timed_out=True)
 
 
-def test_names_that_take_for_ever_to_resolve_keep_no_other_call_of_their_executor_from_its_target() -> None:
+def test_names_that_never_resolve_keep_no_other_call_of_their_executor_from_its_target() -> None:
     release = threading.Event()
 
     def look_up(host: str, _: int) -> list[str]:
@@ -70,7 +70,7 @@ def of_tenant(tenant: str, url: str, timeout: float = PATIENT) -> Call:
 
 
 class Tarpit:
-    """Name servers that answer for one host at once, and for all others when they are released; notes who waits."""
+    """Name servers that answer for one host at once, and for all others when released; records the waiting look-ups."""
 
     def __init__(self) -> None:
         self.released = threading.Event()
@@ -84,7 +84,7 @@ class Tarpit:
 
 
 def beside_a_tarpit(host: str, rounds: int) -> tuple[Tarpit, Answer]:
-    """Call 40 names of one tenant a round, whose calls time out before their look-ups end; then one of a neighbour."""
+    """Call 40 names of one tenant a round, whose calls time out before their look-ups end; then a neighbour's name."""
     tarpit = Tarpit()
 
     async def main() -> Answer:
@@ -103,9 +103,9 @@ def beside_a_tarpit(host: str, rounds: int) -> tuple[Tarpit, Answer]:
 
 
 @pytest.mark.parametrize("host", ["other.example", "hooks.example"])
-def test_slow_name_servers_of_one_tenants_hosts_make_no_call_of_another_fail(host: str) -> None:
-    # 40 runs a second, each given up after a second, and look-ups of ten seconds: a tenth of them is seen here. The
-    # tenant may also ask for the very name that its neighbour calls, behind all of its own.
+def test_slow_name_servers_of_one_tenants_hosts_make_no_call_of_another_tenant_fail(host: str) -> None:
+    # 40 runs a second, each given up after a second, and look-ups of ten seconds; the test plays a tenth of them. The
+    # tenant may also ask for the very name that its neighbour calls, after all of its own.
     tarpit, answer = beside_a_tarpit(host, rounds=10)
     assert answer == success("ok")
     assert tarpit.asked.count("hooks.example") >= 1
@@ -126,7 +126,7 @@ def test_look_ups_that_wait_for_a_thread_are_made_when_one_is_free() -> None:
     assert len(tarpit.asked) == 2 * PLACES
 
 
-def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_no_other() -> None:
+def test_simultaneous_calls_of_one_host_share_a_look_up_and_the_end_of_one_call_cancels_none() -> None:
     release = threading.Event()
     lookups: list[str] = []
 
@@ -151,7 +151,7 @@ def test_calls_of_one_host_look_it_up_together_and_the_end_of_one_takes_it_from_
     assert lookups == ["hooks.example"]
 
 
-def test_a_name_that_does_not_exist_is_an_answer() -> None:
+def test_an_unknown_name_fails_the_call() -> None:
     def nobody(_: str, __: int) -> list[str]:
         raise OSError
 
@@ -184,7 +184,7 @@ def test_a_name_is_looked_up_ahead_of_the_instant_and_not_again_at_it() -> None:
     assert lookups == ["hooks.example"]
 
 
-def test_a_look_up_that_hangs_holds_no_run_back_behind_its_instant() -> None:
+def test_a_look_up_that_hangs_delays_no_run_past_its_instant() -> None:
     instant = threading.Event()
 
     def look_up(_: str, __: int) -> list[str]:
@@ -194,7 +194,7 @@ def test_a_look_up_that_hangs_holds_no_run_back_behind_its_instant() -> None:
     assert prepared(look_up, instant.set) == success("ok")
 
 
-def test_what_could_not_be_looked_up_ahead_is_looked_up_at_the_instant() -> None:
+def test_a_name_that_could_not_be_looked_up_ahead_is_looked_up_at_the_instant() -> None:
     lookups: list[str] = []
 
     def look_up(host: str, _: int) -> list[str]:
@@ -207,15 +207,15 @@ def test_what_could_not_be_looked_up_ahead_is_looked_up_at_the_instant() -> None
     assert len(lookups) == 2
 
 
-def test_an_address_that_was_found_ahead_is_judged_like_any() -> None:
+def test_an_address_that_was_found_ahead_is_checked_like_any_other() -> None:
     answer = prepared(lambda *_: ["10.0.0.7"])
     assert answer.called_at is None
     assert answer.error == CLOSED
 
 
 @pytest.mark.parametrize("host", ["HOOKS.Example", "hooks.example.", "hooks_x.example", "localhost"])
-def test_a_name_is_resolved_by_us_alone_however_it_is_written(host: str) -> None:
-    """Nobody but the test knows most of these names; and what it says of `localhost` is not what others say."""
+def test_only_our_own_resolver_resolves_a_name_however_it_is_written(host: str) -> None:
+    """Only the test knows most of these names, and its answer for `localhost` differs from the machine's."""
     lookups: list[str] = []
 
     def look_up(name: str, _: int) -> list[str]:
@@ -235,7 +235,7 @@ def test_a_name_is_resolved_by_us_alone_however_it_is_written(host: str) -> None
     assert lookups == [told]
 
 
-def test_of_several_addresses_that_one_is_called_that_takes_the_connection() -> None:
+def test_the_address_that_accepts_the_connection_is_called() -> None:
     async def main() -> tuple[int | None, int]:
         async with (
             listening(answering(OK)) as target,
@@ -251,8 +251,9 @@ def test_of_several_addresses_that_one_is_called_that_takes_the_connection() -> 
 
 
 @pytest.mark.parametrize("is_prepared", [True, False])
-def test_an_answer_does_not_tell_an_internal_name_from_one_that_does_not_exist(*, is_prepared: bool) -> None:
-    # A tenant could ask for names of the network one by one; how often it is asked takes time, which is seen, too.
+def test_the_answer_is_the_same_for_an_internal_name_and_an_unknown_one(*, is_prepared: bool) -> None:
+    # A tenant could ask for names of the network one by one. The number of look-ups takes time, so it could be seen,
+    # too.
     def outcome(found: list[str] | None) -> tuple[Answer, int]:
         lookups: list[str] = []
 

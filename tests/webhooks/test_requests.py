@@ -1,4 +1,4 @@
-"""What a target receives."""
+"""The request that a target receives."""
 
 import asyncio
 from dataclasses import replace
@@ -25,7 +25,7 @@ from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 
-def test_a_target_receives_the_payload_and_what_it_needs_to_tell_runs_apart() -> None:
+def test_a_target_receives_the_payload_and_the_ids_of_its_run_and_attempt() -> None:
     answer, target = call_target(answering(OK), headers={"Authorization": "Bearer s3cret"})
     (request,) = target.requests
     assert (answer.status, answer.body, answer.error) == (200, "ok", None)
@@ -62,7 +62,7 @@ def test_the_ids_of_a_run_stay_the_same_over_its_attempts() -> None:
 
 
 @pytest.mark.parametrize(("takes_report", "expected"), [(True, "token of nightly 1"), (False, None)])
-def test_a_target_that_may_report_is_given_the_token_of_its_attempt(
+def test_a_target_that_may_report_receives_the_token_of_its_attempt(
     expected: str | None, *, takes_report: bool
 ) -> None:
     def sign(run: RunId, attempt: int) -> str:
@@ -86,7 +86,7 @@ def test_a_target_that_may_report_is_given_the_token_of_its_attempt(
         ("idempotency-key", "mine", str(RUN)),
         ("timeball-attempt", "7", "1"),
         ("WEBHOOK-ID", "forged", str(RUN)),
-        ("X-Name", "Zoë", "ZoÃ«"),  # UTF-8, as this server reads it
+        ("X-Name", "Zoë", "ZoÃ«"),  # UTF-8, as this server decodes it
     ],
 )
 def test_a_user_may_set_headers_but_not_forge_ours(header: str, given: str, sent: str) -> None:
@@ -113,7 +113,7 @@ def test_a_user_may_set_headers_but_not_forge_ours(header: str, given: str, sent
         ("X-Ä", "s3cret"),
     ],
 )
-def test_a_header_that_would_break_the_request_is_an_answer_and_nothing_leaves(header: str, value: str) -> None:
+def test_a_header_that_would_break_the_request_fails_the_call_before_it_leaves(header: str, value: str) -> None:
     answer, target = call_target(answering(OK), headers={header: value})
     assert target.connections == 0
     assert (answer.called_at, answer.status) == (None, None)
@@ -131,14 +131,14 @@ def test_each_method_is_sent(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "", "GET / HTTP/1.1\r\nX: y\r\n\r\n", "PÖST"])
-def test_another_method_is_an_answer_and_nothing_leaves(method: str) -> None:
+def test_an_unknown_method_fails_the_call_before_it_leaves(method: str) -> None:
     answer, target = call_target(answering(OK), method=method)
     assert (target.connections, answer.status, answer.called_at) == (0, None, None)
     assert answer.error is not None
     assert answer.error.startswith("The target's method must be one of")
 
 
-def test_a_job_without_payload_sends_no_body_and_claims_no_type() -> None:
+def test_a_job_without_payload_sends_no_body_and_no_content_type() -> None:
     _, target = call_target(answering(OK), payload=None)
     assert target.requests[0].body == b""
     assert target.requests[0].headers["content-length"] == "0"
@@ -152,7 +152,7 @@ def test_a_payload_of_256_kb_arrives_whole() -> None:
     assert target.requests[0].body == payload.encode()
 
 
-def test_cookies_of_one_answer_do_not_come_back_with_the_next_call() -> None:
+def test_cookies_of_one_answer_are_not_sent_with_the_next_call() -> None:
     async def main() -> Target:
         raw = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=1; Path=/\r\nContent-Length: 0\r\n\r\n"
         async with listening(answering(raw)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
@@ -214,7 +214,7 @@ def test_each_call_has_a_connection_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("X-Empty", ""), ("Accept", "text/plain"), ("x-A", "a;b"), ("X-B", "a: b")]
 )
-def test_a_header_arrives_as_it_stands(name: str, value: str) -> None:
+def test_a_header_arrives_as_it_was_written(name: str, value: str) -> None:
     _, target = call_target(answering(OK), headers={name: value})
     assert target.requests[0].headers[name.lower()] == value
 
@@ -227,10 +227,10 @@ def test_a_header_arrives_as_it_stands(name: str, value: str) -> None:
         ("/hook?x=/../y&z=%2F+1&&=", "/hook?x=/../y&z=%2F+1&&="),
         ("?x=1", "/?x=1"),
         ("", "/"),
-        ('/{id}|"<>\\^`', "/%7Bid%7D%7C%22%3C%3E%5C%5E%60"),  # what no url may hold
+        ('/{id}|"<>\\^`', "/%7Bid%7D%7C%22%3C%3E%5C%5E%60"),  # characters that no URL may contain
     ],
 )
-def test_what_follows_the_host_arrives_as_it_stands(url: str, line: str) -> None:
+def test_the_part_of_a_url_after_the_host_arrives_as_it_was_written(url: str, line: str) -> None:
     async def main() -> str:
         async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL) as caller:
             await caller.call(a_call(target.url.removesuffix("/hook") + url))

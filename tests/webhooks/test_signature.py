@@ -1,4 +1,4 @@
-"""Signatures, as the library that the standard's authors keep verifies them."""
+"""Signatures, verified with the library that the authors of the standard maintain."""
 
 from base64 import b64encode
 
@@ -27,14 +27,14 @@ def headers(body: str, *secrets: str, message_id: str = RUN) -> dict[str, str]:
     return {"webhook-id": message_id, "webhook-timestamp": str(sent_at), "webhook-signature": signature}
 
 
-def test_it_is_the_one_of_the_standards_own_example() -> None:
+def test_it_equals_the_signature_of_the_standards_own_example() -> None:
     secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", b'{"test": 2432232314}'
     signature = signature_of("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, [key(secret)])
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 @given(st.text())
-def test_whoever_has_one_of_two_live_keys_accepts_what_was_sent_and_nothing_else(body: str) -> None:
+def test_either_of_two_live_keys_verifies_the_message_and_nothing_else(body: str) -> None:
     sent = headers(body, NEW, OLD)
     assert sent["webhook-signature"].count("v1,") == 2
     assert is_accepted(NEW, NOW, body, sent)
@@ -44,7 +44,7 @@ def test_whoever_has_one_of_two_live_keys_accepts_what_was_sent_and_nothing_else
     assert not is_accepted(NEW, NOW, body, {**sent, "webhook-id": "nightly.1795253400024.s"})
 
 
-def test_the_dots_in_a_runs_id_let_no_part_of_it_be_read_as_another_message() -> None:
+def test_the_dots_in_a_runs_id_allow_no_other_reading_of_the_message() -> None:
     body = '{"n": 1}'
     sent = headers(body, NEW)
     for readings in (
@@ -56,5 +56,5 @@ def test_the_dots_in_a_runs_id_let_no_part_of_it_be_read_as_another_message() ->
 
 
 @pytest.mark.parametrize("length", [23, 65])
-def test_a_key_is_as_long_as_the_standard_says(length: int) -> None:
+def test_a_key_has_the_length_that_the_standard_requires(length: int) -> None:
     assert parse_key("whsec_" + b64encode(b"k" * length).decode()) is None

@@ -1,4 +1,4 @@
-"""Requests that are signed, as their target verifies them with the library that the standard's authors keep."""
+"""Signed requests, verified by their target with the library that the authors of the standard maintain."""
 
 import asyncio
 from dataclasses import replace
@@ -41,10 +41,10 @@ def call_signed(secrets: MemorySecrets, target: HttpTarget, payload: str | None)
     [
         (None, '{"n": 1, "ä": "✓"}'),
         (None, None),
-        ('{"run": "{{runId}}", "n": {{payload.n}}}', '{"n": 1}'),  # what is sent is signed, as it is filled in
+        ('{"run": "{{runId}}", "n": {{payload.n}}}', '{"n": 1}'),  # the signature covers the body as it is filled in
     ],
 )
-def test_who_has_the_new_or_the_old_key_accepts_a_request(body: str | None, payload: str | None) -> None:
+def test_a_target_with_the_new_or_the_old_key_accepts_a_request(body: str | None, payload: str | None) -> None:
     secrets = MemorySecrets()
     secrets.put(NAME, OLD)
     secrets.put(NAME, NEW)
@@ -57,14 +57,14 @@ def test_who_has_the_new_or_the_old_key_accepts_a_request(body: str | None, payl
     assert NEW not in str(request) + str(answer)
 
 
-def test_a_secret_that_cannot_be_read_is_an_answer_that_blames_no_target_and_is_tried_again() -> None:
+def test_an_unreadable_secret_fails_the_call_without_blaming_the_target_and_is_retried() -> None:
     answer, target = call_signed(MemorySecrets(), HttpTarget("", secret_id=NAME), "{}")
     assert target.connections == 0
     assert (answer.verdict, answer.called_at, answer.is_down) == (Failed(may_retry=True), None, None)
     assert answer.error == f"The secret {NAME} could not be read: there is no such secret, or it has no value yet."
 
 
-def test_what_was_prepared_waits_for_nobody_who_keeps_a_secret() -> None:
+def test_a_prepared_call_reads_no_secret_at_its_instant() -> None:
     secrets, clock, tokens = MemorySecrets(), VirtualClock(NOW), list[int]()
     secrets.put(NAME, NEW)
 
@@ -89,7 +89,7 @@ def test_what_was_prepared_waits_for_nobody_who_keeps_a_secret() -> None:
     assert secrets.asked == 1
 
 
-def test_what_cannot_be_prepared_is_told_by_the_call_which_asks_nobody_again() -> None:
+def test_a_secret_that_could_not_be_read_ahead_fails_the_call_without_a_second_read() -> None:
     secrets, clock = MemorySecrets(), VirtualClock(NOW)
 
     async def main() -> Answer:

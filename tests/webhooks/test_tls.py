@@ -1,4 +1,4 @@
-"""TLS with targets that break its rules: the call ends before anything leaves."""
+"""TLS with targets that break its rules: the call ends before a request is sent."""
 
 import asyncio
 from pathlib import Path
@@ -20,7 +20,7 @@ from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock
 
 
-def test_a_certificate_that_nobody_vouches_for_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
+def test_an_untrusted_certificate_ends_the_call_before_it_leaves(tmp_path: Path) -> None:
     async def main() -> tuple[Answer, Target]:
         async with (
             listening(answering(OK), tls=self_signed(tmp_path)) as target,
@@ -47,7 +47,7 @@ def test_a_certificate_of_another_host_ends_the_call_before_it_leaves(tmp_path: 
     assert target.requests == []
 
 
-def test_a_target_that_never_greets_in_tls_is_given_up_when_the_time_is_over() -> None:
+def test_a_target_that_never_completes_the_tls_handshake_is_given_up_at_the_timeout() -> None:
     async def keep_silent(_: Target, reader: asyncio.StreamReader, __: asyncio.StreamWriter) -> None:
         await reader.read()
 

@@ -1,4 +1,4 @@
-"""A trial over real sockets, by the caller of runs: what it shows, what it hides, and what it does not reach."""
+"""A trial over real sockets, made by the caller of runs: what it shows, what it hides, and what it cannot reach."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ BUSY = b"HTTP/1.1 503 Busy\r\nRetry-After: 5\r\nContent-Length: 4\r\n\r\nbusy"
 def try_it(
     target: HttpTarget, payload: str | None = None, rules: AddressRules = LOCAL, folder: Path | None = None
 ) -> tuple[Tried, int]:
-    """Try a target on the loopback, over TLS if there is a folder; return also how often it was connected to."""
+    """Try a target on the loopback, over TLS if there is a folder; return also its number of connections."""
     secrets, clock = MemorySecrets(), VirtualClock(NOW)
     secrets.put(NAME, KEY)
 
@@ -45,7 +45,7 @@ def try_it(
 
 
 @pytest.mark.parametrize("over", ["plain", "tls"])
-def test_it_shows_request_answer_and_parts_of_its_time_and_no_value_of_the_users_headers(
+def test_it_shows_the_request_the_answer_and_the_phases_of_its_time_without_header_values(
     over: str, tmp_path: Path
 ) -> None:
     target = HttpTarget("/{{payload.n}}", headers={"X-Key": "s3cret"}, body='["{{jobId}}"]', secret_id=NAME)
@@ -68,16 +68,16 @@ def test_it_reaches_no_address_that_a_run_may_not_call() -> None:
     tried, connections = try_it(HttpTarget("/"), rules=PUBLIC_ONLY)
     assert (tried.verdict, tried.status, connections) == ("failed", None, 0)
     assert tried.error == "127.0.0.1 leads to an address that webhooks may not call: private, local or reserved."
-    assert tried.request["method"] == "POST"  # it was ready, and did not leave
+    assert tried.request["method"] == "POST"  # the request was ready, and did not leave
 
 
-def test_what_cannot_be_filled_in_shows_no_request() -> None:
+def test_a_template_that_cannot_be_filled_shows_no_request() -> None:
     tried, connections = try_it(HttpTarget("/{{payload.n}}"), "{}")
     assert (tried.verdict, tried.may_retry, dict(tried.request), connections) == ("failed", False, {}, 0)
     assert list(tried.took_ms) == ["total"]
 
 
-def test_it_takes_no_longer_than_it_may() -> None:
+def test_it_takes_no_longer_than_its_timeout() -> None:
     witness, clock = Witness(), VirtualClock(NOW)
 
     async def main() -> Tried:

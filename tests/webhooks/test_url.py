@@ -1,4 +1,4 @@
-"""How a webhook's url is read, and what of it is sent."""
+"""How a webhook's URL is parsed, and the part of it that is sent."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from timeball.targets.http.url import UncallableError, Url, parse_url
         ("https://a.example/{x}%7b", Url("https", "a.example", 443, "/%7Bx%7D%7b"), "https://a.example"),
     ],
 )
-def test_a_url_is_read(text: str, url: Url, origin: str) -> None:
+def test_a_url_is_parsed(text: str, url: Url, origin: str) -> None:
     assert (parse_url(text), url.origin) == (url, origin)
 
 
@@ -52,7 +52,7 @@ def test_a_url_is_read(text: str, url: Url, origin: str) -> None:
         "http://" + "a" * 254,
     ],
 )
-def test_what_could_be_read_in_two_ways_is_no_url(text: str) -> None:
+def test_an_ambiguous_url_is_refused(text: str) -> None:
     with pytest.raises(UncallableError) as told:
         parse_url(text)
     assert str(told.value) in {

@@ -1,4 +1,4 @@
-"""The library that the standard's authors keep, which verifies at an instant of a test: it refuses what is old."""
+"""The library that the authors of the standard maintain, with a test's clock: it refuses old messages."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
@@ -11,7 +11,7 @@ from timeball.domain.time.instants import SECOND_MS
 
 
 def is_accepted(secret: str, now: int, body: str | bytes, headers: Mapping[str, str]) -> bool:
-    """Say whether a target with a secret takes a request at an instant (ms)."""
+    """Say whether a target with this secret accepts a request at an instant (ms)."""
 
     class Then(datetime):
         @classmethod
