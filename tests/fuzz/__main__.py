@@ -1,6 +1,6 @@
-"""Fuzz the API: `python -m tests.fuzz --requests 20000`, over the memory store; or a Timeball that runs: `--running`.
+"""Fuzz the API over the memory store, or with `--running` a running Timeball: `python -m tests.fuzz --requests 20000`.
 
-The first round goes through the whole document; the next ones draw again, each from the seed that follows.
+The first round goes through the whole document; later rounds draw again, each from the next seed.
 """
 
 import argparse
@@ -18,13 +18,15 @@ _SHOWN = 10
 
 
 def main() -> int:
-    """Run what the arguments ask for."""
+    """Run the rounds that the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("--requests", type=int, default=5_000, help="so many at least")
-    parser.add_argument("--seed", type=int, default=0, help="the first round's seed")
-    parser.add_argument("--examples", type=int, default=50, help="of each operation, in a phase that draws them")
-    parser.add_argument("--paths", default=".", help="only those that have this pattern, such as trigger")
-    parser.add_argument("--running", action="store_true", help="send them to what `make run` has started")
+    parser.add_argument("--requests", type=int, default=5_000, help="the least number of requests")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first round")
+    parser.add_argument("--examples", type=int, default=50, help="examples of each operation in a random phase")
+    parser.add_argument("--paths", default=".", help="only paths that match this pattern, such as trigger")
+    parser.add_argument(
+        "--running", action="store_true", help="send the requests to the Timeball that `make run` started"
+    )
     asked = parser.parse_args()
     logging.disable(logging.CRITICAL)
     to = _running() if asked.running else None
@@ -49,13 +51,13 @@ def _running() -> Address:
 
 def _tell(total: Campaign) -> None:
     print("answers:", ", ".join(f"{status}: {count}" for status, count in sorted(total.statuses.items())))
-    print("failures that are right (tests/fuzz/explained.py):")
+    print("expected failures (tests/fuzz/explained.py):")
     for why, count in total.explained.most_common():
         print(f"{count:>8}  {why}")
     for complaint in total.complaints[:_SHOWN]:
         print(f"\n{complaint}")
     if total.complaints:
-        print(f"\n{len(total.complaints)} complaints; the same seed and number of requests show them again")
+        print(f"\n{len(total.complaints)} complaints; the same seed and number of requests repeat them")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""One campaign: Schemathesis sends what the OpenAPI document allows, and what it forbids, with all of its checks on.
+"""One campaign: Schemathesis sends valid and invalid requests of the OpenAPI document, with all of its checks on.
 
-A campaign is drawn from its seed. It reaches what exists: see ids.py.
+A campaign is drawn from its seed. Its requests name existing resources: see ids.py.
 """
 
 import re
@@ -27,7 +27,7 @@ from tests.fuzz.world import World
 
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 ZONES = ("Europe/Berlin", "Australia/Lord_Howe", "UTC")
-"""Names of time zones: no made-up one is."""
+"""Names of time zones, because invented names are invalid."""
 FILES = tuple(
     f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//fuzz//\n{event}END:VCALENDAR\n"
     for event in ("", "BEGIN:VEVENT\nUID:1\nDTSTART;VALUE=DATE:20261225\nRRULE:FREQ=YEARLY\nEND:VEVENT\n")
@@ -37,7 +37,7 @@ FILES = tuple(
 
 @dataclass(frozen=True)
 class Address:
-    """Where an API is, and a key of it."""
+    """The address of an API, and a key of it."""
 
     url: str
     key: str
@@ -45,7 +45,7 @@ class Address:
 
 @dataclass
 class Campaign:
-    """What came of a campaign: answers by status, complaints, and failures that are right, by their reasons."""
+    """The results of a campaign: answers by status, complaints, and expected failures by their reasons."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     complaints: list[str] = field(default_factory=list)
@@ -53,11 +53,11 @@ class Campaign:
 
     @property
     def requests(self) -> int:
-        """How many requests were answered."""
+        """Return the number of requests that were answered."""
         return self.statuses.total()
 
     def __iadd__(self, other: "Campaign") -> Self:
-        """Take in what came of another one."""
+        """Add the results of another campaign."""
         self.statuses += other.statuses
         self.complaints += other.complaints
         self.explained += other.explained
@@ -71,9 +71,10 @@ def fuzz(
     to: Address | World | None = None,
     paths: str = ".",
 ) -> Campaign:
-    """Run a campaign, with so many examples of each operation in a phase that draws them.
+    """Run a campaign, with this many examples of each operation in a random phase.
 
-    It goes to an address, or to the API over the memory store; and to all paths, or to those that have a pattern.
+    The requests go to an address, or to the API over the memory store; and to all paths, or to those that match a
+    pattern.
     """
     to = to or World()
     schema = _schema(seed, examples, phases, to).include(path_regex=paths)
@@ -114,14 +115,14 @@ def _schema(seed: int, examples: int, phases: Sequence[str], to: Address | World
 
 @contextmanager
 def _watched(campaign: Campaign, to: Address | World) -> Iterator[None]:
-    """Count what is answered, lend ids, and drop what is explained, by hooks that Schemathesis calls by their names."""
+    """Count answers, lend ids, and drop explained failures, in hooks that Schemathesis calls by their names."""
     ids = Ids(document())
 
-    def before_call(_: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:  # noqa: ARG001 - told by its name
+    def before_call(_: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:  # noqa: ARG001 - passed by name
         ids.lend(case)
         if isinstance(to, Address):
             body = _calling(f"{to.url}/healthz", case.body)
-            if body != case.body:  # a body that is set is judged anew, and none at all then counts as a bad one
+            if body != case.body:  # setting a body validates it again, and no body would then count as bad
                 case.body = body
 
     def after_call(_: HookContext, case: Case[Any], response: Response) -> None:
@@ -142,7 +143,7 @@ def _watched(campaign: Campaign, to: Address | World) -> Iterator[None]:
 
 
 def _calling(url: str, body: Any) -> Any:
-    """Return a body whose jobs call an address of ours, where they would call one that was made up."""
+    """Return a body whose jobs call one of our addresses instead of an invented one."""
     if isinstance(body, dict):
         return {name: _calling(url, part) for name, part in body.items()}
     if isinstance(body, list):

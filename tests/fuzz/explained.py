@@ -1,6 +1,6 @@
-"""Failures that Schemathesis finds and that are right, each with the reason: no schema can say what the code enforces.
+"""Failures that Schemathesis finds and that are expected, each with the reason: no schema can express the rule.
 
-All else that it finds is a fault, of the code or of the document.
+Everything else that it finds is a fault, of the code or of the document.
 """
 
 import json
@@ -15,11 +15,11 @@ from schemathesis.core.failures import Failure
 from functions.api.http.problems import Problem
 
 REFUSED = "ST202"
-"""Schemathesis' code of a request that the schema allows and the API refuses."""
+"""Schemathesis' code for a request that the schema allows and the API refuses."""
 ACCEPTED = "ST201"
-"""Its code of a request that the schema forbids and the API accepts."""
+"""Its code for a request that the schema forbids and the API accepts."""
 GATEWAYS_OWN = b'{"message":"Not Found"}'
-"""What API Gateway answers by itself: Timeball never says it."""
+"""An answer of API Gateway itself: Timeball never gives it."""
 
 ANY = ".*"
 LISTS = "GET .*"
@@ -33,7 +33,7 @@ TARGETS = rf"{JOBS}|(POST|PUT) /v1/tasks(/\{{taskId\}})?|POST /v1/targets:test"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Fields that an operation refuses though their schemas allow them: by which sentence, and why."""
+    """Fields that an operation refuses although their schemas allow them: the sentence, and the reason."""
 
     operation: str
     field: str
@@ -41,7 +41,7 @@ class Refusal:
     why: str
 
     def covers(self, operation: str, error: dict[str, str]) -> bool:
-        """Say whether this explains one of an answer's `errors`: all three are patterns."""
+        """Say whether this refusal explains one of an answer's `errors`: all three are patterns."""
         return bool(
             re.fullmatch(self.operation, operation)
             and re.fullmatch(self.field, error["field"].rpartition(".")[2])
@@ -55,27 +55,33 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(ANY, "to|endAt", "This (lies before|does not lie after)", "JSON Schema cannot compare two fields."),
     Refusal(ANY, "heartbeatSeconds", "This is longer than", "JSON Schema cannot compare two fields."),
     Refusal(ANY, "to", "A range has at most", "JSON Schema cannot compare two fields."),
-    Refusal(BACKFILLS, "to", "This lies in the future", "What is past depends on when it is asked."),
-    Refusal(ANY, "endAt|scheduleAt|expiresAt", "This lies in the past", "What is past depends on when it is asked."),
-    Refusal(JOBS, "delaySeconds", "This reaches beyond", "Where a delay ends depends on when it begins."),
+    Refusal(BACKFILLS, "to", "This lies in the future", "The past depends on the time of the request."),
+    Refusal(ANY, "endAt|scheduleAt|expiresAt", "This lies in the past", "The past depends on the time of the request."),
+    Refusal(JOBS, "delaySeconds", "This reaches beyond", "The end of a delay depends on its beginning."),
     Refusal(BACKFILLS, "from", "The schedule has no fire time", "It depends on the schedule of the job."),
     Refusal(BACKFILLS, "to", "The range holds at least", "It depends on the schedule of the job."),
-    Refusal(
-        SCHEDULES, "cronExpression", ".*; write", "Ranges run upwards, months have days: a pattern counts nothing."
-    ),
-    Refusal(ANY, "timezone", "The time zone .* is unknown", "The names are those of a release of a database."),
+    Refusal(SCHEDULES, "cronExpression", ".*; write", "Ranges run upwards, months have days: a pattern cannot count."),
+    Refusal(ANY, "timezone", "The time zone .* is unknown", "The names come from a release of a database."),
     Refusal(CALENDARS, "ics", ANY, "It must be an iCalendar file, whose grammar no pattern can say."),
-    Refusal(SCHEDULES, "everySeconds", "This must be at", "JSON Schema knows no lengths of durations such as PT0S."),
-    Refusal(SCHEDULES, "endAt", "The schedule has no fire time", "It takes the schedule to know."),
-    Refusal(TARGETS, "handler|url", "Write an address as four", "0x7f is a number, and no pattern should know it."),
+    Refusal(SCHEDULES, "everySeconds", "This must be at", "JSON Schema cannot measure durations such as PT0S."),
+    Refusal(SCHEDULES, "endAt", "The schedule has no fire time", "It depends on the whole schedule."),
     Refusal(
-        TARGETS, "handler|url", "This is no URL", "What stands in brackets must be an IPv6 address, a port a port."
+        TARGETS,
+        "handler|url",
+        "Write an address as four",
+        "0x7f is a number, which no pattern should have to recognize.",
+    ),
+    Refusal(
+        TARGETS, "handler|url", "This is no URL", "Brackets must contain an IPv6 address, and a port must be valid."
     ),
     Refusal(TARGETS, "handler|url", "The URL names no host", "A host has at most 253 characters, a port is not 0."),
     Refusal(
-        TARGETS, "handler|url|on[A-Z][a-z]+", "Webhooks do not call this", "Which addresses may be called is a setting."
+        TARGETS,
+        "handler|url|on[A-Z][a-z]+",
+        "Webhooks do not call this",
+        "A setting lists the addresses that may be called.",
     ),
-    Refusal(TARGETS, "secretId", "Name a secret of your tenant", "It depends on who asks."),
+    Refusal(TARGETS, "secretId", "Name a secret of your tenant", "It depends on the tenant."),
     Refusal(
         TARGETS,
         ANY,
@@ -86,36 +92,41 @@ REFUSALS: Sequence[Refusal] = (
         TARGETS,
         ".*Arn|subnets|securityGroups",
         "Your tenant may not use it",
-        "Which resources of AWS may be called is a setting.",
+        "A setting lists the AWS resources that may be called.",
     ),
     Refusal("(POST|PUT) /v1/tasks.*", "type", "This is not the type of", "JSON Schema cannot compare two fields."),
-    Refusal("PATCH .*", ANY, "There is no such field|Name the queue", "What a target has depends on that of the job."),
+    Refusal(
+        "PATCH .*", ANY, "There is no such field|Name the queue", "The fields of a target depend on the job's target."
+    ),
     Refusal(TARGETS, ANY, "Leave this header out", "The names of Timeball's own headers, in any case of letters."),
-    Refusal(TARGETS, "headers", "Give each header once", "JSON Schema's names differ by the case of letters."),
-    Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which no schema but that of all schemas can say."),
-    Refusal(TARGETS, "handler|taskId", "You have no task with this id", "It depends on the tasks that there are."),
+    Refusal(TARGETS, "headers", "Give each header once", "Names in JSON Schema are case-sensitive."),
+    Refusal(TARGETS, "payloadSchema", ANY, "It must be a schema, which only the meta-schema can express."),
+    Refusal(TARGETS, "handler|taskId", "You have no task with this id", "It depends on the existing tasks."),
     Refusal(
         JOBS,
         ANY,
         "You have no job with this id; create it first|Give each (job|name)|Name one of the jobs in dependsOn",
-        "It depends on the jobs that there are, and on each other.",
+        "It depends on the existing jobs, and on the other items.",
     ),
-    Refusal(SCHEDULES, "name", "You have no calendar with this name", "It depends on the calendars that there are."),
-    Refusal(
-        JOBS, "event", ANY, "It must be a pattern, whose operators no schema tells apart, and which the bus takes."
-    ),
+    Refusal(SCHEDULES, "name", "You have no calendar with this name", "It depends on the existing calendars."),
+    Refusal(JOBS, "event", ANY, "It must be a pattern that the bus accepts; no schema can check its operators."),
     Refusal("POST /v1/events", "time", ANY, "An offset moves the first and the last day out of the years."),
-    Refusal("POST /v1/events", "data", "The event has", "How large an event is on the bus, no schema can say."),
+    Refusal("POST /v1/events", "data", "The event has", "No schema can bound the size of an event on the bus."),
     Refusal(ANY, "payload", ANY, "It must fit the schema of the job's task."),
-    Refusal("PATCH .*", "name", "A tenant keeps its name", "The name is that of the path."),
-    Refusal("POST /v1/dead-letters:.*", "limit", "Leave out limit or", "OpenAPI has no rule for a body and a header."),
+    Refusal("PATCH .*", "name", "A tenant keeps its name", "The path gives the name."),
+    Refusal(
+        "POST /v1/dead-letters:.*",
+        "limit",
+        "Leave out limit or",
+        "OpenAPI has no rule about a body and a header together.",
+    ),
     Refusal(
         JOBS,
         ANY,
         "This goes with .*(dependsOn|uniqueKey|debounceSeconds|completion callback) only|"
         "This must be at most 840; more|A job runs on events or waits|A job that runs on events alone|"
         "With (overlapPolicy skip|the catchUp policy)|A job that depends on others has a run",
-        "With rules for these, too, generators of requests find none that the document allows.",
+        "With these rules in the document, generators would find no valid request.",
     ),
     Refusal(ANY, "debounceMaxSeconds", "This is the longest wait", "JSON Schema cannot compare two fields."),
     Refusal(JOBS, "unique(Key|Seconds)", "The id in the path|A job keeps the key", "It depends on the job."),
@@ -123,7 +134,7 @@ REFUSALS: Sequence[Refusal] = (
         "PATCH .*",
         ANY,
         "(This|.* 840; more.*) goes with|Give another schedule|Say what to call|An admin's key|This field is needed",
-        "What goes with what depends on the job.",
+        "The fields that go together depend on the job.",
     ),
 )
 
@@ -132,13 +143,15 @@ PROBLEMS: dict[Problem, str] = {
     Problem.STALE_VERSION: "The resource has another version, or is there already.",
     Problem.BODY_TOO_LARGE: "A body of more than 1 MB is not read; Schemathesis does not count its 413 as a refusal.",
 }
-"""Answers that depend on what there is, before a body is judged."""
+"""Answers that depend on existing resources, before the body is validated."""
 
-ACCEPTANCES: dict[str, str] = {BATCH: "One bad item spoils no other: the answer is 200, and the item's own status 400."}
+ACCEPTANCES: dict[str, str] = {
+    BATCH: "A bad item does not affect the others: the answer is 200, the item's own status 400."
+}
 
 
 def reasons(failure: Failure, case: Case[Any], response: Response) -> list[str]:
-    """Return why a failure is right, of a refusal for each field; nothing if it is not one of those above."""
+    """Return the reasons for which a failure is expected, one for each refused field; empty if a field has none."""
     if response.content == GATEWAYS_OWN:
         return ["API Gateway itself refuses a path whose escapes are no UTF-8."]
     if failure.code not in {REFUSED, ACCEPTED}:
@@ -148,7 +161,7 @@ def reasons(failure: Failure, case: Case[Any], response: Response) -> list[str]:
         if answer.get("type") == problem.type:
             return [why]
     if failure.code == ACCEPTED and "x-schemathesis-unknown-property" in (case.headers or {}):
-        return ["Proxies add headers: one that nobody declared is left alone."]
+        return ["Proxies add headers, so an undeclared header is ignored."]
     if failure.code == ACCEPTED:
         items = answer.get("items", []) if operation in ACCEPTANCES else []
         return [ACCEPTANCES[operation]] if any(item["status"] >= 400 for item in items) else []

@@ -1,6 +1,6 @@
-"""The API over the memory store as an ASGI application: what API Gateway would make of a request, and of an answer.
+"""The API over the memory store as an ASGI application, with API Gateway's conversion of requests and answers.
 
-The gateway knows one key. Whatever becomes of time goes on beside it: see world.py.
+The gateway knows one key. world.py lets time pass beside it.
 """
 
 import base64
@@ -45,7 +45,7 @@ def _event(scope: Message, body: bytes) -> dict[str, Any]:
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Put values of one name together with commas, as API Gateway does."""
+    """Join values of one name with commas, as API Gateway does."""
     joined: dict[str, str] = {}
     for name, value in pairs:
         joined[name] = f"{joined[name]},{value}" if name in joined else value

@@ -1,6 +1,6 @@
-"""Ids of what exists, learned from every answer, and lent to requests whose ids would name nothing.
+"""Ids of existing resources, learned from every answer, and lent to requests whose ids would name nothing.
 
-The names are those of the parameters of the document's paths, so a new resource is learned without a word here.
+The names are those of the path parameters of the document, so a new resource is learned without a change here.
 """
 
 import json
@@ -14,11 +14,11 @@ from schemathesis import Case, GenerationMode, Response
 from schemathesis.core.parameters import ParameterLocation
 
 _KEPT = 40
-"""Of each kind so many ids are remembered, the newest."""
+"""For each kind this many ids are remembered, the newest ones."""
 
 
 class Ids:
-    """What the answers of one campaign have named."""
+    """The ids that the answers of one campaign have named."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         names = {template: tuple(re.findall(r"{(\w+)}", template)) for template in document["paths"]}
@@ -28,10 +28,10 @@ class Ids:
         self._known: dict[tuple[str, ...], list[dict[str, Any]]] = {kind: [] for kind in names.values() if kind}
 
     def learn(self, case: Case[Any], response: Response) -> None:
-        """Remember what an answer names, where it was no problem."""
+        """Remember the ids in an answer, unless it is a problem."""
         if response.status_code >= 300:
             return
-        # Those of a case are escaped as they are sent; what is lent is to fit its schema.
+        # The ids of a case are escaped as they are sent; a lent id must fit its schema.
         self._keep({name: unquote(str(value)) for name, value in (case.path_parameters or {}).items()})
         for location in response.headers.get("location", []):
             for pattern in self._templates:
@@ -42,18 +42,18 @@ class Ids:
                 self._keep(found)
 
     def lend(self, case: Case[Any]) -> None:
-        """Give a request ids of what exists, most of the time, in place of the good ones that were made up."""
+        """Replace valid but invented ids of a request by existing ones, most of the time."""
         names = tuple(case.path_parameters or {})
         if names and _is_good(case, ParameterLocation.PATH):
             lent = self._one_of(names, case.path_parameters)
-            if lent != case.path_parameters:  # what is set is judged anew, and its escapes fit no pattern
+            if lent != case.path_parameters:  # setting them validates them again, and escapes fit no pattern
                 case.path_parameters = lent
         for name in {*(case.query or {})} & {name for (name, *more) in self._known if not more}:
             if _is_good(case, ParameterLocation.QUERY) and isinstance(case.query, dict):
                 case.query |= self._one_of((name,), {name: case.query[name]})
 
     def _one_of(self, names: tuple[str, ...], drawn: Mapping[str, Any]) -> dict[str, Any]:
-        """Choose by what was drawn, so that the same draw means the same as long as nothing new is learned."""
+        """Choose by the drawn values, so that the same draw chooses the same id while nothing new is learned."""
         known = self._known.get(names, [])
         place = crc32(repr(drawn).encode("utf-8", "surrogatepass")) % (len(known) + 1 + len(known) // 8)
         return dict(known[place]) if place < len(known) else dict(drawn)

@@ -1,4 +1,4 @@
-"""What there is to be met: jobs, tasks, and runs in each state, made anew now and then, while time goes on."""
+"""Existing resources for the requests: jobs, tasks, and runs in each state, created anew from time to time."""
 
 from tests.api.backfills.calls import HOURLY, RANGE
 from tests.api.client import Api
@@ -6,11 +6,11 @@ from tests.api.runs.rows import called, dead, waiting
 from timeball.domain.time.instants import SECOND_MS
 
 ROUND = 100
-"""After so many requests the world is new."""
+"""After this many requests the world is created anew."""
 
 
 class World:
-    """An API whose jobs are planned, and whose runs are called, as requests go by."""
+    """An API whose jobs are planned and whose runs are called as requests arrive."""
 
     def __init__(self) -> None:
         self.api = Api()
@@ -18,7 +18,7 @@ class World:
         self._make()
 
     def go_on(self) -> None:
-        """Note that a request comes."""
+        """Count a request, and let time pass."""
         self._requests += 1
         if self._requests % ROUND == 0:
             self.api.clock.advance(SECOND_MS)

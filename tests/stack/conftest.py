@@ -1,4 +1,4 @@
-"""The synthesized stack, once for all tests of it: as for an account, and as for the emulator."""
+"""The synthesized stack, once for all of its tests: for an account, and for the emulator."""
 
 import json
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ KEY_ARN = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-123
 
 @dataclass(frozen=True)
 class Synthesized:
-    """A template, where it lies, and a few ways to look at it."""
+    """A template, its folder, and a few ways to query it."""
 
     path: Path
     template: dict[str, Any]
@@ -26,7 +26,7 @@ class Synthesized:
         return {name: body for name, body in self.template["Resources"].items() if body["Type"] == kind}
 
     def functions(self) -> dict[str, dict[str, Any]]:
-        """Return the functions by their names without that of the stack."""
+        """Return the functions by their names without the stack's name."""
         named = self.resources("AWS::Lambda::Function").values()
         return {body["Properties"]["FunctionName"].removeprefix("Timeball-"): body["Properties"] for body in named}
 
@@ -38,7 +38,7 @@ class Synthesized:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep these tests in one worker: the stack takes longer to synthesize than to examine."""
+    """Keep these tests in one worker, because synthesizing the stack takes longer than examining it."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("stack"))
@@ -55,7 +55,7 @@ def synthesized(folder: Path, stage: str, **settings: object) -> Synthesized:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """Return the stack as it is deployed to an account; it has passed cdk-nag, or this would have failed."""
+    """Return the stack as it is deployed to an account; it has passed cdk-nag, or the synthesis would have failed."""
     return synthesized(tmp_path_factory.mktemp("small"), "small")
 
 
@@ -79,7 +79,7 @@ def fixed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 
 @pytest.fixture(scope="session")
 def keyed_stack(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
-    """Return the stack that a key of its owner's encrypts; it has passed cdk-nag, too."""
+    """Return the stack that is encrypted with its owner's key; it has passed cdk-nag, too."""
     return synthesized(tmp_path_factory.mktemp("keyed"), "small", kms_key=KEY_ARN)
 
 

@@ -1,17 +1,20 @@
-"""Functions of a template by their short names, and those that do what users name."""
+"""Functions of a template by their short names, and resources whose names contain names that users choose."""
 
 import re
 from typing import Any
 
 NAMED_BY_USERS = {":rule/Timeball/*": "rules", ":secret:timeball/*": "secrets"}
-"""What a wildcard stands for: users, or their jobs, give these names."""
+"""The meaning of each wildcard: users, or their jobs, choose these names."""
 
 NAMED_BY_CLOUDFORMATION = re.compile(r":table/Timeball-Storage(Jobs|Tenants)[0-9A-F]{8}-\*")
-"""The tables, to a function that must not wait for them: CloudFormation ends their names."""
+"""The tables, in the rights of a function that must not wait for them:
+
+CloudFormation appends a suffix to their names.
+"""
 
 
 def short_name(resource: Any) -> str:
-    """Name a resource by the construct that made it: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
+    """Return the name of the construct that made a resource: `Jobs`, `Jobs/index/due`, `Watch`, `apilog`."""
     if resource in ("*", {"Ref": "AWS::StackId"}):
         return "account" if resource == "*" else "stack"
     if "Fn::Join" in resource:

@@ -1,4 +1,4 @@
-"""What AWS does and emulators do not: concurrency, loops, throughput, partitions; and tables that outlived a stack."""
+"""Behaviour of AWS that emulators lack: concurrency, loops, throughput, partitions; and tables that outlive a stack."""
 
 import importlib.util
 import json
@@ -44,7 +44,7 @@ ASKED = {
         ("table",),
     ),
 }
-"""What each question of the store that is a query asks: the table or one of its indexes."""
+"""The table or index that each query of the store reads."""
 
 
 def _statements(stack: Synthesized, function: str) -> Iterator[dict[str, Any]]:
@@ -55,7 +55,7 @@ def _statements(stack: Synthesized, function: str) -> Iterator[dict[str, Any]]:
 
 
 def _resources(stack: Synthesized, function: str, action: str) -> list[Any]:
-    """List what a function may do an action to."""
+    """List the resources on which a function may perform an action."""
     found: list[Any] = []
     for statement in _statements(stack, function):
         if action in (statement["Action"], *statement["Action"]):
@@ -75,7 +75,7 @@ def _feeds(stack: Synthesized) -> Iterator[tuple[str, str, dict[str, Any]]]:
 @pytest.mark.parametrize(
     ("fixture", "executors"), [("local_stack", (8, 5, 2)), ("stack", (91, 52, 7)), ("large_stack", (450, 260, 30))]
 )
-def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
+def test_functions_that_queues_feed_cannot_take_all_of_the_accounts_concurrency(
     fixture: str, executors: tuple[int, int, int], request: pytest.FixtureRequest
 ) -> None:
     synthesized: Synthesized = request.getfixturevalue(fixture)
@@ -90,7 +90,7 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
         for name, function in synthesized.functions().items()
         if name.startswith("execute-")
     )
-    at_once = sum(bounds.values()) + 2 * successors  # of an executor and of the one after it
+    at_once = sum(bounds.values()) + 2 * successors  # an executor, and the one after it
     assert at_once <= 1000 - 100, "the scan, the authorizer and the API need the rest"
 
 
@@ -98,7 +98,7 @@ def test_nothing_that_a_queue_feeds_can_take_all_of_the_accounts_concurrency(
     ("account", "executors", "successors"),
     [(14, 6, 0), (20, 6, 1), (100, 50, 4), (1_000, 150, 10), (1_000, 750, 10), (5_000, 3_000, 10)],
 )
-def test_successors_are_as_few_as_an_account_bears(account: int, executors: int, successors: int) -> None:
+def test_successors_are_limited_to_what_an_account_has_room_for(account: int, executors: int, successors: int) -> None:
     given = {"account_concurrency": account, "execute_concurrency": executors, "runs_per_message": 1}
     given |= {"pollers": 20} if executors > 1_000 else {}
     settings = Settings.read({f"{PREFIX}{name}": value for name, value in given.items()})
@@ -119,7 +119,7 @@ def test_a_successor_is_called_once_and_soon_or_not_at_all(stack: Synthesized) -
 
 
 def _most_at_once(mapping: dict[str, Any]) -> int:
-    """Return the bound of a mapping, of which AWS takes one of two kinds: a provisioned poller has ten batches."""
+    """Return the concurrency bound of a mapping, of one of two kinds; a provisioned poller has ten batches."""
     assert ("ScalingConfig" in mapping) != ("ProvisionedPollerConfig" in mapping)
     if "ScalingConfig" in mapping:
         return int(mapping["ScalingConfig"]["MaximumConcurrency"])
@@ -136,12 +136,12 @@ def test_large_keeps_pollers_ready_for_each_priority(large_stack: Synthesized) -
 
 
 def _who_changes_mappings(stack: Synthesized) -> dict[str, Any]:
-    """Return which functions may change what feeds one, and which of these."""
+    """Return the functions that may change event source mappings, and the mappings of each."""
     found = {name: _resources(stack, name, "lambda:UpdateEventSourceMapping") for name in stack.functions()}
     return {name: resources for name, resources in found.items() if resources}
 
 
-def test_where_pollers_are_raised_the_scan_alone_may_change_the_mappings_of_executors_alone(
+def test_only_the_scan_may_change_mappings_and_only_those_of_executors_where_pollers_are_raised(
     large_stack: Synthesized, tmp_path: Path
 ) -> None:
     assert _who_changes_mappings(large_stack) == {}
@@ -155,7 +155,7 @@ def test_where_pollers_are_raised_the_scan_alone_may_change_the_mappings_of_exec
     assert [one for one in told if isinstance(one, str)] == ["high:", ":11:45:24,normal:", ":7:26:14,low:", ":2:3:2"]
 
 
-def test_concurrency_is_reserved_for_those_that_everything_hangs_on_if_that_is_asked_for(
+def test_concurrency_is_reserved_for_the_essential_functions_if_a_setting_asks_for_it(
     stack: Synthesized, large_stack: Synthesized
 ) -> None:
     assert not any("ReservedConcurrentExecutions" in function for function in stack.functions().values())
@@ -167,7 +167,7 @@ def test_concurrency_is_reserved_for_those_that_everything_hangs_on_if_that_is_a
     assert reserved == {"api": 40, "authorize": 40, "scan": 40}
 
 
-def test_a_function_that_what_it_sends_may_come_back_to_is_not_stopped_for_a_loop(stack: Synthesized) -> None:
+def test_a_function_whose_messages_may_come_back_to_it_is_not_stopped_by_loop_detection(stack: Synthesized) -> None:
     fed = {queue: name for queue, name, _ in _feeds(stack)}
     after: dict[str, set[str]] = {}
     for name in stack.functions():
@@ -207,9 +207,7 @@ def _reached(after: dict[str, set[str]], start: str) -> set[str]:
         ("events", "functions.events"),
     ],
 )
-def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(
-    function: str, module: str, stack: Synthesized
-) -> None:
+def test_a_function_may_query_exactly_what_its_code_queries(function: str, module: str, stack: Synthesized) -> None:
     graph = grimp.build_graph("timeball", "functions")
     used = {module, *graph.find_upstream_modules(module)}
     text = "".join(_source(name) for name in used if re.match(r"functions|timeball\.engine", name))
@@ -220,7 +218,7 @@ def test_a_function_may_query_what_its_code_asks_for_and_nothing_else(
     assert {(re.findall(r"/index/(\w+)", arn) or ["table"])[0] for arn in arns} == asked
 
 
-def test_executors_alone_read_secrets_and_only_those_of_tenants(stack: Synthesized) -> None:
+def test_only_executors_read_secrets_and_only_those_of_tenants(stack: Synthesized) -> None:
     may = {name: _resources(stack, name, "secretsmanager:GetSecretValue") for name in stack.functions()}
     arns = {name: [arn["Fn::Join"][1][-1] for arn in found] for name, found in may.items() if found}
     assert arns == {f"execute-{priority}": [":secret:timeball/*"] for priority in ("high", "normal", "low")}
@@ -233,7 +231,7 @@ def _source(module: str) -> str:
     return Path(found.origin).read_text(encoding="utf-8")
 
 
-def test_an_attached_table_is_neither_made_nor_changed(attached_stack: Synthesized) -> None:
+def test_an_attached_table_is_neither_created_nor_changed(attached_stack: Synthesized) -> None:
     assert not [
         body for body in attached_stack.template["Resources"].values() if body["Type"].startswith("AWS::DynamoDB")
     ]
@@ -241,7 +239,7 @@ def test_an_attached_table_is_neither_made_nor_changed(attached_stack: Synthesiz
     assert (outputs["JobsTable"]["Value"], outputs["TenantsTable"]["Value"]) == ("jobs-of-may", "tenants-of-may")
 
 
-def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attached_stack: Synthesized) -> None:
+def test_functions_use_the_attached_table_with_its_indexes(attached_stack: Synthesized) -> None:
     for name, function in attached_stack.functions().items():
         told = function["Environment"]["Variables"]
         tables = [] if name in {"authorize", "deployment", "first-key-maker"} else ["jobs-of-may"]
@@ -271,7 +269,7 @@ def test_an_attached_table_is_the_one_that_functions_use_with_its_indexes(attach
         assert ends == [f":table/{table}" for table in tables]
 
 
-def test_no_arn_is_written_for_one_partition_alone(
+def test_no_arn_names_a_single_partition(
     stack: Synthesized, large_stack: Synthesized, attached_stack: Synthesized
 ) -> None:
     for one in (stack, large_stack, attached_stack):
@@ -279,12 +277,12 @@ def test_no_arn_is_written_for_one_partition_alone(
     assert "arn:aws" not in DEFINITION.read_text()
 
 
-def test_tables_are_ready_for_what_a_stage_is_meant_for(stack: Synthesized, large_stack: Synthesized) -> None:
+def test_tables_are_warm_for_the_rate_of_their_stage(stack: Synthesized, large_stack: Synthesized) -> None:
     assert "WarmThroughput" not in json.dumps(stack.template)
     tables = [body["Properties"] for body in large_stack.resources("AWS::DynamoDB::GlobalTable").values()]
     jobs = next(table for table in tables if "GlobalSecondaryIndexes" in table)
     warm = {index["IndexName"]: index["WarmThroughput"] for index in jobs["GlobalSecondaryIndexes"]}
-    # 10,000 runs a second: of the 6 write units of a run 4 are the table's and 2 the due index's, ready for twice that.
+    # 10,000 runs a second: of a run's 6 write units 4 are the table's and 2 the due index's, warm for twice that.
     assert jobs["WarmThroughput"] == {"ReadUnitsPerSecond": 40_000, "WriteUnitsPerSecond": 40_000}
     assert warm == {
         name: {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": writes}

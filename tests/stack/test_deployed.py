@@ -1,4 +1,4 @@
-"""What is deployed, made as for a deployment: it holds all that the functions import, and their bytecode."""
+"""The deployed assets: they contain every import of the functions, and their bytecode."""
 
 import json
 import socket
@@ -38,7 +38,7 @@ print(json.dumps([cpu_ms, {name: origin for name, origin in origins.items() if o
 
 @pytest.fixture(scope="session")
 def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the packages of the layer of dependencies for this machine."""
+    """Return the packages of the layer of dependencies, built for this machine."""
     folder = tmp_path_factory.mktemp("opt")
     install(LOCAL, folder)
     return folder / "python"
@@ -46,16 +46,16 @@ def layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a function's code for this machine."""
+    """Return the folder of the functions' code, built for this machine."""
     folder = tmp_path_factory.mktemp("task")
     copy_code(LOCAL, folder)
     return folder
 
 
 def _import(module: str, *folders: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Import a function from these folders alone."""
+    """Import a function with only these folders on the path."""
     return subprocess.run(
-        # -I and -S: nothing of this environment, neither its packages nor its variables. -B: as in a read-only folder.
+        # -I and -S hide this environment: its packages and its variables. -B: as in a read-only folder.
         [sys.executable, "-I", "-S", "-B", "-c", IMPORT, module, *folders],
         env={**environment, "AWS_DEFAULT_REGION": "eu-central-1"},
         cwd=folders[0],
@@ -66,7 +66,7 @@ def _import(module: str, *folders: Path, environment: dict[str, str]) -> subproc
 
 
 def _imported(module: str, *folders: Path, environment: dict[str, str]) -> dict[str, str]:
-    """Import a function from these folders alone; return the file of each module that this loads."""
+    """Import a function with only these folders on the path; return the file of each module that this loads."""
     done = _import(module, *folders, environment=environment)
     assert not done.returncode, f"{module}: {done.stderr}"
     origins: dict[str, str] = json.loads(done.stdout)[1]
@@ -84,7 +84,7 @@ def environments(local_stack: Synthesized) -> dict[str, dict[str, str]]:
     }
 
 
-def test_each_function_imports_from_its_code_and_its_layer_alone(
+def test_each_function_imports_only_from_its_code_and_its_layer(
     environments: dict[str, dict[str, str]], layer: Path, task: Path
 ) -> None:
     for module, environment in environments.items():
@@ -94,7 +94,7 @@ def test_each_function_imports_from_its_code_and_its_layer_alone(
         assert [name for name, file in ours.items() if not file.startswith(f"{task}/")] == []
 
 
-def test_modules_are_loaded_from_bytecode_that_nobody_checks(
+def test_modules_are_loaded_from_unchecked_bytecode(
     environments: dict[str, dict[str, str]], layer: Path, tmp_path: Path
 ) -> None:
     task = tmp_path / "task"
@@ -105,7 +105,7 @@ def test_modules_are_loaded_from_bytecode_that_nobody_checks(
         _imported(module, task, layer, environment=environment)
 
 
-def test_all_of_both_folders_is_compiled_and_tells_where_it_will_stand(layer: Path, task: Path) -> None:
+def test_both_folders_are_compiled_completely_with_the_paths_of_the_deployment(layer: Path, task: Path) -> None:
     assert list(layer.rglob("*.py")) == []
     unchecked_hash = (0b01).to_bytes(4, "little")
     assert {compiled.read_bytes()[4:8] for compiled in layer.rglob("*.pyc")} == {unchecked_hash}
@@ -118,7 +118,7 @@ def test_all_of_both_folders_is_compiled_and_tells_where_it_will_stand(layer: Pa
 
 
 class _Table(BaseHTTPRequestHandler):
-    """A table that has no row; `asked` are the operations that it was asked for."""
+    """A table without rows; `asked` are the operations that it received."""
 
     asked: ClassVar[list[str]] = []
 
@@ -136,7 +136,7 @@ class _Table(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("module", ["functions.execute", "functions.scan"])
-def test_a_cold_start_loads_and_connects_all_that_the_first_event_needs(
+def test_a_cold_start_loads_and_connects_everything_that_the_first_event_needs(
     module: str,
     environments: dict[str, dict[str, str]],
     layer: Path,
@@ -167,7 +167,7 @@ def test_a_table_that_does_not_answer_stops_no_function_from_starting(
     assert not done.returncode, done.stderr
 
 
-def test_what_the_environment_lacks_is_told_when_a_function_starts(layer: Path, task: Path) -> None:
+def test_a_missing_variable_is_reported_when_a_function_starts(layer: Path, task: Path) -> None:
     done = _import("functions.execute", task, layer, environment=_in_a_function(1))
     assert "SettingsError: Set TIMEBALL_JOBS_TABLE.\n" in done.stderr
 
@@ -181,7 +181,7 @@ def _in_a_function(port: int) -> dict[str, str]:
     }
 
 
-def test_what_only_people_and_tests_use_is_not_deployed(task: Path) -> None:
+def test_code_that_only_people_and_tests_use_is_not_deployed(task: Path) -> None:
     deployed = {str(path.relative_to(task)) for path in task.rglob("*") if "__pycache__" not in path.parts}
     assert {
         "functions/scan.py",
@@ -193,7 +193,7 @@ def test_what_only_people_and_tests_use_is_not_deployed(task: Path) -> None:
     assert not {path for path in deployed if path.startswith(unwanted)}
 
 
-def test_all_functions_share_one_asset_and_no_layer_has_code_of_ours(stack: Synthesized, layer: Path) -> None:
+def test_all_functions_share_one_asset_and_no_layer_contains_our_code(stack: Synthesized, layer: Path) -> None:
     functions = stack.functions().values()
     assert len({json.dumps(function["Code"]) for function in functions}) == 1
     (used,) = {json.dumps(function["Layers"]) for function in functions}
@@ -211,7 +211,7 @@ def _assets(stack: Synthesized) -> set[str]:
     return {code["S3Key"] for code in codes}
 
 
-def test_the_same_sources_are_the_same_assets(stack: Synthesized, local_stack: Synthesized, tmp_path: Path) -> None:
+def test_the_same_sources_make_the_same_assets(stack: Synthesized, local_stack: Synthesized, tmp_path: Path) -> None:
     assert _assets(synthesized(tmp_path, "local")) == _assets(local_stack)
     assert _assets(stack).isdisjoint(_assets(local_stack))
 
@@ -225,7 +225,7 @@ def test_the_same_sources_are_the_same_assets(stack: Synthesized, local_stack: S
         digest(LOCAL, [b"a"]),
     ],
 )
-def test_what_is_made_otherwise_or_of_other_sources_is_another_asset(other: str) -> None:
+def test_other_sources_or_another_target_make_another_asset(other: str) -> None:
     assert digest(LOCAL, [b"a", b"b"]) == digest(replace(LOCAL), [b"a", b"b"])
     assert other != digest(LOCAL, [b"a", b"b"])
 
@@ -237,7 +237,7 @@ def test_the_layer_of_an_account_is_built_for_its_python_and_processor(tmp_path:
     assert sum(path.stat().st_size for path in tmp_path.rglob("*")) < 100_000_000
 
 
-def test_without_an_interpreter_of_their_version_it_is_said_that_sources_alone_are_deployed(
+def test_without_an_interpreter_of_the_runtimes_version_a_warning_says_that_only_sources_are_deployed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(targets, "_interpreter", lambda _: None)
@@ -279,7 +279,7 @@ def test_a_python_on_the_path_that_is_not_the_runtimes_makes_no_bytecode(
     assert Target.of(Settings.read({})).compiler == str(sound)
 
 
-def test_an_interpreter_behind_a_shim_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_interpreter_that_a_shim_points_to_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kept = tmp_path / "versions/3.13.5/bin/python3.13"
     kept.parent.mkdir(parents=True)
     kept.write_text("#!/bin/sh\necho cpython-313 f30d0d0a\n")
@@ -290,13 +290,13 @@ def test_an_interpreter_behind_a_shim_is_found(monkeypatch: pytest.MonkeyPatch, 
     assert Target.of(Settings.read({})).compiler == str(kept)
 
 
-def test_what_cannot_be_compiled_is_not_deployed(tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_compiled_is_not_deployed(tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text("def")
     with pytest.raises(BundlingError, match=r"could not compile what is deployed:(.|\n)*odd\.py"):
         compile_all(tmp_path, LOCAL, "/var/task")
 
 
-def test_without_uv_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_uv_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("infra.target.shutil.which", lambda *_, **__: None)
     with pytest.raises(BundlingError, match="uv is missing: run `make setup`"):
         install(Target.of(Settings.read({})), tmp_path)

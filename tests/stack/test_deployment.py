@@ -1,6 +1,6 @@
-"""What stands around a deployment: the check before all else changes, and what is kept after all else has succeeded.
+"""The steps around a deployment: a check before every change, and a record after everything has succeeded.
 
-How CloudFormation orders and rolls back is documented by AWS; the embedded AWS keeps the order.
+AWS documents how CloudFormation orders and rolls back; the embedded AWS keeps the order.
 """
 
 import json
@@ -26,7 +26,7 @@ def _one(stack: Synthesized, kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def _waits_for(stack: Synthesized, name: str) -> set[str]:
-    """Return what a resource waits for: what it depends on, or refers to."""
+    """Return the resources that a resource waits for: those that it depends on or refers to."""
     body = stack.template["Resources"][name]
     depends = body.get("DependsOn", [])
     return {*([depends] if isinstance(depends, str) else depends), *_references(body)} & {*stack.template["Resources"]}
@@ -43,7 +43,7 @@ def _references(value: Any) -> Iterator[str]:
         yield from _references(part)
 
 
-def test_nothing_but_the_check_itself_changes_before_the_check(
+def test_only_the_check_itself_changes_before_the_check(
     stack: Synthesized, large_stack: Synthesized, attached_stack: Synthesized
 ) -> None:
     for one in (stack, large_stack, attached_stack):
@@ -64,17 +64,17 @@ def test_nothing_but_the_check_itself_changes_before_the_check(
         assert {name for name in one.template["Resources"] if check not in _waits_for(one, name)} == before
 
 
-def test_a_deployment_is_kept_after_all_else_has_succeeded(stack: Synthesized) -> None:
+def test_a_deployment_is_recorded_after_everything_else_has_succeeded(stack: Synthesized) -> None:
     settled, _ = _one(stack, "Custom::TimeballSettled")
     layer_and_check = {name for name in stack.template["Resources"] if name.startswith(("Dependencies", "Deployment"))}
     assert _waits_for(stack, settled) | layer_and_check == set(stack.template["Resources"])
 
 
-def test_the_stage_stands_in_the_file_that_a_plain_deployment_reads() -> None:
+def test_the_stage_is_in_the_file_that_a_plain_deployment_reads() -> None:
     assert json.loads((ROOT / "cdk.json").read_text())["context"]["timeball:stage"] == "small"
 
 
-def test_what_holds_data_goes_with_the_deployment_that_failed_to_make_it_and_with_no_other(stack: Synthesized) -> None:
+def test_data_is_deleted_only_by_the_failed_deployment_that_created_it(stack: Synthesized) -> None:
     kept = [*stack.resources("AWS::DynamoDB::GlobalTable").values()]
     kept += stack.resources("AWS::SecretsManager::Secret").values()
     assert len(kept) == 3
@@ -82,7 +82,7 @@ def test_what_holds_data_goes_with_the_deployment_that_failed_to_make_it_and_wit
         assert (body["DeletionPolicy"], body["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
 
-def test_tables_are_protected_at_the_end_and_not_when_they_are_made(
+def test_tables_are_protected_at_the_end_and_not_at_their_creation(
     stack: Synthesized, local_stack: Synthesized, attached_stack: Synthesized
 ) -> None:
     tables = stack.resources("AWS::DynamoDB::GlobalTable")
@@ -94,7 +94,7 @@ def test_tables_are_protected_at_the_end_and_not_when_they_are_made(
 
 
 class _Url:
-    """A URL as CloudFormation gives one, and what is told there."""
+    """A response URL as CloudFormation gives one, and the responses sent to it."""
 
     def __init__(self) -> None:
         self.told: list[dict[str, Any]] = []
@@ -139,10 +139,10 @@ def _fail() -> None:
     [
         (lambda: None, "SUCCESS", None),
         (_refuse, "FAILED", "Nothing was changed. Say so."),
-        (_fail, "FAILED", "It was not done: ValueError."),  # and nothing of what the error says
+        (_fail, "FAILED", "It was not done: ValueError."),  # the text of the error is left out
     ],
 )
-def test_cloudformation_is_answered_whatever_happens(act: Any, status: str, reason: str | None) -> None:
+def test_cloudformation_gets_an_answer_in_every_case(act: Any, status: str, reason: str | None) -> None:
     answer = _Url().answer_to(act)
     assert (answer["Status"], answer.get("Reason")) == (status, reason)
     assert answer["PhysicalResourceId"] == "check"
@@ -163,9 +163,7 @@ def test_a_new_role_is_waited_for_until_its_rights_hold() -> None:
 
 
 @pytest.mark.parametrize(("error", "pauses"), [(DENIED, 31), (WRONG, 0)])
-def test_a_wrong_request_is_told_at_once_and_a_missing_right_after_half_a_minute(
-    error: ClientError, pauses: int
-) -> None:
+def test_a_wrong_request_fails_at_once_and_a_missing_right_after_half_a_minute(error: ClientError, pauses: int) -> None:
     waited: list[float] = []
 
     def act() -> None:

@@ -1,4 +1,4 @@
-"""Executors behind addresses that never change, if a setting asks for that."""
+"""Executors with fixed addresses, if a setting asks for them."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ def test_without_the_setting_there_is_no_network_and_nothing_that_costs_by_the_h
     assert "EgressAddresses" not in stack.template["Outputs"]
 
 
-def test_executors_alone_are_in_private_subnets(fixed_stack: Synthesized) -> None:
+def test_only_executors_are_in_private_subnets(fixed_stack: Synthesized) -> None:
     within = {name for name, function in fixed_stack.functions().items() if "VpcConfig" in function}
     assert within == {"execute-high", "execute-normal", "execute-low"}
     for name in within:
@@ -19,7 +19,7 @@ def test_executors_alone_are_in_private_subnets(fixed_stack: Synthesized) -> Non
             assert not fixed_stack.resolve(reference)["MapPublicIpOnLaunch"]
 
 
-def test_two_gateways_in_two_zones_have_addresses_that_the_stack_tells(fixed_stack: Synthesized) -> None:
+def test_two_gateways_in_two_zones_have_addresses_that_the_stack_outputs(fixed_stack: Synthesized) -> None:
     gateways = [body["Properties"] for body in fixed_stack.resources("AWS::EC2::NatGateway").values()]
     addresses = list(fixed_stack.resources("AWS::EC2::EIP"))
     assert len(gateways) == len(addresses) == 2
@@ -37,7 +37,7 @@ def test_each_private_subnet_leaves_by_the_gateway_of_its_own_zone(fixed_stack: 
     assert len({route["NatGatewayId"]["Ref"] for route in leaving}) == 2
 
 
-def test_the_table_is_reached_without_a_gateway_and_nobody_reaches_an_executor(fixed_stack: Synthesized) -> None:
+def test_the_table_is_reached_without_a_gateway_and_executors_accept_no_connections(fixed_stack: Synthesized) -> None:
     (endpoint,) = fixed_stack.resources("AWS::EC2::VPCEndpoint").values()
     assert "dynamodb" in json.dumps(endpoint["Properties"]["ServiceName"])
     assert endpoint["Properties"]["VpcEndpointType"] == "Gateway"

@@ -1,4 +1,4 @@
-"""A key of the owner's encrypts all that is stored, and each role uses it for what it reads and writes, and no more."""
+"""The owner's key encrypts everything that is stored, and each role uses it only for what it reads and writes."""
 
 import copy
 import json
@@ -49,7 +49,7 @@ def test_every_table_queue_log_and_secret_is_encrypted_with_the_key(keyed_stack:
 
 
 @pytest.mark.parametrize("function", USES)
-def test_a_role_uses_the_key_for_what_it_reads_and_writes_and_no_more(keyed_stack: Synthesized, function: str) -> None:
+def test_a_role_uses_the_key_only_for_what_it_reads_and_writes(keyed_stack: Synthesized, function: str) -> None:
     role = keyed_stack.functions()[function]["Role"]
     used = {}
     for statement in _uses_of(keyed_stack, {"Ref": role["Fn::GetAtt"][0]}):
@@ -65,9 +65,7 @@ def test_no_other_role_uses_the_key(keyed_stack: Synthesized) -> None:
     assert len(_uses_of(keyed_stack)) == sum(len(uses) for uses in USES.values())
 
 
-def test_without_a_key_the_template_is_as_if_there_were_no_such_setting(
-    stack: Synthesized, keyed_stack: Synthesized
-) -> None:
+def test_without_a_key_the_template_is_as_without_the_setting(stack: Synthesized, keyed_stack: Synthesized) -> None:
     text = json.dumps(stack.template)
     assert not re.search("kms|SSESpecification", text, re.IGNORECASE)
     keyed = copy.deepcopy(keyed_stack.template)
@@ -83,7 +81,7 @@ def test_without_a_key_the_template_is_as_if_there_were_no_such_setting(
     assert keyed == stack.template
 
 
-def test_the_policy_of_the_documents_lets_the_rules_and_the_logs_of_this_stack_use_the_key(stack: Synthesized) -> None:
+def test_the_documented_policy_lets_the_rules_and_the_logs_of_this_stack_use_the_key(stack: Synthesized) -> None:
     page = (ROOT / "docs/aws.md").read_text()
     found = re.search(r"<!-- key policy -->\n```json\n(.*?)```", page, re.DOTALL)
     assert found
@@ -110,7 +108,7 @@ def test_the_requests_to_kms_are_as_many_as_the_documents_say(stack: Synthesized
                     senders.add((role, short_name(resource)))
                 if "sqs:ReceiveMessage" in actions:
                     receivers.add((role, short_name(resource)))
-    of_queues = (2 * len(senders) + len(receivers)) * fives_a_month  # SQS's formula, of all queues together
+    of_queues = (2 * len(senders) + len(receivers)) * fives_a_month  # SQS's formula, for all queues together
     of_tables = len(pairs) * fives_a_month
     page = (ROOT / "docs/aws.md").read_text()
     assert f"{len(pairs)} pairs of a role and a table: {round(of_tables, -3):,} | ${of_tables * 0.000003:.2f} |" in page

@@ -1,4 +1,4 @@
-"""A function is given as long as one invocation may need, asks nothing of AWS that outlasts it, and ends in time."""
+"""A function's timeout covers its longest invocation, no request to AWS outlasts it, and it ends in time."""
 
 import json
 from importlib import import_module
@@ -32,10 +32,10 @@ PATIENCE = {
     "scan": PATIENT,
     "events": PATIENT,
 }
-"""What each function asks AWS with; tests/contract/test_patience.py holds the wiring to it."""
+"""The patience with which each function asks AWS; tests/contract/test_patience.py checks the wiring."""
 
 
-def test_no_request_to_aws_outlasts_the_function_that_asks(stack: Synthesized, local_stack: Synthesized) -> None:
+def test_no_request_to_aws_outlasts_its_function(stack: Synthesized, local_stack: Synthesized) -> None:
     for synthesized in (stack, local_stack):
         timeouts = {name: function["Timeout"] for name, function in synthesized.functions().items()}
         assert timeouts.keys() == PATIENCE.keys()
@@ -52,14 +52,14 @@ class Context:
         raise TimeAskedError
 
 
-def test_every_function_first_asks_how_long_it_has(stack: Synthesized) -> None:
+def test_every_function_first_checks_its_remaining_time(stack: Synthesized) -> None:
     for function in stack.functions().values():
         module, _, name = function["Handler"].rpartition(".")
         with pytest.raises(TimeAskedError):
             getattr(import_module(module), name)({}, Context())
 
 
-def test_an_executor_may_run_for_a_wait_a_hold_the_longest_call_and_the_writes_around_them(
+def test_an_executors_timeout_covers_a_wait_a_hold_the_longest_call_and_the_writes_around_them(
     stack: Synthesized, local_stack: Synthesized
 ) -> None:
     for synthesized in (stack, local_stack):
@@ -76,7 +76,7 @@ def test_no_request_outlives_the_fence_of_a_cancel(stack: Synthesized, local_sta
         assert synthesized.functions()["api"]["Timeout"] <= LONGEST_REQUEST_SECONDS
 
 
-def test_the_api_takes_no_timeout_that_an_executor_cannot_keep() -> None:
+def test_the_api_accepts_no_timeout_that_an_executor_cannot_keep() -> None:
     schemas = json.loads((ROOT / "docs/openapi.json").read_text())["components"]["schemas"]
     longest = [
         choice["maximum"]

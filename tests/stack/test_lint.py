@@ -1,4 +1,4 @@
-"""The tools that know AWS's rules find nothing in what is synthesized."""
+"""The linters that know AWS's rules find nothing in the synthesized template."""
 
 import json
 import subprocess
@@ -19,10 +19,10 @@ def _found_by(*command: str | Path) -> str:
 @pytest.mark.parametrize(
     ("fixture", "ignored"),
     [
-        # W3005: the CDK writes down dependencies that a reference implies anyway.
-        # E3601: of partitions it knows `aws` alone; the ticker's definition is the other tool's.
+        # W3005: the CDK writes down dependencies that a reference implies anyway. E3601 knows only the partition `aws`;
+        # the other linter checks the ticker's definition.
         ("stack", ["W3005", "E3601"]),
-        pytest.param(  # the emulator asks for actions that AWS does not know
+        pytest.param(  # the emulator needs actions that AWS does not know
             "local_stack", ["W3005", "E3601", "W3037"], marks=pytest.mark.more
         ),
         pytest.param("fixed_stack", ["W3005", "E3601"], marks=pytest.mark.more),
@@ -43,7 +43,7 @@ def test_asl_validator_finds_nothing_in_the_ticker(stack: Synthesized, tmp_path:
     assert not _found_by(node, validator, "--json-path", definition)
 
 
-def test_asl_validator_would_find_something(tmp_path: Path) -> None:
+def test_asl_validator_finds_a_deliberate_mistake(tmp_path: Path) -> None:
     broken = json.loads(DEFINITION.read_text())
     broken["StartAt"] = "Nowhere"
     definition = tmp_path / "broken.asl.json"

@@ -1,4 +1,4 @@
-"""What each function may do: what it does, and no more."""
+"""The rights of each function: exactly those that it uses."""
 
 import json
 import re
@@ -133,7 +133,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
         ("first-key-maker", {"Tenants": {"PutItem"}, "firstkey": {"PutSecretValue"}}),
     ],
 )
-def test_a_function_may_do_what_it_does_and_no_more(
+def test_a_function_has_exactly_the_rights_that_it_uses(
     function: str, allowed: dict[str, set[str]], stack: Synthesized
 ) -> None:
     role = stack.functions()[function]["Role"]["Fn::GetAtt"][0]
@@ -148,29 +148,29 @@ def test_a_function_may_do_what_it_does_and_no_more(
     assert "ManagedPolicyArns" not in stack.template["Resources"][role]["Properties"]
 
 
-def test_what_may_be_done_to_rows_is_what_the_code_asks_for() -> None:
+def test_the_rights_to_rows_are_those_that_the_code_uses() -> None:
     source = "".join(
         (ROOT / f"layers/core/python/timeball/aws/dynamodb/table/{name}.py").read_text()
         for name in ("queries", "writes")
     )
     asked = {name.title().replace("_", "") for name in re.findall(r"_client\.([a-z_]+)\(", source)}
     statements = {f"PartiQL{verb.title()}" for verb in re.findall(r"f['\"](INSERT|UPDATE|DELETE|SELECT) ", source)}
-    assert "BatchExecuteStatement" in asked  # which AWS allows by what its statements do
+    assert "BatchExecuteStatement" in asked  # which AWS allows by the rights to its statements
     assert asked - {"BatchExecuteStatement"} | statements == ROWS | FIND
 
 
-def test_no_policy_has_a_wildcard_but_for_what_users_name(stack: Synthesized) -> None:
+def test_policies_have_wildcards_only_for_names_that_users_choose(stack: Synthesized) -> None:
     for policy in stack.resources("AWS::IAM::Policy").values():
         for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
             resources = json.dumps([statement["Action"], statement["Resource"]])
             for named in NAMED_BY_USERS:
                 resources = resources.replace(named, "")
             resources = NAMED_BY_CLOUDFORMATION.sub("", resources)
-            resources = resources.replace('["lambda:GetAccountSettings", "*"]', "")  # of which the account is all
+            resources = resources.replace('["lambda:GetAccountSettings", "*"]', "")  # only the account has it
             assert "*" not in resources
 
 
-def test_the_rules_of_the_bus_alone_may_send_events_and_only_to_their_queues(stack: Synthesized) -> None:
+def test_only_the_rules_of_the_bus_may_send_events_and_only_to_their_queues(stack: Synthesized) -> None:
     sending = [
         (short_name(statement["Resource"]), statement)
         for policy in stack.resources("AWS::SQS::QueuePolicy").values()
@@ -183,7 +183,7 @@ def test_the_rules_of_the_bus_alone_may_send_events_and_only_to_their_queues(sta
         assert short_name(statement["Condition"]["ArnLike"]["aws:SourceArn"]) == "rules"
 
 
-def test_what_the_emulator_alone_asks_for_is_not_deployed_to_an_account(
+def test_rights_that_only_the_emulator_needs_are_not_deployed_to_an_account(
     stack: Synthesized, local_stack: Synthesized
 ) -> None:
     assert "SendMessageBatch" in json.dumps(local_stack.template)
@@ -195,8 +195,8 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def test_a_rule_leads_to_the_queue_of_events_and_to_nothing_else(stack: Synthesized) -> None:
-    # The ARN of a rule says nothing of its target: without a condition a rule could hand on all tenants' events.
+def test_a_rule_sends_only_to_the_queue_of_events(stack: Synthesized) -> None:
+    # The ARN of a rule does not reveal its target: without a condition a rule could forward all tenants' events.
     found = [
         statement
         for policy in stack.resources("AWS::IAM::Policy").values()

@@ -1,4 +1,4 @@
-"""Settings are read from the CDK's context, and a wrong one is told."""
+"""Settings are read from the CDK's context, and a wrong one is refused by its name."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_without_a_stage_it_is_the_small_one() -> None:
     assert _read() == _read(stage="small")
 
 
-def test_a_setting_overrides_that_of_its_stage() -> None:
+def test_a_setting_overrides_the_value_of_its_stage() -> None:
     assert _read(stage="large").functions.rules.shards == 320
     assert _read(stage="large", shards="48").functions.rules.shards == 48
 
@@ -43,7 +43,7 @@ def test_tenants_that_are_strangers_have_quotas_of_all_kinds(stage: str) -> None
     assert _read(stage=stage).functions.rules.quotas == trusted
 
 
-def test_a_quota_that_is_given_overrides_that_of_strangers() -> None:
+def test_a_given_quota_overrides_the_default_for_strangers() -> None:
     assert _read(tenants="strangers", runs_at_once=7).functions.rules.runs_at_once == 7
 
 
@@ -53,7 +53,7 @@ def test_no_tenant_may_use_up_the_requests_of_a_deployment(stage: str) -> None:
     assert 0 < 2 * settings.functions.rules.requests_per_second <= settings.api_requests_per_second
 
 
-def test_private_networks_are_targets_in_the_local_stage_only() -> None:
+def test_private_networks_are_targets_only_in_the_local_stage() -> None:
     assert _read(stage="local").functions.private_targets == "127.0.0.0/8"
     assert _read(stage="small").functions.private_targets == _read(stage="large").functions.private_targets == ""
 
@@ -61,14 +61,14 @@ def test_private_networks_are_targets_in_the_local_stage_only() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        # The least with which nothing waits for another, and the least executors that AWS takes.
+        # The smallest numbers with which nothing waits for another, and the fewest executors that AWS accepts.
         {"account_concurrency": 14, "execute_concurrency": 6, "runs_per_message": 1},
         {"stage": "large"},
         {"stage": "large", "reserved_concurrency": 82},
         {"stage": "local"},
     ],
 )
-def test_what_an_account_has_room_for_is_taken(given: dict[str, object]) -> None:
+def test_settings_within_an_accounts_concurrency_are_accepted(given: dict[str, object]) -> None:
     settings = _read(**given)
     assert settings.account_concurrency - settings.execute_concurrency >= settings.account_concurrency / 4
 
@@ -80,7 +80,7 @@ def test_a_region_of_another_partition_is_refused_before_anything_is_deployed() 
         refuse_other_partitions({"CDK_DEFAULT_REGION": "eusc-de-east-1"})
 
 
-# Of each: the executors in all, and those of each priority.
+# Each case: the executors in all, and those of each priority.
 SHARES = {
     "the least": (6, {"high": 2, "normal": 2, "low": 2}),
     "some": (15, {"high": 8, "normal": 5, "low": 2}),
@@ -105,7 +105,7 @@ def test_a_priority_has_its_share_of_the_pollers_and_no_more_than_its_executors_
 def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
     assert _read(stage="large").raised_of == {}
     assert _read(stage="large", raised_pollers=40).raised_of == {"high": 24, "normal": 14, "low": 2}
-    most = {"execute_concurrency": 10_000, "account_concurrency": 15_000}  # and AWS lets no more than 200 stand ready
+    most = {"execute_concurrency": 10_000, "account_concurrency": 15_000}  # and AWS allows at most 200 provisioned ones
     assert _read(stage="large", **most, pollers=600).pollers_of["high"] == (200, 600)
     assert _read(stage="large", **most, raised_pollers=600).raised_of == {"high": 200, "normal": 200, "low": 30}
     assert _read(stage="large", raised_pollers=600).raised_of == {"high": 45, "normal": 26, "low": 3}
@@ -115,14 +115,14 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
     ("given", "told"),
     [
         ({"stage": "medium"}, "stage=medium must be one of local, small, large"),
-        ({"shard": 8}, "shard is no setting"),  # a slip of the pen is no silent default
+        ({"shard": 8}, "shard is no setting"),  # a typo must not silently become a default
         ({"shards": "many"}, "shards=many must be a whole number from 1 to 1024"),
         ({"shards": -1}, "shards=-1 must be a whole number"),
         ({"shards": 2, "partitions": 4}, "partitions must not exceed shards"),
         ({"lease_seconds": 30, "heartbeat_seconds": 15}, "a third of lease_seconds"),
         ({"lookahead_seconds": 20, "misfire_seconds": 20}, "lookahead_seconds must be less than misfire_seconds"),
         ({"lookahead_seconds": 5, "lead_seconds": 5}, "lead_seconds must be less than lookahead_seconds"),
-        ({"lead_seconds": 10}, "must be a whole number from 0 to 9"),  # what an executor has time for
+        ({"lead_seconds": 10}, "must be a whole number from 0 to 9"),  # an executor's time allows no more
         ({"lookahead_seconds": 30}, "must be a whole number from 1 to 20"),
         ({"private_targets": "10.0.0.0/8, everywhere"}, "must be networks"),
         ({"kms_key": "alias/timeball"}, "kms_key=alias/timeball must be the ARN of a key"),
@@ -131,8 +131,8 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ({"kms_key": "arn:aws:kms:eu-central-1:111122223333:key/*"}, "must be the ARN of a key"),
         ({"kms_key": "arn:aws:s3:eu-central-1:111122223333:key/1234"}, "must be the ARN of a key"),
         ({"name": "time ball"}, "name=time ball must begin with a letter"),
-        ({"execute_concurrency": 0}, "must be a whole number from 6 to 10000"),  # there is no "no bound"
-        ({"execute_concurrency": 5}, "must be a whole number from 6 to 10000"),  # as AWS has it, of each priority
+        ({"execute_concurrency": 0}, "must be a whole number from 6 to 10000"),  # there is no value for "no bound"
+        ({"execute_concurrency": 5}, "must be a whole number from 6 to 10000"),  # AWS's minimum, for each priority
         ({"account_concurrency": 100}, "execute_concurrency must be at most three quarters"),
         (  # a new account
             {"account_concurrency": 10, "execute_concurrency": 6, "runs_per_message": 1},
@@ -155,12 +155,12 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ({"writes": "transaction"}, "must be one of batch, single"),
     ],
 )
-def test_a_setting_that_cannot_be_deployed_is_told_by_its_name(given: dict[str, object], told: str) -> None:
+def test_a_setting_that_cannot_be_deployed_is_refused_by_its_name(given: dict[str, object], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         _read(**given)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_every_mistake_is_reported_at_once() -> None:
     with pytest.raises(SettingsError) as refusal:
         _read(shards="many", writes="transaction", colour="red")
     assert len(str(refusal.value).splitlines()) == 3
@@ -171,14 +171,14 @@ def test_each_setting_has_a_row_in_the_documentation() -> None:
         assert f"`{PREFIX}{name}`" in as_markdown()
 
 
-def test_a_stage_has_values_for_settings_that_there_are() -> None:
+def test_stages_have_values_only_for_existing_settings() -> None:
     assert {name for of_stage in STAGES.values() for name in of_stage} <= declared().keys()
 
 
 QUEUES = {f"queue_{name}": f"https://sqs/{name}" for name in ("high", "normal", "low", "watch", "unreadable")}
 
 
-def test_a_function_reads_what_the_stack_wrote() -> None:
+def test_a_function_reads_the_settings_that_the_stack_wrote() -> None:
     settings = _read(stage="large", lease_seconds=40, private_targets="10.0.0.0/8", writes="single").functions
     environment = Environment(jobs_table="jobs", settings=settings, **QUEUES)
     assert Environment.read(environment.written()) == environment

@@ -1,4 +1,4 @@
-"""What executors may call of AWS is what the setting lists, by the one action that calls it; nobody else may."""
+"""Executors may call exactly the AWS targets that the setting lists, each by its one action; no other function may."""
 
 import json
 from fnmatch import fnmatchcase
@@ -32,7 +32,7 @@ def _of_targets(stack: Synthesized, function: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -> None:
+def test_executors_may_perform_exactly_the_action_that_calls_each_listed_target(tmp_path: Path) -> None:
     network = f"arn:aws:ec2:{OF}:subnet/*=acme,arn:aws:ec2:{OF}:security-group/sg-1"
     listed = f"{FUNCTION},{QUEUE}=acme+globex,{CLUSTER}=acme,{TASK},{ROLE},{network}"
     stack = synthesized(tmp_path, "small", targets=listed)
@@ -41,7 +41,7 @@ def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -
             resource: (one["Action"], one.get("Condition"))
             for one in _of_targets(stack, f"execute-{priority}")
             for resource in (one["Resource"] if isinstance(one["Resource"], list) else [one["Resource"]])
-            if isinstance(resource, str)  # beside it stand the stack's own queues
+            if isinstance(resource, str)  # the stack's own queues are in the list, too
         }
         assert granted == {
             FUNCTION: ("lambda:InvokeFunction", None),
@@ -59,7 +59,7 @@ def test_executors_may_do_to_what_is_listed_just_what_calls_it(tmp_path: Path) -
     assert api["Environment"]["Variables"]["TIMEBALL_TARGETS"] == listed
 
 
-def test_the_queue_of_events_is_told_when_executions_end_of_what_is_listed(tmp_path: Path) -> None:
+def test_the_queue_of_events_receives_the_ends_of_executions_of_listed_targets(tmp_path: Path) -> None:
     machine = f"arn:aws:states:{OF}:stateMachine:nightly-*"
     stack = synthesized(tmp_path, "small", targets=f"{machine},{CLUSTER}")
     made = [one["Properties"] for one in stack.resources("AWS::Events::Rule").values()]
@@ -69,7 +69,7 @@ def test_the_queue_of_events_is_told_when_executions_end_of_what_is_listed(tmp_p
     assert of_tasks["EventPattern"]["detail"]["clusterArn"] == [{"prefix": CLUSTER}]
     for rule in (of_machines, of_tasks):
         assert "QueuesEvents" in json.dumps(rule["Targets"])
-    # A state machine may be busy with others' executions: what they leave is not to fill the queue of tenants' events.
+    # A state machine may also run executions of others: their ends must not fill the queue of tenants' events.
     ((_, begun_with),) = of_machines["EventPattern"]["detail"]["input"][0].items()
     token = {"callbackToken": token_of(RunId(JobKey("acme", "nightly"), 1, Origin.SCHEDULE), 1, "s")}
     inputs = [as_json(token, '{"n": 1}'), as_json({"runId": "x"}, '{"n": 1}'), "{}", '{"callbackToken": "mine"}']
@@ -82,18 +82,18 @@ def _granted(stack: Synthesized, function: str, action: str) -> list[str]:
     return granted if isinstance(granted, list) else [granted]
 
 
-def test_a_version_or_an_alias_of_a_state_machine_is_started_and_followed_by_the_right_to_the_machine(
+def test_a_version_or_alias_of_a_state_machine_is_started_and_followed_by_the_right_to_the_machine(
     tmp_path: Path,
 ) -> None:
-    # IAM knows no other: AWS judges versions and aliases by the machine's ARN, and names executions by it.
+    # IAM has no narrower right: AWS checks versions and aliases by the machine's ARN, and names executions by it.
     machine = f"arn:aws:states:{OF}:stateMachine:nightly"
     stack = synthesized(tmp_path, "small", targets=f"{machine}:live,{machine}:7")
     assert _granted(stack, "execute-low", "states:StartExecution") == [machine]
     assert _granted(stack, "scan", "states:DescribeExecution") == [f"arn:aws:states:{OF}:execution:nightly:*"]
 
 
-def test_a_task_definition_without_a_revision_is_run_by_the_right_to_each(tmp_path: Path) -> None:
-    # AWS takes the newest revision, and asks IAM for that.
+def test_a_task_definition_without_a_revision_is_run_by_the_right_to_all_revisions(tmp_path: Path) -> None:
+    # AWS runs the newest revision, and checks the right to that.
     family = f"arn:aws:ecs:{OF}:task-definition/invoices"
     stack = synthesized(tmp_path, "small", targets=f"{CLUSTER},{family},{family}-b:3,{family}-c*")
     granted = _granted(stack, "execute-low", "ecs:RunTask")
@@ -101,7 +101,7 @@ def test_a_task_definition_without_a_revision_is_run_by_the_right_to_each(tmp_pa
 
 
 @pytest.mark.parametrize(("count", "length"), [(37, 2), (15, 80)])
-def test_no_rule_has_a_longer_pattern_than_eventbridge_takes_and_all_that_is_listed_is_in_one(
+def test_no_rules_pattern_exceeds_eventbridges_limit_and_every_listed_machine_is_in_one(
     count: int, length: int, tmp_path: Path
 ) -> None:
     machines = [f"arn:aws:states:{OF}:stateMachine:{number:0{length}}" for number in range(count)]
@@ -112,8 +112,10 @@ def test_no_rule_has_a_longer_pattern_than_eventbridge_takes_and_all_that_is_lis
     assert [one["prefix"] for pattern in patterns for one in pattern["detail"]["stateMachineArn"]] == machines
 
 
-def test_the_api_knows_what_is_timeballs_own_by_its_names(stack: Synthesized, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What has no name of its own here is given one by CloudFormation, that begins with the stack's.
+def test_the_api_recognizes_timeballs_own_resources_by_their_names(
+    stack: Synthesized, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # CloudFormation names a resource without a name of its own, beginning with the stack's name.
     own = [
         f"arn:aws:x:{OF}:{begin}{body['Properties'][named]}"
         for begin, kind, named in (
@@ -128,7 +130,7 @@ def test_the_api_knows_what_is_timeballs_own_by_its_names(stack: Synthesized, mo
     assert not [arn for arn in own if AllowedArns((Entry(arn),), stack_name()).covers(arn, "acme")]
 
 
-def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesized) -> None:
+def test_by_default_executors_may_call_no_aws_resource_but_their_own(stack: Synthesized) -> None:
     calls = ("sns:Publish", "states:StartExecution", "ecs:RunTask", "iam:PassRole")
     for name, policy in stack.resources("AWS::IAM::Policy").items():
         if "execute" in name.lower():
@@ -136,6 +138,6 @@ def test_by_default_nothing_of_aws_but_their_own_may_be_called(stack: Synthesize
 
 
 @pytest.mark.parametrize("text", ["reports", "arn:aws:s3:::bucket", f"{FUNCTION} {QUEUE}", f"arn:aws:sqs:{'x' * 501}"])
-def test_what_is_no_list_of_arns_is_refused_before_anything_is_deployed(text: str, tmp_path: Path) -> None:
+def test_an_invalid_list_of_arns_is_refused_before_anything_is_deployed(text: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="timeball:targets"):
         synthesized(tmp_path, "small", targets=text)

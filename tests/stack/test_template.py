@@ -1,4 +1,4 @@
-"""What the template must hold, whatever else changes in it."""
+"""Properties that the template must have, whatever else changes in it."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_each_queue_keeps_its_messages_for_fourteen_days(stack: Synthesized) -> 
     assert {queue["Properties"]["MessageRetentionPeriod"] for queue in queues} == {14 * 24 * 3600}
 
 
-def test_what_a_priority_gives_up_on_goes_to_the_watch_queue_which_takes_nobody_elses(stack: Synthesized) -> None:
+def test_messages_that_priorities_give_up_on_go_to_the_watch_queue_which_accepts_no_others(stack: Synthesized) -> None:
     queues = [queue["Properties"] for queue in stack.resources("AWS::SQS::Queue").values()]
     sources = [queue for queue in queues if "RedrivePolicy" in queue and "QueueName" in queue]
     assert [queue["RedrivePolicy"]["maxReceiveCount"] for queue in sources] == [10, 10, 10]
@@ -53,7 +53,7 @@ def test_what_a_priority_gives_up_on_goes_to_the_watch_queue_which_takes_nobody_
     assert names == [queue["QueueName"] for queue in sources]
 
 
-def test_only_tls_reaches_a_queue(stack: Synthesized) -> None:
+def test_a_queue_can_be_reached_only_over_tls(stack: Synthesized) -> None:
     policies = json.dumps(stack.resources("AWS::SQS::QueuePolicy"))
     assert policies.count('"aws:SecureTransport": "false"') == len(stack.resources("AWS::SQS::Queue"))
 
@@ -76,7 +76,7 @@ def test_a_batch_returns_single_messages_and_only_watches_are_waited_for(stack: 
     assert [json.dumps(mapping["EventSourceArn"]).count("Watch") for mapping in gathering] == [1]
 
 
-def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None:
+def test_all_functions_have_the_same_runtime_and_architecture(stack: Synthesized) -> None:
     functions = stack.functions()
     assert {function["Runtime"] for function in functions.values()} == {"python3.13"}
     assert {tuple(function["Architectures"]) for function in functions.values()} == {("arm64",)}
@@ -96,13 +96,13 @@ def test_each_function_is_of_one_kind_on_one_machine(stack: Synthesized) -> None
     }
 
 
-def test_each_route_but_that_of_health_is_behind_the_authorizer(stack: Synthesized) -> None:
+def test_each_route_except_health_requires_the_authorizer(stack: Synthesized) -> None:
     routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
     behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
     assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM", "ANY /v1/admin/{proxy+}": "CUSTOM"}
 
 
-def test_a_route_for_signed_requests_is_there_only_if_somebody_may_use_it(tmp_path: Path) -> None:
+def test_the_route_for_signed_requests_exists_only_if_callers_are_mapped(tmp_path: Path) -> None:
     callers = "123456789012/role/billing=acme:submitter"
     stack = synthesized(tmp_path, "small", iam_callers=callers)
     routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
@@ -117,10 +117,10 @@ def test_the_gateway_bounds_how_many_requests_reach_a_function(stack: Synthesize
         (stage,) = template.resources("AWS::ApiGatewayV2::Stage").values()
         throttle = stage["Properties"]["DefaultRouteSettings"]
         assert throttle == {"ThrottlingRateLimit": rate, "ThrottlingBurstLimit": burst}
-        assert "RouteSettings" not in stage["Properties"]  # one of a single route would replace that of all
+        assert "RouteSettings" not in stage["Properties"]  # the bound of a single route would replace the bound of all
 
 
-def test_the_authorizer_sees_every_request_and_nothing_it_said_is_kept(stack: Synthesized) -> None:
+def test_the_authorizer_sees_every_request_and_its_answers_are_not_cached(stack: Synthesized) -> None:
     (authorizer,) = stack.resources("AWS::ApiGatewayV2::Authorizer").values()
     properties = authorizer["Properties"]
     assert properties.get("IdentitySource", []) == []
@@ -148,7 +148,7 @@ def test_the_ticker_is_started_each_minute_and_ends_before_its_limit(stack: Synt
     assert start["seconds"] < json.loads(DEFINITION.read_text())["TimeoutSeconds"] < 300
 
 
-def test_what_the_events_function_gives_up_on_is_kept_for_people(stack: Synthesized) -> None:
+def test_events_that_the_function_gives_up_on_are_kept_in_the_queue_of_unreadable_messages(stack: Synthesized) -> None:
     (queue,) = [body for name, body in stack.resources("AWS::SQS::Queue").items() if name.startswith("QueuesEvents")]
     kept = queue["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
     assert short_name(kept) == "Unreadable"
@@ -158,7 +158,7 @@ BUS = {"TIMEBALL_EVENT_BUS", "TIMEBALL_EVENTS_ARN", "TIMEBALL_EVENTS_URL", "TIME
 
 
 class _Environment(dict[str, str]):
-    """An environment that notes what it is asked for."""
+    """An environment that records the variables that are read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class _Environment(dict[str, str]):
         return default or ("a text" if re.search("TABLE|QUEUE", name) else None)
 
 
-def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: Synthesized) -> None:
+def test_each_function_has_exactly_the_variables_that_it_reads(stack: Synthesized) -> None:
     variables = _Environment()
     Environment.read(variables)
     for name, function in stack.functions().items():
@@ -183,14 +183,14 @@ def test_each_function_is_told_every_setting_that_it_reads_and_no_other(stack: S
         assert told == keys | (set() if name in {"authorize", "deployment", "first-key-maker"} else variables.asked)
 
 
-def test_a_name_is_looked_up_for_two_seconds_where_calls_are_made(stack: Synthesized) -> None:
-    # glibc reads this when it starts; without it an unanswered look-up takes ten seconds, or twenty.
+def test_name_look_ups_of_executors_time_out_after_two_seconds(stack: Synthesized) -> None:
+    # glibc reads this at its start; without it an unanswered look-up takes ten seconds, or twenty.
     told = {name: body["Environment"]["Variables"].get("RES_OPTIONS") for name, body in stack.functions().items()}
     assert {name for name, options in told.items() if options} == {"execute-high", "execute-normal", "execute-low"}
     assert told["execute-low"] == "timeout:1 attempts:2"
 
 
-def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
+def test_the_outputs_have_everything_that_a_client_or_a_test_needs(stack: Synthesized) -> None:
     queues = {"HighQueue", "NormalQueue", "LowQueue", "WatchQueue", "EventsQueue", "UnreadableQueue"}
     assert stack.template["Outputs"].keys() == {
         "ApiUrl",
@@ -203,7 +203,7 @@ def test_the_outputs_name_all_that_a_client_or_a_test_needs(stack: Synthesized) 
     }
 
 
-def test_the_access_log_names_the_address_and_the_key_of_each_request_and_never_the_key_itself(
+def test_the_access_log_has_the_address_and_the_key_id_of_each_request_and_never_the_key(
     stack: Synthesized,
 ) -> None:
     (stage,) = stack.resources("AWS::ApiGatewayV2::Stage").values()

@@ -1,4 +1,4 @@
-"""What the ticker's expressions come to, evaluated by JSONata itself, at instants and in states of a test's choice."""
+"""The ticker's expressions, evaluated by JSONata itself at chosen instants and in chosen states."""
 
 import json
 import subprocess
@@ -30,8 +30,8 @@ NEXT = {
     "after a scan": STATES["Scan"]["Assign"]["next"],
     "after a scan that failed": STATES["Scan"]["Catch"][0]["Assign"]["next"],
 }
-# What `next` was: just passed; minutes ago, after one long scan; a minute ahead, as a counter of sixty fast scans that
-# had backlog would have it.
+# `next` before: just passed; minutes ago, after one long scan; a minute ahead, as after sixty fast scans that had
+# backlog if they were counted.
 BEFORE = (0, -300, 60)
 
 
@@ -62,8 +62,8 @@ def test_a_tick_waits_for_its_second_as_an_instant_and_so_never_drifts() -> None
     assert waits == ["2026-11-21T09:30:01.000Z"] * 2
 
 
-def test_a_scan_is_told_its_partition_and_of_how_many_by_the_execution_that_ticks() -> None:
-    """No function has a count of its own: for minutes it would be another than that of the loops."""
+def test_the_execution_that_ticks_gives_a_scan_its_partition_and_their_number() -> None:
+    """No function has its own number of partitions: for minutes it would differ from that of the loops."""
     started = {"input": {"partitions": 3, "seconds": 285}}
     selects, owns, payload = (
         PARTITIONS["ItemSelector"],
@@ -82,7 +82,7 @@ def test_a_scan_is_told_its_partition_and_of_how_many_by_the_execution_that_tick
     assert {*payload} == {*names, "owner"}
 
 
-def test_a_loop_that_is_superseded_asks_again_each_fifth_second_until_its_standby_is_over() -> None:
+def test_a_superseded_loop_asks_again_every_five_seconds_until_its_standby_is_over() -> None:
     now = SECOND // 1000
     states = {"result": {"Payload": {"superseded": True, "backlog": False}}}
     assert _evaluated(STATES["Scan"]["Assign"]["next"], [(SECOND + 300, {"states": states})]) == [now + 5]
@@ -92,7 +92,7 @@ def test_a_loop_that_is_superseded_asks_again_each_fifth_second_until_its_standb
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("until", 285), ("standby", 120)])
-def test_loops_that_begin_anew_end_when_their_execution_was_to_end(name: str, seconds: int) -> None:
+def test_loops_that_start_anew_end_when_their_execution_should_have_ended(name: str, seconds: int) -> None:
     started = {
         "input": {"seconds": 285, "standby": 120},
         "context": {"Execution": {"StartTime": "2026-11-21T09:30:00.250Z"}},
@@ -101,8 +101,8 @@ def test_loops_that_begin_anew_end_when_their_execution_was_to_end(name: str, se
     assert ends == [SECOND // 1000 + seconds] * 2
 
 
-def test_an_error_that_ends_a_loop_begins_the_loops_anew() -> None:
-    """Else an error that no catch of a state sees, such as one of an expression, would end them all for a minute."""
+def test_an_error_that_ends_a_loop_starts_the_loops_anew() -> None:
+    """Otherwise an error that no state catches, such as one in an expression, would end all loops for a minute."""
     (retry,) = PARTITIONS["Retry"]
     assert (retry["ErrorEquals"], retry["IntervalSeconds"], retry["BackoffRate"]) == (["States.ALL"], 1, 1)
     assert retry["MaxAttempts"] >= 60

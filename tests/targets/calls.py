@@ -1,4 +1,4 @@
-"""Calls of targets of AWS, and a caller whose clients are botocore's own, with answers that a test gives."""
+"""Calls of AWS targets, and a caller with botocore's own clients, whose answers a test gives."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "eventBridge": EventBridgeTarget(f"arn:aws:events:{OF}:event-bus/b", "acme", "Due"),
 }
 DONE: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
-    # The operation of a type, and an answer that says that it is done.
+    # The operation of a type, and an answer that reports success.
     "lambda": ("invoke", {"StatusCode": 200}),
     "sqs": ("send_message", {"MessageId": "m-1"}),
     "sns": ("publish", {"MessageId": "m-1"}),
@@ -66,7 +66,7 @@ def client(service: str, region: str = "eu-west-1") -> Any:
 
 
 def answer_of(call: Call, prepare: Prepare) -> Answer:
-    """Make a call whose client gives the answers that a test prepares, and takes what botocore's model allows."""
+    """Make a call whose client gives the answers that a test prepares, and validates requests by botocore's model."""
 
     def connect(service: str, region: str, _: int) -> Any:
         stubbed = client(service, region)

@@ -1,4 +1,4 @@
-"""Which target a tenant may have: what an entry of the list names, and for whom; an executor asks that at each call."""
+"""The targets that a tenant may have: the resources and tenants of each entry; an executor checks them at each call."""
 
 import asyncio
 
@@ -26,27 +26,27 @@ def ecs(*subnets: str, groups: tuple[str, ...] = ()) -> EcsTarget:
 @pytest.mark.parametrize(
     ("listed", "target", "tenant", "closed"),
     [
-        # An entry without tenants is of all.
+        # An entry without tenants applies to all of them.
         (QUEUE, SqsTarget(QUEUE), "acme", []),
         (f"{QUEUE}=acme", SqsTarget(QUEUE), "acme", []),
         (f"{QUEUE}=acme", SqsTarget(QUEUE), "globex", ["queueArn"]),
         (f"{QUEUE}=acme+globex", SqsTarget(QUEUE), "globex", []),
-        # A tenant is named whole.
+        # A tenant's name must match as a whole.
         (f"{QUEUE}=acme-b", SqsTarget(QUEUE), "acme", ["queueArn"]),
         (f"{QUEUE}=acme", SqsTarget(QUEUE), "acme-b", ["queueArn"]),
-        # Any entry that covers it will do.
+        # Any entry that covers the target suffices.
         (f"{QUEUE}=acme,arn:aws:sqs:{OF}:*=globex", SqsTarget(QUEUE), "globex", []),
         (f"{FUNCTION}=acme,{QUEUE}", LambdaTarget(FUNCTION), "globex", ["functionArn"]),
         # A task of ECS needs its cluster and its definition.
         (f"{CLUSTER}=acme,{TASK}", ecs(), "globex", ["clusterArn"]),
         (f"{CLUSTER},{TASK}=acme", ecs(), "globex", ["taskDefinitionArn"]),
-        # What has a network of its own needs every subnet, and every security group.
+        # A target with a network needs an entry for every subnet and every security group.
         (ECS, ecs("subnet-1", groups=("sg-1",)), "acme", ["subnets", "securityGroups"]),
         (f"{ECS},{SUBNET}subnet-1,{GROUP}sg-1", ecs("subnet-1", groups=("sg-1",)), "acme", []),
         (f"{ECS},{SUBNET}subnet-1,{GROUP}*", ecs("subnet-1", "subnet-2", groups=("sg-1",)), "acme", ["subnets"]),
         (f"{ECS},{SUBNET}*,{GROUP}sg-1", ecs("subnet-1", groups=("sg-1", "sg-2")), "acme", ["securityGroups"]),
         (f"{ECS},{SUBNET}*=acme,{GROUP}*", ecs("subnet-1", groups=("sg-1",)), "globex", ["subnets"]),
-        # Without a group it has the default one of its network, which is an entry like any.
+        # Without a group it has the default group of its network, which is an entry like any other.
         (f"{ECS},{SUBNET}*,{GROUP}sg-1", ecs("subnet-1"), "acme", ["securityGroups"]),
         (f"{ECS},{SUBNET}*,{GROUP}default", ecs("subnet-1"), "acme", []),
     ],
@@ -58,8 +58,8 @@ def test_a_tenant_may_have_what_an_entry_names_for_it(
 
 
 @pytest.mark.parametrize("tenants", ["", "a b", "acme+", "acme+a_b", "*", "acme=globex"])
-def test_an_entry_whose_tenants_are_none_is_refused(tenants: str) -> None:
-    # Nothing behind the sign would be every tenant, or none.
+def test_an_entry_with_an_empty_list_of_tenants_is_refused(tenants: str) -> None:
+    # An empty list after the sign could mean every tenant, or none.
     with pytest.raises(ValueError, match="=acme"):
         parse_arns(f"{QUEUE}={tenants}")
 
@@ -70,7 +70,7 @@ def test_a_role_may_have_an_equals_sign_in_its_name() -> None:
 
 
 def called(allowed: AllowedArns, tenant: str) -> tuple[Answer, list[str]]:
-    """Call a queue for a tenant, where so much is allowed; return the answer and what AWS was asked."""
+    """Call a queue for a tenant with these allowed ARNs; return the answer and the requests to AWS."""
     asked: list[str] = []
 
     class Queues:
@@ -85,8 +85,8 @@ def called(allowed: AllowedArns, tenant: str) -> tuple[Answer, list[str]]:
     return asyncio.run(main()), asked
 
 
-def test_an_executor_calls_nothing_for_a_tenant_that_the_list_does_not_name_any_more() -> None:
-    # The job was made when the list was longer, and IAM knows executors and no tenants.
+def test_an_executor_calls_nothing_for_a_tenant_that_the_list_no_longer_names() -> None:
+    # The job was made when the list was longer, and IAM knows executors, not tenants.
     answer, asked = called(parse_arns(f"{QUEUE}=acme"), "globex")
     assert (answer.verdict, answer.called_at, asked) == (Failed(may_retry=False), None, [])
     assert "timeball:targets" in (answer.error or "")
@@ -94,6 +94,6 @@ def test_an_executor_calls_nothing_for_a_tenant_that_the_list_does_not_name_any_
     assert (answer.error, len(asked)) == (None, 1)
 
 
-def test_an_executor_never_calls_what_is_timeballs_own() -> None:
+def test_an_executor_never_calls_timeballs_own_resources() -> None:
     answer, asked = called(parse_arns(QUEUE, "jobs"), "acme")
     assert (answer.verdict, asked) == (Failed(may_retry=False), [])

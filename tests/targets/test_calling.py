@@ -1,4 +1,4 @@
-"""How targets of AWS are called: once, in time, and whatever goes wrong is an answer."""
+"""How AWS targets are called: once, within the timeout, and every error ends as an answer."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ from timeball.testing.virtual_clock import VirtualClock
 
 
 class Broken:
-    """A client whose every operation ends in an error."""
+    """A client whose every operation raises an error."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -46,15 +46,13 @@ class Broken:
         (ConnectionResetError(), NOW),
     ],
 )
-def test_a_connection_that_fails_tells_whether_the_request_may_have_left(
-    error: Exception, called_at: int | None
-) -> None:
+def test_a_connection_error_shows_whether_the_request_may_have_left(error: Exception, called_at: int | None) -> None:
     answer = call_by(lambda *_: Broken(error), a_call(TARGETS["sqs"]))
     assert (answer.verdict, answer.called_at, answer.is_down) == (Failed(may_retry=True), called_at, True)
     assert "sqs in eu-west-1" in (answer.error or "")
 
 
-def test_a_client_that_cannot_be_made_is_a_call_that_never_left() -> None:
+def test_a_client_that_cannot_be_created_is_a_call_that_never_left() -> None:
     def connect(*_: object) -> Any:
         raise UnknownServiceError(service_name="sqs", known_service_names="")
 
@@ -63,7 +61,7 @@ def test_a_client_that_cannot_be_made_is_a_call_that_never_left() -> None:
 
 
 class TestASlowService:
-    def test_is_answered_at_the_timeout_and_holds_up_no_other_call(self) -> None:
+    def test_is_answered_at_the_timeout_and_delays_no_other_call(self) -> None:
         asked, go_on = threading.Event(), threading.Event()
 
         class Slow:
@@ -120,10 +118,11 @@ class TestASlowService:
         assert (answer.called_at, answer.timed_out, sent) == (None, True, [])
 
     @pytest.mark.parametrize(("timeout", "waits"), [(1, 2), (2, 4), (30, 32), (300, 512), (840, 1024)])
-    def test_is_waited_for_by_its_client_longer_than_by_the_call_and_never_twice_as_long(
+    def test_its_client_waits_longer_than_the_call_and_never_more_than_twice_as_long(
         self, timeout: float, waits: int
     ) -> None:
-        # Of the threads there are two for each place: calls that nobody waits for any more leave the others one.
+        # There are two threads for each run of the executor's capacity, so calls that timed out leave one to the
+        # others.
         asked = []
 
         def connect(service: str, region: str, seconds: int) -> Any:
@@ -134,7 +133,7 @@ class TestASlowService:
         assert asked == [("lambda", "eu-west-1", waits)]
 
 
-def test_a_target_that_reports_is_given_the_token_of_its_attempt() -> None:
+def test_a_target_that_reports_receives_the_token_of_its_attempt() -> None:
     bodies: list[Any] = []
 
     class Queue:
@@ -161,7 +160,7 @@ def test_a_webhook_is_not_called_here() -> None:
     assert call_by(lambda *_: Broken(AssertionError()), call).verdict == Failed(may_retry=False)
 
 
-def test_whatever_goes_wrong_on_the_way_is_an_answer_and_no_crash() -> None:
+def test_an_error_on_the_way_fails_the_attempt_and_does_not_crash() -> None:
     def unsigned(*_: object) -> str:
         raise UnavailableError
 
@@ -180,12 +179,12 @@ def test_whatever_goes_wrong_on_the_way_is_an_answer_and_no_crash() -> None:
 
 @pytest.mark.parametrize("payload", ['{"a": "\\ud800"}', '{"parents": {"p": 1e999}}'])
 @pytest.mark.parametrize("kind", ["lambda", "stepFunctions", "eventBridge"])
-def test_a_parents_answer_that_is_no_json_for_aws_ends_the_run_with_a_sentence(kind: str, payload: str) -> None:
+def test_a_parents_result_that_aws_does_not_take_as_json_ends_the_run_with_a_sentence(kind: str, payload: str) -> None:
     answer = call_by(lambda *_: Broken(AssertionError()), a_call(TARGETS[kind], payload))
     assert (answer.verdict, answer.called_at) == (Failed(may_retry=False), None)
     assert (answer.error or "").startswith("A value holds ")
 
 
-def test_what_botocore_itself_refuses_is_a_failure_that_no_retry_mends() -> None:
+def test_a_request_that_botocore_refuses_fails_without_a_retry() -> None:
     answer = call_by(lambda *_: Broken(ParamValidationError(report="bad")), a_call(TARGETS["sqs"]))
     assert (answer.verdict, answer.status) == (Failed(may_retry=False), 400)

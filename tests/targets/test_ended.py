@@ -1,4 +1,4 @@
-"""An event of AWS says which run's execution is over, and nothing of any other is believed."""
+"""An AWS event names the run whose execution is over; an event about any other execution is ignored."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def _of_task(token: str | None = TOKEN, **detail: Any) -> str:
         (_of_task(), Standing(is_over=True, body='{"exitCodes":{"main":0}}')),
     ],
 )
-def test_an_event_names_its_run_by_what_the_execution_was_started_with(body: str, standing: Standing) -> None:
+def test_an_event_names_its_run_by_the_input_of_its_execution(body: str, standing: Standing) -> None:
     assert is_of_executions(body)
     assert parse_ended(body) == Ended(str(RUN), TOKEN, TASK if "aws.ecs" in body else EXECUTION, standing)
 
@@ -62,8 +62,8 @@ def test_an_event_names_its_run_by_what_the_execution_was_started_with(body: str
     "body",
     [
         _of_machine("RUNNING"),
-        _of_machine(token=None),  # it was started by a run that does not follow it
-        _of_machine(input=None),  # AWS leaves out what is too large
+        _of_machine(token=None),  # a run that does not follow it has started it
+        _of_machine(input=None),  # AWS leaves out an input that is too large
         _of_machine(input="[1]"),
         _of_machine(input='{"timeball": 1}'),
         _of_task(lastStatus="DEPROVISIONING"),
@@ -78,7 +78,7 @@ def test_an_event_names_its_run_by_what_the_execution_was_started_with(body: str
         json.dumps({"source": "aws.states"}),
     ],
 )
-def test_of_what_is_not_over_or_nobodys_an_event_says_nothing(body: str) -> None:
+def test_an_event_about_a_live_or_unknown_execution_names_no_run(body: str) -> None:
     assert is_of_executions(body)
     assert parse_ended(body) is None
 

@@ -1,4 +1,4 @@
-"""What a call of AWS needs is made before its instant, and nothing is sent."""
+"""A call of AWS is prepared before its instant, and nothing is sent."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,9 @@ from timeball.testing.virtual_clock import VirtualClock
 
 
 @pytest.mark.parametrize(("reports", "signed"), [(True, [2]), (False, [])])
-def test_its_client_is_made_and_the_token_of_what_reports_is_signed(*, reports: bool, signed: list[int]) -> None:
+def test_its_client_is_created_and_the_token_of_a_reporting_target_is_signed(
+    *, reports: bool, signed: list[int]
+) -> None:
     connected, tokens = list[tuple[str, str, int]](), list[int]()
 
     def sign(_: RunId, attempt: int) -> str:
@@ -24,7 +26,7 @@ def test_its_client_is_made_and_the_token_of_what_reports_is_signed(*, reports: 
 
     def connect(service: str, region: str, seconds: int) -> object:
         connected.append((service, region, seconds))
-        return object()  # of which anything that is asked fails
+        return object()  # every use of it fails
 
     async def main() -> None:
         async with aws_caller(VirtualClock(NOW), sign, connect) as caller:
@@ -34,7 +36,7 @@ def test_its_client_is_made_and_the_token_of_what_reports_is_signed(*, reports: 
     assert (connected, tokens) == ([("sqs", "eu-west-1", 16)], signed)
 
 
-def test_a_client_that_cannot_be_made_is_left_to_the_call() -> None:
+def test_a_client_that_cannot_be_created_is_left_to_the_call() -> None:
     def connect(*_: object) -> Any:
         raise ValueError("no such region")
 

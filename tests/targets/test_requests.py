@@ -1,4 +1,4 @@
-"""What each type of target is asked: as botocore's models take it, with the same facts of the run everywhere."""
+"""The request to each type of target: valid by botocore's models, with the same facts about the run everywhere."""
 
 import json
 from dataclasses import replace
@@ -46,7 +46,7 @@ def asked(target: Target, payload: str | None = '{"n": 1}', **changes: Any) -> d
 
 
 def told(target: AwsTarget, arguments: dict[str, Any]) -> tuple[object, dict[str, str]]:
-    """Return the payload and the facts that a request has, the latter by the names of headers."""
+    """Return the payload and the facts that a request contains, the facts by their header names."""
     match target.type:
         case TargetType.SQS | TargetType.SNS:
             body: str = arguments.get("MessageBody") or arguments["Message"]
@@ -65,7 +65,7 @@ def told(target: AwsTarget, arguments: dict[str, Any]) -> tuple[object, dict[str
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_target_is_told_the_same_of_its_run_beside_the_payload(name: str) -> None:
+def test_every_target_gets_the_same_facts_about_its_run_beside_the_payload(name: str) -> None:
     target = TARGETS[name]
     assert not isinstance(target, HttpTarget)
     assert told(target, asked(target)) == ({"n": 1}, as_headers(FACTS))
@@ -79,7 +79,7 @@ def _meta(service: str, region: str) -> Any:
 @pytest.mark.parametrize("payload", ['{"n": 1}', "[1]", "null", None])
 @pytest.mark.parametrize("run", [RUN, LONGEST])
 @pytest.mark.parametrize("name", TARGETS)
-def test_botocores_models_take_what_is_asked(name: str, run: RunId, payload: str | None) -> None:
+def test_every_request_is_valid_by_botocores_models(name: str, run: RunId, payload: str | None) -> None:
     target = TARGETS[name]
     assert not isinstance(target, HttpTarget)
     call = a_call(target, payload, run=run)
@@ -91,7 +91,7 @@ def test_botocores_models_take_what_is_asked(name: str, run: RunId, payload: str
     assert (request.region, request.arguments != {}) == ("eu-west-1", True)
 
 
-def test_facts_are_named_by_the_customs_of_what_carries_them() -> None:
+def test_facts_are_named_by_the_conventions_of_their_carrier() -> None:
     assert list(as_headers(FACTS)) == [
         "Timeball-Tenant",
         "Timeball-Job-Id",
@@ -121,26 +121,26 @@ def test_within_json_the_facts_stand_beside_the_members_of_the_payload(payload: 
 
 
 class TestAMessage:
-    def test_without_a_payload_has_a_body_all_the_same(self) -> None:
+    def test_without_a_payload_has_a_body_anyway(self) -> None:
         assert asked(TARGETS["sqs"], None)["MessageBody"] == "{}"
         assert asked(TARGETS["sns"], None)["Message"] == "{}"
 
     @pytest.mark.parametrize("name", ["sqs", "sns"])
-    def test_holds_no_character_that_a_message_may_not_hold(self, name: str) -> None:
-        # SQS takes the characters of XML 1.0 alone; JSON escapes all others of them itself.
+    def test_contains_no_character_that_a_message_may_not_contain(self, name: str) -> None:
+        # SQS accepts only the characters of XML 1.0; JSON escapes all other ones by itself.
         arguments = asked(TARGETS[name], '{"\uffff": "a\ufffe\U0001f600\x7f"}')
         body: str = arguments.get("MessageBody") or arguments["Message"]
         assert not {"\ufffe", "\uffff"} & set(body)
         assert json.loads(body) == {"\uffff": "a\ufffe\U0001f600\x7f"}
 
-    def test_of_a_fifo_queue_is_grouped_by_its_tenant_and_job_and_marked_by_its_attempt(self) -> None:
+    def test_to_a_fifo_queue_is_grouped_by_tenant_and_job_and_deduplicated_by_attempt(self) -> None:
         message = asked(TARGETS["sqs FIFO"])
         assert (message["MessageGroupId"], message["MessageDeduplicationId"]) == ("acme.nightly", f"acme.{RUN}-2")
         assert asked(TARGETS["sns FIFO"])["MessageGroupId"] == "acme.group"
 
     @pytest.mark.parametrize("name", ["q", "q.fifo"])
-    def test_of_one_tenant_is_in_no_group_of_another_whatever_group_they_name(self, name: str) -> None:
-        # A message that its consumer cannot handle holds up those behind it in its group.
+    def test_is_in_no_group_of_another_tenants_whatever_group_they_name(self, name: str) -> None:
+        # A message that its consumer cannot handle blocks the messages after it in its group.
         runs = [RunId(JobKey(tenant, "nightly"), NOW, Origin.SCHEDULE) for tenant in ("acme", "acme-b", "b")]
         for group in ("g", "g" * 128):
             target = SqsTarget(f"arn:aws:sqs:{OF}:{name}", group)
@@ -149,7 +149,7 @@ class TestAMessage:
             assert all(one.startswith(f"{run.job.tenant}.") for one, run in zip(groups, runs, strict=True))
             assert max(map(len, groups)) <= 128
 
-    def test_of_a_standard_queue_has_a_group_only_if_it_is_asked_for(self) -> None:
+    def test_to_a_standard_queue_has_a_group_only_if_the_target_names_one(self) -> None:
         assert not {"MessageGroupId", "MessageDeduplicationId"} & asked(TARGETS["sqs"]).keys()
         grouped = asked(SqsTarget(f"arn:aws:sqs:{OF}:q", "g"))
         assert (grouped["MessageGroupId"], "MessageDeduplicationId" in grouped) == ("acme.g", False)
@@ -165,35 +165,37 @@ class TestAMessage:
         assert queue_url(arn) == url
 
 
-def test_a_function_is_called_for_its_answer_or_handed_an_event() -> None:
+def test_a_function_is_called_for_its_answer_or_sent_an_event() -> None:
     assert asked(TARGETS["lambda"])["InvocationType"] == "RequestResponse"
     assert asked(LambdaTarget("arn:aws:lambda:r:1:function:f", Invocation.EVENT))["InvocationType"] == "Event"
 
 
-def test_an_attempt_has_one_mark_that_aws_takes_wherever_it_takes_names() -> None:
+def test_an_attempt_has_one_mark_that_is_a_valid_name_everywhere() -> None:
     calls = [a_call(TARGETS["ecs"], run=run, attempt=attempt) for run in (RUN, LONGEST) for attempt in (1, 2)]
     marks = [mark_of(call) for call in calls]
     assert marks == [mark_of(replace(call, timeout_seconds=1)) for call in calls]
     assert (len(set(marks)), max(map(len, marks)) <= 64, marks[0]) == (4, True, f"acme.{RUN}-1")
 
 
-def test_two_tenants_whose_jobs_have_the_same_id_have_marks_of_their_own() -> None:
-    # Ids are the tenants' to choose: what is started for the one is not what was started for the other.
+def test_two_tenants_whose_jobs_have_the_same_id_have_different_marks() -> None:
+    # Tenants choose their ids: an execution that was started for one must not count as the other's.
     alike = [RunId(JobKey(tenant, "nightly"), NOW, Origin.SCHEDULE) for tenant in ("acme", "b", "acme-b", "x" * 40)]
     assert len({mark_of(a_call(TARGETS["ecs"], run=run)) for run in alike}) == 4
 
 
 @pytest.mark.parametrize(("follow", "named"), [(True, 1), (False, 3)])
-def test_what_is_followed_is_named_by_the_first_attempt_that_may_have_started_it(named: int, *, follow: bool) -> None:
+def test_a_followed_execution_is_named_by_the_first_attempt_that_may_have_started_it(
+    named: int, *, follow: bool
+) -> None:
     target = StepFunctionsTarget(f"arn:aws:states:{OF}:stateMachine:m", follow=follow)
     call = a_call(target, run=RUN, attempt=3)
     assert mark_of(replace(call, starts_as=1)) == f"acme.{RUN}-{named}"
 
 
-def test_a_task_says_for_which_tenant_and_job_it_was_started() -> None:
+def test_a_task_is_tagged_with_its_tenant_and_job() -> None:
     assert asked(TARGETS["ecs"])["startedBy"] == "timeball/acme/nightly"
     longest = asked(TARGETS["ecs"], run=RunId(JobKey("t" * 40, "j" * 64), NOW, Origin.SCHEDULE))["startedBy"]
-    assert len(longest) <= 128  # what ECS takes
+    assert len(longest) <= 128  # the limit of ECS
 
 
 def test_a_task_without_subnets_has_the_network_of_its_machine() -> None:
@@ -214,10 +216,10 @@ def test_a_task_without_subnets_has_the_network_of_its_machine() -> None:
         ("ecs", 6144),
     ],
 )
-def test_a_payload_is_bounded_so_that_it_fits_with_all_that_is_told_of_the_run(name: str, most: int | None) -> None:
+def test_a_payload_is_bounded_so_that_it_fits_with_all_facts_about_the_run(name: str, most: int | None) -> None:
     target = TARGETS[name]
     size = 262_144 if most is None else most
-    quotes = 4 if name == "ecs" else 2  # ECS sees a string within JSON: its quotes are escaped, and it has its own
+    quotes = 4 if name == "ecs" else 2  # ECS gets a string within JSON: escaped quotes, and its own
     fitting = '"' + "x" * (size - (quotes + 2 if name == "ecs" else quotes)) + '"'
     assert too_large(target, fitting) is None
     assert fits_all(fitting) is (name == "ecs")

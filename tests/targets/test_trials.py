@@ -1,4 +1,4 @@
-"""A trial of a target of AWS: what was asked of it, and what it answered."""
+"""A trial of an AWS target: the request to it, and its answer."""
 
 import asyncio
 from typing import Any
@@ -16,14 +16,14 @@ QUEUE = "arn:aws:sqs:eu-west-1:123456789012:invoices"
 
 
 class Queues:
-    """SQS, with every queue."""
+    """A client of SQS on which every queue exists."""
 
     def send_message(self, **_: Any) -> dict[str, Any]:
         return {"MessageId": "m-1", "ResponseMetadata": {"HTTPStatusCode": 200}}
 
 
 class Machines:
-    """Step Functions, with every state machine; it keeps what it was asked."""
+    """A client of Step Functions on which every state machine exists; it records its requests."""
 
     def __init__(self) -> None:
         self.input = ""
@@ -33,7 +33,7 @@ class Machines:
         return {"executionArn": "arn:e"}
 
 
-def test_its_target_gets_no_token_for_there_is_no_run_to_report_on() -> None:
+def test_its_target_gets_no_token_because_there_is_no_run_to_report_on() -> None:
     machines = Machines()
     followed = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 
@@ -46,7 +46,7 @@ def test_its_target_gets_no_token_for_there_is_no_run_to_report_on() -> None:
     assert (tried.verdict, "tba_secret" in machines.input, "tba_secret" in str(tried)) == ("accepted", False, False)
 
 
-def test_it_shows_the_operation_with_its_arguments_and_what_came_back() -> None:
+def test_it_shows_the_operation_its_arguments_and_the_answer() -> None:
     async def main() -> Tried:
         witness, clock = Witness(), VirtualClock(NOW)
         async with aws_caller(clock, connect=lambda *_: Queues(), witness=witness) as caller:

@@ -1,4 +1,4 @@
-"""What AWS's answers, and its errors, make of an attempt."""
+"""The verdict for each answer and each error of AWS."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from timeball.domain.model.terms.target import EcsTarget, Invocation, LambdaTarg
 
 
 class Stream(StreamingBody):
-    """A function's answer."""
+    """The answer of a function."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(io.BytesIO(content), len(content))
@@ -33,7 +33,7 @@ def refused(kind: str, code: str, status: int, message: str = "no") -> Prepare:
 
 @pytest.mark.parametrize("takes_report", [False, True])
 @pytest.mark.parametrize("kind", TARGETS)
-def test_what_was_handed_over_is_done_unless_the_target_is_to_report(kind: str, *, takes_report: bool) -> None:
+def test_an_accepted_request_succeeds_unless_the_target_must_report(kind: str, *, takes_report: bool) -> None:
     payload = {"Payload": Stream(b"null")} if kind == "lambda" else {}
     answer = answer_of(a_call(TARGETS[kind], takes_report=takes_report), done(kind, **payload))
     assert answer.verdict == (Accepted() if takes_report else Succeeded())
@@ -50,7 +50,7 @@ def test_what_was_handed_over_is_done_unless_the_target_is_to_report(kind: str, 
         ("eventBridge", {"eventId": "e-1"}),
     ],
 )
-def test_the_result_names_what_was_made(kind: str, result: dict[str, str]) -> None:
+def test_the_result_names_the_resource_that_was_created(kind: str, result: dict[str, str]) -> None:
     assert json.loads(answer_of(a_call(TARGETS[kind]), done(kind)).body) == result
 
 
@@ -61,7 +61,7 @@ class TestAFunction:
         large = answer_of(a_call(TARGETS["lambda"]), done("lambda", Payload=Stream("ü".encode() * 1_000_000)))
         assert (large.verdict, len(large.body.encode())) == (Succeeded(), 16_384)
 
-    def test_that_fails_counts_as_a_5xx_does(self) -> None:
+    def test_that_fails_counts_like_a_5xx(self) -> None:
         said = Stream(b'{"errorMessage": "no\\nroom", "errorType": "ValueError"}')
         prepare = done("lambda", FunctionError="Unhandled", Payload=said)
         answer = answer_of(a_call(TARGETS["lambda"]), prepare)
@@ -74,7 +74,7 @@ class TestAFunction:
         )
         assert (strict.verdict, strict.error) == (Failed(may_retry=False), "The function failed.")
 
-    def test_that_is_handed_an_event_has_none(self) -> None:
+    def test_that_is_sent_an_event_has_no_result(self) -> None:
         target = LambdaTarget("arn:aws:lambda:eu-west-1:123456789012:function:f", Invocation.EVENT)
         assert answer_of(a_call(target), done("lambda", Payload=Stream(b""))).body == ""
 
@@ -82,7 +82,7 @@ class TestAFunction:
 @pytest.mark.parametrize(
     ("kind", "code", "status", "may_retry", "is_down"),
     [
-        # Throttling, whatever its status: later.
+        # Throttling, whatever its status: retry later.
         ("lambda", "TooManyRequestsException", 429, True, False),
         ("sqs", "RequestThrottled", 400, True, False),
         ("sns", "Throttled", 429, True, False),
@@ -93,19 +93,19 @@ class TestAFunction:
         ("sns", "KMSThrottling", 400, True, False),
         ("stepFunctions", "KmsThrottlingException", 400, True, False),
         ("lambda", "EC2ThrottledException", 502, True, False),
-        # AWS fails, or is not ready: later, and others had better wait too.
+        # AWS fails, or is not ready: retry later, and other runs of the host should wait too.
         (
             "lambda",
             "ResourceConflictException",
             409,
             True,
             True,
-        ),  # it was idle, or is changed
+        ),  # it was idle, or is being changed
         ("lambda", "SnapStartNotReadyException", 409, True, True),
         ("lambda", "ServiceException", 500, True, True),
         ("sqs", "ServiceUnavailable", 503, True, True),
         ("ecs", "ServerException", 500, True, True),
-        # Not allowed, not there, not possible: it will not be the next time either.
+        # Not allowed, not found, not possible: a retry would not succeed either.
         ("lambda", "AccessDeniedException", 403, False, False),
         ("lambda", "ResourceNotFoundException", 404, False, False),
         ("sqs", "AWS.SimpleQueueService.NonExistentQueue", 400, False, False),
@@ -115,9 +115,7 @@ class TestAFunction:
         ("eventBridge", "AccessDeniedException", 400, False, False),
     ],
 )
-def test_an_error_is_judged_by_what_it_is_about(
-    kind: str, code: str, status: int, *, may_retry: bool, is_down: bool
-) -> None:
+def test_each_error_has_its_verdict(kind: str, code: str, status: int, *, may_retry: bool, is_down: bool) -> None:
     answer = answer_of(a_call(TARGETS[kind]), refused(kind, code, status))
     assert (answer.verdict, answer.is_down, answer.status) == (Failed(may_retry), is_down, status)
     assert answer.error == f"AWS refused the call: {code} (no)."
@@ -125,7 +123,7 @@ def test_an_error_is_judged_by_what_it_is_about(
 
 @pytest.mark.parametrize(("kind", "execution"), [("stepFunctions", "arn:e"), ("ecs", "arn:task")])
 @pytest.mark.parametrize("takes_report", [False, True])
-def test_what_is_followed_is_handed_over_with_the_name_of_what_was_started(
+def test_a_followed_target_is_handed_over_with_the_name_of_its_execution(
     kind: str, execution: str, *, takes_report: bool
 ) -> None:
     target = TARGETS[kind]
@@ -135,13 +133,13 @@ def test_what_is_followed_is_handed_over_with_the_name_of_what_was_started(
 
 
 @pytest.mark.parametrize("qualifier", ["", ":live"])
-def test_what_was_started_before_is_followed_by_its_name(qualifier: str) -> None:
+def test_an_execution_that_was_started_before_is_followed_by_its_name(qualifier: str) -> None:
     target = StepFunctionsTarget(f"arn:aws:states:{OF}:stateMachine:m{qualifier}", follow=True)
     answer = answer_of(a_call(target), refused("stepFunctions", "ExecutionAlreadyExists", 400))
     assert answer.verdict == Accepted(f"arn:aws:states:{OF}:execution:m:acme.{RUN}-2")
 
 
-def test_a_task_that_was_run_before_is_followed_by_the_arn_that_aws_tells() -> None:
+def test_a_task_that_was_run_before_is_followed_by_the_arn_in_awss_answer() -> None:
     target = TARGETS["ecs"]
     assert isinstance(target, EcsTarget)
 
@@ -151,7 +149,7 @@ def test_a_task_that_was_run_before_is_followed_by_the_arn_that_aws_tells() -> N
     assert answer_of(a_call(replace(target, follow=True)), prepare).verdict == Accepted("arn:task")
 
 
-def test_a_job_may_hold_a_status_for_worth_another_try() -> None:
+def test_a_job_may_list_a_status_that_is_retried() -> None:
     prepare = refused("lambda", "ResourceNotFoundException", 404)
     assert answer_of(a_call(TARGETS["lambda"], retry_on=("404",)), prepare).verdict == Failed(may_retry=True)
 
@@ -159,7 +157,7 @@ def test_a_job_may_hold_a_status_for_worth_another_try() -> None:
 @pytest.mark.parametrize(
     ("kind", "beside", "may_retry", "is_down"),
     [
-        # An answer with the status 200 whose one event, or one task, came to nothing.
+        # The answer has the status 200, but its one event, or one task, failed.
         ("eventBridge", {"Entries": [{"ErrorCode": "ThrottlingException", "ErrorMessage": "x"}]}, True, False),
         ("eventBridge", {"Entries": [{"ErrorCode": "InternalFailure", "ErrorMessage": "x"}]}, True, True),
         ("eventBridge", {"Entries": [{"ErrorCode": "NotAuthorized", "ErrorMessage": "x"}]}, False, False),
@@ -171,7 +169,7 @@ def test_a_job_may_hold_a_status_for_worth_another_try() -> None:
         ("ecs", {"tasks": [], "failures": []}, False, False),
     ],
 )
-def test_an_answer_that_hides_an_error_is_one(
+def test_an_answer_that_hides_an_error_fails_the_attempt(
     kind: str, beside: dict[str, Any], *, may_retry: bool, is_down: bool
 ) -> None:
     answer = answer_of(a_call(TARGETS[kind]), done(kind, **beside))
@@ -187,11 +185,11 @@ def test_an_answer_that_hides_an_error_is_one(
         ("ClientException", "TaskDefinition is inactive", False),
     ],
 )
-def test_a_cluster_without_room_is_told_by_the_words_of_ecs(code: str, message: str, *, may_retry: bool) -> None:
+def test_a_cluster_without_room_is_recognized_by_the_words_of_ecs(code: str, message: str, *, may_retry: bool) -> None:
     answer = answer_of(a_call(TARGETS["ecs"]), refused("ecs", code, 400, message))
     assert (answer.verdict, answer.is_down) == (Failed(may_retry), may_retry)
 
 
-def test_an_execution_that_was_started_before_for_this_attempt_is_not_started_again_and_is_no_failure() -> None:
+def test_an_execution_that_this_attempt_started_before_is_not_started_again_and_is_no_failure() -> None:
     answer = answer_of(a_call(TARGETS["stepFunctions"]), refused("stepFunctions", "ExecutionAlreadyExists", 400))
     assert (answer.verdict, answer.error) == (Succeeded(), None)
