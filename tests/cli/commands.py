@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Done:
-    """What a command left behind."""
+    """The exit status and the output of a command."""
 
     status: int
     stdout: str
@@ -23,7 +23,7 @@ class Done:
 
 
 def timeball(arguments: Sequence[str]) -> Done:
-    """Run `timeball` in a process of its own, without anything of AWS in its environment."""
+    """Run `timeball` in a separate process, without AWS in its environment."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     done = subprocess.run(
         [sys.executable, "-m", "timeball", *arguments], env=environment, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""`timeball preview`: what it prints, what it refuses and how, and what it does not load."""
+"""`timeball preview`: its output, its refusals, and the modules that it does not load."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_it_prints_a_table_for_people(run: Run) -> None:
     )
 
 
-# Of each: the arguments, and the fire times.
+# Each case: the arguments, and the fire times.
 FIRES: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "five from now on, in UTC": (CRON, [f"2026-10-{day}T02:30:00.000Z" for day in (24, 25, 26, 27, 28)]),
     "an interval begins with the next whole second": (
@@ -104,7 +104,7 @@ FIRES: dict[str, tuple[tuple[str, ...], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", FIRES)
-def test_options_say_which_fires_are_shown(run: Run, case: str) -> None:
+def test_options_choose_the_fires_that_are_shown(run: Run, case: str) -> None:
     arguments, expected = FIRES[case]
     done = run(*arguments, "--json")
     assert (done.status, done.stderr) == (0, "")
@@ -116,12 +116,12 @@ def test_an_interval_is_shown_by_the_clock_of_a_zone(run: Run) -> None:
     assert (fire["localTime"], fire["utcOffset"]) == ("2026-10-24T05:30:00", "+05:30")
 
 
-def test_a_thousand_fires_may_be_asked_for(run: Run) -> None:
+def test_up_to_a_thousand_fires_are_shown(run: Run) -> None:
     assert len(run("--every", "1", "--count", "1000", "--json").json) == 1000
 
 
 @pytest.mark.parametrize(("options", "stdout"), [(("--json",), "[]\n"), ((), "")])
-def test_a_schedule_that_never_fires_is_told_of_and_is_no_mistake(
+def test_a_schedule_that_never_fires_is_reported_and_is_no_error(
     run: Run, options: tuple[str, ...], stdout: str
 ) -> None:
     done = run("--cron", "30 2 25-31 3 */7", *BERLIN, "--dst-gap", "skip", *FROM, *options)
@@ -129,7 +129,7 @@ def test_a_schedule_that_never_fires_is_told_of_and_is_no_mistake(
     assert done.stderr == "This schedule has no fire time from 2026-10-24T00:00:00.000Z on.\n"
 
 
-# Of each: the arguments, and words of the sentence.
+# Each case: the arguments, and words of the sentence.
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "no schedule": ((), "give --cron or --every"),
     "two schedules": ((*CRON, "--every", "5"), "not both"),
@@ -172,7 +172,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_accepted_exits_with_2_and_one_sentence(run: Run, case: str) -> None:
+def test_an_invalid_argument_exits_with_2_and_one_sentence(run: Run, case: str) -> None:
     arguments, words = REFUSED[case]
     done = run(*arguments, "--json")
     assert (done.status, done.stdout) == (2, "")
@@ -182,7 +182,9 @@ def test_what_cannot_be_accepted_exits_with_2_and_one_sentence(run: Run, case: s
 
 
 @pytest.mark.parametrize("arguments", [[], ["prevew"], ["--json"], ["", "x"]])
-def test_a_command_that_is_none_is_refused_alike(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_refused_in_the_same_way(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     seen = capsys.readouterr()
     assert seen.out == ""
@@ -195,7 +197,7 @@ def test_a_refusal_is_seen_from_a_shell() -> None:
     assert done.stderr.startswith("--cron: The cron expression has 4 fields; write five")
 
 
-def test_help_tells_the_commands_and_each_command_its_options() -> None:
+def test_help_lists_the_commands_and_each_commands_help_its_options() -> None:
     assert "preview" in timeball(["--help"]).stdout
     done = timeball(["preview", "--help"])
     assert done.status == 0
@@ -209,7 +211,7 @@ def test_without_a_start_it_begins_now() -> None:
     assert "2026" < fire["fireTime"] <= later["fireTime"]
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_a_reader_that_closes_the_pipe_is_no_error() -> None:
     command = [sys.executable, "-m", "timeball", "preview", "--every", "1", "--count", "1000", "--json"]
     reader, writer = os.pipe()
     os.close(reader)
@@ -218,7 +220,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_it_starts_without_what_only_the_service_needs() -> None:
+def test_it_starts_without_modules_that_only_the_service_needs() -> None:
     code = (
         "import json, sys\n"
         "from timeball.cli.main import main\n"
@@ -235,7 +237,7 @@ def test_it_starts_without_what_only_the_service_needs() -> None:
     assert not [module for module in modules if module.startswith(("timeball.aws", "timeball.engine"))]
 
 
-def test_the_console_script_leads_to_it() -> None:
+def test_the_console_script_runs_it() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, _, function = project["scripts"]["timeball"].partition(":")
     assert getattr(import_module(module), function) is main

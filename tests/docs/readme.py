@@ -1,4 +1,4 @@
-"""The documents, as the tests read them."""
+"""Readers of the documents, for tests."""
 
 import re
 from pathlib import Path
@@ -37,6 +37,6 @@ def prose(text: str) -> str:
 
 
 def code(text: str) -> list[str]:
-    """Return what a page shows as code: the blocks of shell, and the spans in its prose."""
+    """Return the code of a page: its shell blocks, and the code spans in its prose."""
     blocks = [body for language, body in _FENCE.findall(text) if language == "sh"]
     return [*blocks, *re.findall(r"`([^`\n]+)`", prose(text))]

@@ -1,4 +1,4 @@
-"""What docs/api.md says of null is what a request meets."""
+"""The rules about null in docs/api.md hold for requests."""
 
 import re
 from typing import Any
@@ -29,13 +29,15 @@ MAY_BE_NULL = {
 
 
 @pytest.mark.parametrize("name", [str(field.alias) for field in JobRequest.model_fields.values()])
-def test_a_field_that_is_null_counts_as_not_given(api: Api, name: str) -> None:
+def test_a_null_field_counts_as_not_given(api: Api, name: str) -> None:
     url = {"target": {"type": "http", "url": URL}} if name == "handler" else {"handler": URL}
     assert api.call("POST", "/v1/jobs", {**url, name: None}).status == 201
 
 
 @pytest.mark.parametrize(("outer", "name"), INNER)
-def test_inside_another_field_only_that_may_be_null_which_may_have_no_value(api: Api, outer: str, name: str) -> None:
+def test_null_inside_another_field_is_accepted_only_for_fields_without_a_default(
+    api: Api, outer: str, name: str
+) -> None:
     _, base = NESTED[outer]
     url = {} if outer == "target" else {"handler": URL}
     answer = api.call("POST", "/v1/jobs", {**url, "everySeconds": 60, outer: {**base, name: None}})
@@ -43,13 +45,15 @@ def test_inside_another_field_only_that_may_be_null_which_may_have_no_value(api:
 
 
 @pytest.mark.parametrize(("outer", "name"), INNER)
-def test_a_patch_takes_null_inside_another_field_for_whatever_has_a_default(api: Api, outer: str, name: str) -> None:
+def test_a_patch_accepts_null_inside_another_field_for_every_field_with_a_default(
+    api: Api, outer: str, name: str
+) -> None:
     job = api.create(everySeconds=60)
     answer = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {outer: {name: None}})
     needed = [str(field.alias) for field in NESTED[outer][0].model_fields.values() if field.is_required()]
     assert answer.status == (400 if name in needed else 200)
 
 
-def test_the_page_names_all_that_may_be_null_inside_another_field() -> None:
+def test_the_page_names_every_field_that_may_be_null_inside_another_field() -> None:
     named = set(re.findall(r"`(\w+)`", RULE)) - {"payload"}
     assert named == {*NESTED, *(name for _, name in MAY_BE_NULL)}

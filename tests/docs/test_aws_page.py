@@ -1,4 +1,4 @@
-"""docs/aws.md: a move to another stage is confirmed by the shards that the stage has."""
+"""docs/aws.md: a move to another stage is confirmed with the number of shards of that stage."""
 
 import re
 from pathlib import Path
@@ -17,6 +17,6 @@ def test_the_page_confirms_a_move_to_each_stage_of_an_account() -> None:
 
 
 @pytest.mark.parametrize(("stage", "confirmed", "shards"), CONFIRMED)
-def test_a_move_is_confirmed_by_the_shards_of_its_stage(stage: str, confirmed: str, shards: str) -> None:
+def test_a_move_is_confirmed_with_the_shards_of_its_stage(stage: str, confirmed: str, shards: str) -> None:
     settings = Settings.read({"timeball:stage": stage})
     assert (confirmed, int(shards)) == (stage, settings.functions.rules.shards)

@@ -1,4 +1,4 @@
-"""Generated parts of the documents are what the code says today."""
+"""Generated parts of the documents match the code."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_every_state_has_its_row_beside_the_diagram() -> None:
         assert f"`{state}`" in page
 
 
-def test_a_part_without_a_place_and_a_place_without_a_part_are_mistakes() -> None:
+def test_a_part_without_a_marker_and_a_marker_without_a_part_are_errors() -> None:
     with pytest.raises(NoSuchPartError, match="no place for moves"):
         renewed("nothing here", {"moves": lambda: ""})
     with pytest.raises(NoSuchPartError, match="nothing generates moves"):

@@ -10,8 +10,8 @@ from tests.docs.readme import ROOT
 
 ALLOWED = {
     "tests/conftest.py": "shows the tiers' processor time; mends the sleep of a machine whose time is faked",
-    "tests/contract/test_executor_function.py": "shifts the real clock of what is deployed to the middle of an hour",
-    "tests/effort.py": "compares what work costs with a yardstick",
+    "tests/contract/test_executor_function.py": "shifts the real clock of the functions to the middle of an hour",
+    "tests/effort.py": "compares processor time with a yardstick",
     "tests/end_to_end/steps.py": "waits for other processes, which read the real clock",
     "tests/fuzz/__main__.py": "tells a person how long it took",
     "tests/local/test_receiver.py": "holds the instants that the real receiver notes",
@@ -43,7 +43,7 @@ def _reads(node: ast.AST) -> bool:
         case ast.ImportFrom(module=module, names=names):
             return module == "time" or any(alias.name == "SystemClock" for alias in names)
         case ast.Call(func=ast.Attribute(value=ast.Name("asyncio"), attr="sleep"), args=[ast.Constant(0)]):
-            return False  # it lets others have their turn
+            return False  # it yields to other tasks
         case ast.Call(func=ast.Attribute(value=ast.Name("asyncio"), attr="sleep")):
             return True
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args, keywords=keywords):
@@ -78,5 +78,5 @@ READ = {
 
 
 @pytest.mark.parametrize("source", READ)
-def test_what_reads_a_clock_is_found(source: str) -> None:
+def test_code_that_reads_a_clock_is_found(source: str) -> None:
     assert bool([*readings(source)]) is READ[source]

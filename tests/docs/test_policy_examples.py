@@ -1,4 +1,4 @@
-"""The worked examples of docs/schedules.md are what the policies do: jitter, catch-up, overlap."""
+"""The worked examples of docs/schedules.md match the policies: jitter, catch-up, overlap."""
 
 import json
 import re
@@ -34,7 +34,7 @@ NINE = parse_instant("2026-11-21T09:00:00Z")
 
 
 def _rows(heading: str) -> list[list[str]]:
-    """List the cells of the table with this heading, without the marks of code."""
+    """Return the cells of the table with this heading, without code marks."""
     table = PAGE.partition(heading)[2].partition("\n\n")[0].splitlines()[2:]
     assert table, f"no table begins with {heading}"
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table]
@@ -70,7 +70,7 @@ def test_a_fire_starts_on_the_next_allowed_day_as_the_page_says(expression: str,
 
 
 @pytest.mark.parametrize(("catch_up", "runs", "skipped"), _rows("| `catchUp` | runs, and starts | skipped |"))
-def test_what_was_missed_is_caught_up_as_the_page_says(catch_up: str, runs: str, skipped: str) -> None:
+def test_missed_fires_are_caught_up_as_the_page_says(catch_up: str, runs: str, skipped: str) -> None:
     job = _each_minute(json.loads(catch_up))
     now = NINE + 10 * MINUTE_MS + 30 * SECOND_MS
     missed = [NINE + minute * MINUTE_MS for minute in range(1, 11)]
@@ -85,7 +85,7 @@ def test_what_was_missed_is_caught_up_as_the_page_says(catch_up: str, runs: str,
 
 
 @pytest.mark.parametrize(("catch_up", "runs", "skipped"), _rows("| `catchUp`, after the pause |"))
-def test_what_fell_into_a_pause_is_caught_up_as_the_page_says(catch_up: str, runs: str, skipped: str) -> None:
+def test_fires_of_a_pause_are_caught_up_as_the_page_says(catch_up: str, runs: str, skipped: str) -> None:
     now = NINE + 10 * MINUTE_MS + 30 * SECOND_MS
     job = replace(_each_minute(json.loads(catch_up)), last_paused_at=NINE + 30 * SECOND_MS, resumed_at=now)
     starts = [
@@ -114,7 +114,7 @@ OVERLAPS = _rows("| policy | 09:00 | 09:01 |")
 
 
 @pytest.mark.parametrize("cells", OVERLAPS, ids=[cells[0] for cells in OVERLAPS])
-def test_runs_meet_each_other_as_the_page_says(cells: list[str]) -> None:
+def test_overlapping_runs_behave_as_the_page_says(cells: list[str]) -> None:
     schedule = Schedule(Every(60, NINE), end_at=NINE + 4 * MINUTE_MS)
     play = Play(at=NINE - 10 * SECOND_MS)
     with Service(play) as service:

@@ -1,4 +1,4 @@
-"""The pipeline in the README: its commands run as they stand there, with a night between the first and the second."""
+"""The commands of the README's pipeline run as they stand there, with a night between the first and the second."""
 
 import json
 import os
@@ -30,7 +30,7 @@ EVENING, NIGHT = parse_instant("2026-11-22T18:00:00Z"), parse_instant("2026-11-2
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    """A service on whose targets one page answers 500."""
+    """A service with targets of which one path answers 500."""
     play = Play(at=EVENING, rules=Rules())
     with Service(play) as service:
 
@@ -45,7 +45,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def url(service: Service) -> Iterator[str]:
-    """The API of the service, as it is reached by HTTP."""
+    """Serve the API of the service over HTTP, and yield its URL."""
     api = Api(service.play.store, service.play.clock)  # type: ignore[arg-type]
     api.handle = build_api(replace(api.edge, context=service.play.context()))
 
@@ -61,7 +61,7 @@ def url(service: Service) -> Iterator[str]:
         do_GET = do_POST = do_PUT = do_PATCH = _answer  # noqa: N815 - as the base calls them
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
@@ -72,7 +72,7 @@ def url(service: Service) -> Iterator[str]:
 
 
 def run(url: str, *blocks: str) -> list[Any]:
-    """Run blocks of the README; return what each request of the last one answered."""
+    """Run blocks of the README; return the answer of each request of the last block."""
     *before, last = blocks
     functions = re.findall(r"^timeball\(\) \{.*?^\}$", session(), re.DOTALL | re.MULTILINE)
     kept = [line for block in before for line in block.splitlines() if line.startswith(("night()", "NIGHT="))]
@@ -90,7 +90,7 @@ def run(url: str, *blocks: str) -> list[Any]:
     return [json.loads(line) for line in lines[::2]]
 
 
-def test_a_night_that_fails_is_mended_and_goes_on(service: Service, url: str) -> None:
+def test_a_failed_night_is_repaired_and_continues(service: Service, url: str) -> None:
     made, asked_in_the_morning, mended, asked_again = BLOCKS
     assert [job["jobId"] for job in run(url, made)] == ["extract", "customers", "orders", "load"]
     service.until(NIGHT + 60 * SECOND_MS)

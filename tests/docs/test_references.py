@@ -1,4 +1,4 @@
-"""What the documents name exists: pages, headings, commands, files, tests."""
+"""Everything that the documents name exists: pages, headings, commands, files, tests."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=_named)
 
 
 @every_page
-def test_every_relative_link_leads_to_a_file_and_a_heading_of_it(page: Path) -> None:
+def test_every_relative_link_leads_to_an_existing_file_and_heading(page: Path) -> None:
     broken = [link for link in _links(page) if not _leads_somewhere(page, link)]
     assert not broken
 
@@ -42,12 +42,12 @@ def _leads_somewhere(page: Path, link: str) -> bool:
 
 
 def _headings(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as its readers' hosts form them."""
+    """Return the anchors of a page's headings, as the sites that show it form them."""
     titles = re.findall(r"^#+ (.+)$", prose(read(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_every_function_on_the_way_of_a_run_is_in_a_file_that_is_linked_there() -> None:
+def test_every_function_in_the_life_of_a_run_is_in_a_file_that_is_linked_there() -> None:
     files = [LIFE.parent / link for link in _links(LIFE) if link.endswith(".py")]
     defined = {f"{file.stem}.{name}" for file in files for name in _defined_in(file)}
     named = {span for span in code(read(LIFE)) if re.fullmatch(r"\w+\.[A-Za-z_]+", span)}
@@ -120,13 +120,13 @@ def test_every_verb_of_the_order_of_writes_has_its_tests_in_the_same_order() -> 
 
 
 def _verbs(table: str) -> list[str]:
-    """Return what stands first in the rows of a table below its head, without what is said of it in brackets."""
+    """Return the first cells of a table's rows, without its head and without text in brackets."""
     head, *rows = re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)
     assert head == "verb"
     return [re.sub(r" \([^)]*\)", "", row) for row in rows]
 
 
 @pytest.mark.parametrize("tier", ["tests/crash", "tests/end_to_end"])
-def test_every_file_that_attacks_the_rules_is_there_for_one_of_them(tier: str) -> None:
+def test_every_file_of_a_tier_that_attacks_the_rules_is_listed_with_a_rule(tier: str) -> None:
     files = {_named(file) for file in (ROOT / tier).glob("test_*.py")}
     assert files <= set(re.findall(r"`(tests/[\w/]+\.py)`", read(RULES)))

@@ -1,4 +1,4 @@
-"""The numbers in docs/runs.md are the code's: how a failure is retried, how a host that is down is left alone."""
+"""The numbers in docs/runs.md match the code: how a failure is retried, and how a host that is down is left alone."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def _section(title: str) -> str:
 
 
 def _defaults() -> dict[str, object]:
-    """Return the default of each field of a retry policy, as the page's table has it."""
+    """Return the default of each field of a retry policy, in the form of the page's table."""
     table = _section("Retries").partition("| entry |")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .+ \|$", table, re.MULTILINE)
     return {name: _WRITTEN[text] if text in _WRITTEN else json.loads(text.strip("`")) for name, text in rows}
@@ -60,7 +60,7 @@ def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
     assert patience_ms(Policy(max_retries=0)) == 10 * MINUTE_MS
 
 
-def test_so_many_retries_go_in_the_first_second_as_the_page_says() -> None:
+def test_as_many_retries_leave_in_the_first_second_as_the_page_says() -> None:
     host, retry = (
         Host(HostKey("acme", "https://target.example"), failures=1),
         replace(run(), state=RunState.RETRYING, attempt=1),

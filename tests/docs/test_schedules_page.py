@@ -1,4 +1,4 @@
-"""What docs/schedules.md shows is what happens: its commands, its request, its tables of expressions."""
+"""The examples in docs/schedules.md are true: its commands, its request, its tables of expressions."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _ROW = re.compile(r"^\| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 
 
 def _sessions(page: Path) -> list[tuple[str, str]]:
-    """List the commands of a page with the output that it shows for each."""
+    """List the commands of a page, each with the output that the page shows."""
     blocks = re.findall(r"^```console\n(.*?)^```$", read(page), re.DOTALL | re.MULTILINE)
     return [session for block in blocks for session in re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
 
@@ -46,12 +46,12 @@ def test_every_block_that_shows_a_command_is_run() -> None:
 
 
 def _json(marker: str) -> Any:
-    """Return the block of JSON that stands under a marker."""
+    """Return the block of JSON below a marker."""
     (block,) = re.findall(rf"^<!-- {marker} -->\n```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     return json.loads(block)
 
 
-# The job that a request is about, if it is about one; the path; where the answer names its rules.
+# The job of the request, if any; the path; where the answer has its rules.
 REQUESTS: dict[str, tuple[dict[str, Any] | None, str, str]] = {
     "preview": (None, "/v1/schedules:preview", "rules"),
     "backfill": (
@@ -86,18 +86,18 @@ def test_the_page_names_every_field_of_a_preview() -> None:
 
 
 def _table(heading: str) -> list[tuple[str, str]]:
-    """List the rows of the table with this heading, by its first column, which is code."""
+    """List the rows of the table with this heading; its first column is code."""
     return _ROW.findall(PAGE.partition(heading)[2].partition("\n\n")[0])
 
 
 @pytest.mark.parametrize(("expression", "cells"), _table("| expression | is due |"))
-def test_an_expression_fires_first_when_the_page_says(expression: str, cells: str) -> None:
+def test_the_first_fire_of_each_expression_is_as_the_page_says(expression: str, cells: str) -> None:
     (fire,) = preview(Schedule(Cron(expression)), parse_instant("2026-11-21T00:00:00Z"), 1)
     assert fire.local_time == cells.rpartition("| ")[2]
 
 
 @pytest.mark.parametrize(("expression", "answer"), _table("| expression | answer |"))
-def test_an_expression_is_refused_with_what_the_page_says(expression: str, answer: str) -> None:
+def test_each_invalid_expression_is_refused_with_the_sentence_of_the_page(expression: str, answer: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         parse_cron(expression)
     assert str(refused.value) == answer

@@ -1,4 +1,4 @@
-"""The verifiers in docs/webhooks.md, run as they stand there, accept what Timeball sends and nothing else."""
+"""The verifiers in docs/webhooks.md, run as they stand there, accept Timeball's requests and nothing else."""
 
 import json
 import re
@@ -15,13 +15,13 @@ from timeball.targets.http.signature import parse_key, signature_of
 PAGE = read(ROOT / "docs/webhooks.md")
 NEW, OLD, OTHER = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 10 + "YQ==", "whsec_" + "eHl6" * 8
 NOW = 1_795_253_400
-"""When (s) a verifier believes to be: it refuses what is old."""
+"""The time (s) on the clock of a verifier, which refuses old messages."""
 BODY = '{"n": 1, "ä": "✓"}'
 
 Case = tuple[dict[str, str], str]
 """Headers and a body."""
 Verify = Callable[[str, Sequence[Case]], list[bool]]
-"""Says of cases which are accepted by whoever has a secret."""
+"""Says for each case whether a holder of the secret accepts it."""
 
 
 def example(language: str, fence: str) -> str:
@@ -64,7 +64,7 @@ def sent(*secrets: str, age_seconds: int = 0, body: str = BODY) -> dict[str, str
 
 
 @pytest.mark.parametrize("verify", [in_python, in_node])
-def test_a_verifier_accepts_what_timeball_signs_with_its_key_and_nothing_else(verify: Verify) -> None:
+def test_a_verifier_accepts_exactly_the_requests_that_timeball_signs_with_its_key(verify: Verify) -> None:
     good = sent(NEW, OLD)
     cases: dict[str, Case] = {
         "as it was sent": (good, BODY),

@@ -1,4 +1,4 @@
-"""The endpoint in docs/webhooks.md does what the page says: run as it stands there, against the API over HTTP."""
+"""The endpoint in docs/webhooks.md works as the page says: run as it stands there, against the API over HTTP."""
 
 import json
 import queue
@@ -36,7 +36,7 @@ WITHIN_SECONDS = 300
 
 
 class Trouble(Enum):
-    """What comes of a request instead of its answer: a status; nothing, or not all of it, and the connection ends."""
+    """A failure instead of an answer: a status; or nothing, or part of the answer, and the connection ends."""
 
     NONE = "none"
     UNAVAILABLE = "503"
@@ -47,9 +47,9 @@ class Trouble(Enum):
 
 
 class Bridge:
-    """The API of a test over HTTP, one request at a time; `heard` has each word of the endpoint, and its answer.
+    """The API of a test over HTTP, one request at a time; `heard` has each report of the endpoint, and its answer.
 
-    The first requests meet one of `troubles` each.
+    Each of the first requests meets one of `troubles`.
     """
 
     def __init__(self, api: Api) -> None:
@@ -77,12 +77,12 @@ class Bridge:
                 self.wfile.write(answer.text.encode())
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = HTTPServer(("127.0.0.1", 0), Handler)
 
     def words(self, count: int) -> list[tuple[str, int]]:
-        """Wait for so many words; return each with the status of its answer."""
+        """Wait for this many reports; return each with the status of its answer."""
         heard = [self.heard.get(timeout=WITHIN_SECONDS) for _ in range(count)]
         return [(word, answer.status) for word, answer in heard]
 
@@ -93,7 +93,7 @@ def url_of(server: HTTPServer) -> str:
 
 @contextmanager
 def serving(server: HTTPServer) -> Iterator[str]:
-    """Serve in the background; give the url."""
+    """Serve in the background; yield the URL."""
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -113,11 +113,11 @@ def bridge(api: Api) -> Iterator[Bridge]:
 
 @pytest.fixture
 def url(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the endpoint of the page, and give its url."""
+    """Run the endpoint of the page, and yield its URL."""
     monkeypatch.setenv("API", url_of(bridge.server))
     module = ModuleType("endpoint")
     monkeypatch.setitem(sys.modules, "endpoint", module)
-    exec(compile(SOURCE, "docs/webhooks.md", "exec"), vars(module))  # noqa: S102 - it is our own page
+    exec(compile(SOURCE, "docs/webhooks.md", "exec"), vars(module))  # noqa: S102 - code of our own page
     monkeypatch.setattr(module.Webhook, "log_message", lambda *_: None)
     with serving(HTTPServer(("127.0.0.1", 0), module.Webhook)) as url:
         yield url
@@ -125,7 +125,7 @@ def url(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def run(api: Api) -> Run:
-    """Return the run of the job on the page, just as its target has answered 202."""
+    """Return the run of the job on the page, whose target has just answered 202."""
     created = api.call("POST", "/v1/jobs", json.loads(JOB))
     assert created.status == 201, created.text
     now = api.clock.now()
@@ -140,7 +140,7 @@ def call(api: Api, run: Run, url: str, attempt: int = 1) -> int:
     token = token_of(run.id, attempt, SECRET)
     sent = request_of(Call(run.id, attempt, work, 840, (), takes_report=True), api.clock.now(), token)
     assert work.payload is not None
-    request = urllib.request.Request(url, work.payload.encode(), dict(sent.headers.items()))  # noqa: S310 - it is ours
+    request = urllib.request.Request(url, work.payload.encode(), dict(sent.headers.items()))  # noqa: S310 - ours
     with urllib.request.urlopen(request, timeout=WITHIN_SECONDS) as answer:  # noqa: S310 - as above
         return int(answer.status)
 
@@ -163,7 +163,7 @@ def test_it_stops_when_it_is_asked_to(api: Api, bridge: Bridge, url: str, run: R
     assert row(api, str(run.id)).state == "cancelled"
 
 
-def test_it_stops_when_its_attempt_is_an_older_one(api: Api, bridge: Bridge, url: str, run: Run) -> None:
+def test_it_stops_when_its_attempt_is_outdated(api: Api, bridge: Bridge, url: str, run: Run) -> None:
     api.put(claimed(run, "another", api.clock.now(), LEASE_MS))
     assert call(api, run, url) == ACCEPTED
     assert bridge.words(1) == [("heartbeat", 409)]
@@ -171,12 +171,12 @@ def test_it_stops_when_its_attempt_is_an_older_one(api: Api, bridge: Bridge, url
 
 
 @pytest.mark.parametrize("trouble", [trouble for trouble in Trouble if trouble is not Trouble.NONE])
-def test_it_says_again_what_may_not_have_been_heard(
+def test_it_repeats_a_report_that_may_not_have_arrived(
     api: Api, bridge: Bridge, url: str, run: Run, monkeypatch: pytest.MonkeyPatch, trouble: Trouble
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr("time.sleep", waits.append)
-    bridge.troubles = [Trouble.NONE] * 3 + [trouble] * 2  # after its heartbeats, when its result is at stake
+    bridge.troubles = [Trouble.NONE] * 3 + [trouble] * 2  # after its heartbeats, when its result could be lost
     assert call(api, run, url) == ACCEPTED
     said = 3 if trouble in (Trouble.HEARD, Trouble.BREAKS_OFF) else 1
     assert bridge.words(3 + said) == [("heartbeat", 200)] * 3 + [("complete", 200)] * said
@@ -185,7 +185,7 @@ def test_it_says_again_what_may_not_have_been_heard(
     assert waits == [1, 1]
 
 
-def test_it_says_again_what_finds_no_connection_or_takes_too_long(
+def test_it_repeats_a_report_without_a_connection_or_in_time_answer(
     url: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert url
@@ -210,6 +210,6 @@ def test_it_says_again_what_finds_no_connection_or_takes_too_long(
 
 
 @pytest.mark.parametrize("model", [CompleteRequest, FailRequest, HeartbeatRequest])
-def test_the_page_names_every_field_of_a_word(model: type[HeartbeatRequest]) -> None:
+def test_the_page_names_every_field_of_a_report(model: type[HeartbeatRequest]) -> None:
     for field in model.model_fields.values():
         assert re.search(rf"\b{field.alias}\b", PAGE)

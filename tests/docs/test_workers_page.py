@@ -1,6 +1,6 @@
-"""The worker in docs/workers.md is as short as the page says, and says again what may not have been heard.
+"""The worker in docs/workers.md is as short as the page says, and repeats reports that may not have arrived.
 
-What else the page says of it is shown on the embedded AWS, in tests/end_to_end/test_workers.py.
+tests/end_to_end/test_workers.py shows the other claims of the page on the embedded AWS.
 """
 
 import http.client
@@ -25,7 +25,7 @@ def refused(status: int) -> urllib.error.HTTPError:
 
 
 class Scene:
-    """A worker that meets the answers that a test gives; `did` is what it does, in order."""
+    """A worker that meets the answers that a test gives; `did` lists its actions in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         environment = {"API": "http://api", "QUEUE_URL": "queue", "AWS_DEFAULT_REGION": REGION}
@@ -34,7 +34,7 @@ class Scene:
         self.did: list[str] = []
         self._worker: dict[str, Any] = {}
         until_it_works = SOURCE.partition("\n\n\nwhile True:")[0]
-        exec(compile(until_it_works, "docs/workers.md", "exec"), self._worker)  # noqa: S102 - it is our own page
+        exec(compile(until_it_works, "docs/workers.md", "exec"), self._worker)  # noqa: S102 - code of our own page
         self._worker["sqs"] = SimpleNamespace(change_message_visibility=lambda **_: self.did.append("hide"))
         monkeypatch.setattr("time.sleep", lambda seconds: self.did.append(f"wait {seconds}"))
         monkeypatch.setattr("urllib.request.urlopen", self._answer)
@@ -78,7 +78,7 @@ def test_it_has_thirty_lines() -> None:
     ],
     ids=repr,
 )
-def test_it_says_again_what_may_not_have_been_heard_and_hides_the_message_meanwhile(
+def test_it_repeats_a_report_that_may_not_have_arrived_and_hides_the_message_meanwhile(
     scene: Scene, trouble: Exception
 ) -> None:
     assert scene.tell(trouble, trouble, 200)
@@ -86,6 +86,6 @@ def test_it_says_again_what_may_not_have_been_heard_and_hides_the_message_meanwh
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409])
-def test_it_says_nothing_again_that_was_refused(scene: Scene, status: int) -> None:
+def test_it_repeats_no_report_that_was_refused(scene: Scene, status: int) -> None:
     assert not scene.tell(refused(status))
     assert scene.did == ["hide", "tell"]

@@ -25,7 +25,7 @@ def arrival(
 
 A, B = arrival("a"), arrival("b", 20)
 
-# What arrived, and: arrived, early, doubled, lost, lateness.
+# The arrivals; then the expected counts: arrived, early, doubled, lost, and the lateness of each.
 TALLIES: list[tuple[str, list[Arrival], tuple[int, int, int, int, tuple[int, ...]]]] = [
     ("all in time", [A, B], (2, 0, 0, 0, (5, 20))),
     ("nothing", [], (0, 0, 0, 2, ())),
@@ -46,19 +46,19 @@ TALLIES: list[tuple[str, list[Arrival], tuple[int, int, int, int, tuple[int, ...
 
 
 @pytest.mark.parametrize(("arrivals", "expected"), [row[1:] for row in TALLIES], ids=[row[0] for row in TALLIES])
-def test_what_is_due_is_held_against_what_arrived(
+def test_due_instants_are_compared_with_arrivals(
     arrivals: list[Arrival], expected: tuple[int, int, int, int, tuple[int, ...]]
 ) -> None:
     one = tally(DUE, arrivals, lost_before=AT + 1)
     assert (one.arrived, one.early, one.doubled, one.lost, one.lateness) == expected
 
 
-def test_what_may_still_come_is_not_lost() -> None:
+def test_a_call_that_may_still_arrive_is_not_lost() -> None:
     assert tally(DUE, [], lost_before=AT).lost == 0
 
 
 @pytest.mark.parametrize(("share", "value"), [(0.5, 50), (0.99, 99), (1, 100), (0, 1)])
-def test_a_percentile_is_a_value_that_was_measured(share: float, value: int) -> None:
+def test_a_percentile_is_a_measured_value(share: float, value: int) -> None:
     assert percentile(range(1, 101), share) == value
     assert percentile([], share) is None
 
@@ -66,7 +66,7 @@ def test_a_percentile_is_a_value_that_was_measured(share: float, value: int) -> 
 JOB = {"retryPolicy": {"jitter": "none"}, "retryTimetable": [1, 2]}
 RUN = {"runId": "run_a", "fireTime": format_instant(AT), "attempt": 1, "status": "succeeded", "startedAt": None}
 
-# The ledger's row, what arrived, and a word of each complaint.
+# The ledger's row, the arrivals, and a word of each complaint.
 STORIES = [
     ("the same story", RUN, [arrival()], []),
     ("no row", None, [], ["no row"]),
@@ -80,7 +80,7 @@ STORIES = [
 @pytest.mark.parametrize(
     ("row", "arrivals", "words"), [case[1:] for case in STORIES], ids=[case[0] for case in STORIES]
 )
-def test_the_ledger_and_the_receiver_tell_the_same_story(
+def test_the_ledger_and_the_receiver_agree(
     row: dict[str, object] | None, arrivals: list[Arrival], words: list[str]
 ) -> None:
     ledger = Ledger({"a": JOB}, {"a": [row] if row else []})
@@ -96,7 +96,7 @@ def test_a_retry_before_the_end_of_its_wait_is_early() -> None:
     assert early_retries([arrival("a", 1009, attempt=2), arrival("a", 1010, attempt=2), arrival()], earliest) == 1
 
 
-def test_the_plan_has_fifty_jobs_in_one_second_and_a_cron_only_if_wanted() -> None:
+def test_the_plan_has_fifty_jobs_in_one_second_and_a_cron_only_on_request() -> None:
     jobs = planned("http://127.0.0.1:1", AT, with_cron=True)
     assert {job["scheduleAt"] for job in jobs[BURST]} == {format_instant(AT + 15_000)}
     assert len(jobs[BURST]) == 50
@@ -109,7 +109,7 @@ RIGHT = Tally(due=2, arrived=2, early=0, doubled=0, lost=0, lateness=(5, 20))
 WRONG = Tally(due=3, arrived=1, early=1, doubled=2, lost=2, lateness=(-3,))
 
 
-def test_the_verdict_names_what_is_wrong() -> None:
+def test_the_verdict_names_every_problem() -> None:
     assert verdict([RIGHT]).startswith("none lost, none doubled, none early\np50 5 ms, p99 20 ms (receiver's clock")
     assert verdict([RIGHT, WRONG]).startswith("2 lost, 2 doubled, 1 early\np50 5 ms")
     assert total([RIGHT, WRONG]).due == 5
@@ -136,7 +136,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_the_table_drawn_over_itself_and_a_file_gets_a_line_now_and_then() -> None:
+def test_a_terminal_gets_the_table_redrawn_and_a_file_gets_a_line_now_and_then() -> None:
     terminal, file = Terminal(), io.StringIO()
     for out in (terminal, file):
         display = Display(out)
@@ -150,11 +150,11 @@ def test_a_terminal_gets_the_table_drawn_over_itself_and_a_file_gets_a_line_now_
     ]
 
 
-def test_a_session_that_ended_is_told_and_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_that_ended_is_reported_and_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = tmp_path / "session.json"
     assert running(session) is None
     assert capsys.readouterr().out == ""
-    # A port that nothing can listen on, of a process that lives.
+    # A port without a listener, of a process that lives.
     session.write_text(json.dumps({"apiUrl": "http://127.0.0.1:1", "apiKey": "tb_x", "pid": os.getpid()}))
     assert running(session) is None
     assert "passed over" in capsys.readouterr().out

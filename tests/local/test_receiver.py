@@ -26,7 +26,7 @@ def call(receiver: Receiver, path: str, body: bytes = b"", **headers: str) -> in
         connection.close()
 
 
-# The path, the attempt, the status, the seconds that it takes.
+# The path, the attempt, the status, the seconds that the answer takes.
 REPLIES = [
     ("/ok", 1, 200, 0),
     ("/accepted", 1, 202, 0),
@@ -43,12 +43,12 @@ REPLIES = [
 
 
 @pytest.mark.parametrize(("path", "attempt", "status", "seconds"), REPLIES)
-def test_a_path_decides_the_answer(path: str, attempt: int, status: int, seconds: float) -> None:
+def test_the_path_decides_the_answer(path: str, attempt: int, status: int, seconds: float) -> None:
     reply = reply_to(path, attempt)
     assert (reply.status, reply.after_seconds) == (status, seconds)
 
 
-def test_a_call_is_noted_with_its_instant_its_ids_and_its_body(receiver: Receiver) -> None:
+def test_a_call_is_recorded_with_its_instant_its_ids_and_its_body(receiver: Receiver) -> None:
     before = time.time_ns() // 1_000_000
     status = call(
         receiver,
@@ -76,6 +76,6 @@ def test_a_slow_answer_does_not_outlive_the_receiver() -> None:
     connection.close()
 
 
-def test_what_is_not_http_is_refused_and_not_noted(receiver: Receiver) -> None:
+def test_an_invalid_request_is_refused_and_not_recorded(receiver: Receiver) -> None:
     assert call(receiver, "/ok", Timeball_Attempt="many") == 400
     assert receiver.arrivals() == []

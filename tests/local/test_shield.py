@@ -15,7 +15,7 @@ def headers_of(*headers: tuple[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers]
 
 
-# The Host of a client that is no browser.
+# The Host header of a client that is no browser.
 ANSWERED = [
     "127.0.0.1",
     "127.0.0.1:4566",
@@ -29,14 +29,14 @@ REFUSED = [
     "evil.example",
     "127.0.0.1.evil.example",
     "localhost.evil.example:4566",
-    "evillocalhost",  # it only ends alike
+    "evillocalhost",  # only its end is the same
     ".localhost",
-    "localhost.",  # the same place, but no client of ours writes it so
+    "localhost.",  # the same host, but no client of ours writes it so
     "127.0.0.1.:4566",
     "127.0.0.2",
     "127.1",
     "2130706433",
-    "0.0.0.0",  # noqa: S104 - some browsers come to this machine by it
+    "0.0.0.0",  # noqa: S104 - some browsers reach this machine by it
     "[::1]:4566",
     "[::ffff:127.0.0.1]",
     "127.0.0.1:4566, evil.example",
@@ -45,32 +45,32 @@ REFUSED = [
     "evil.example#.localhost",
     "localhost:4566\n",
     "localhost:",
-    "127.0.0.\u0661",  # a one, in Arabic
+    "127.0.0.\u0661",  # an Arabic digit one
 ]
 
 
 @pytest.mark.parametrize("host", ANSWERED)
-def test_names_of_this_machine_are_answered(host: str) -> None:
+def test_names_of_this_machine_are_accepted(host: str) -> None:
     assert refusal("http", FUNCTIONS, headers_of(("host", host))) is None
 
 
 @pytest.mark.parametrize("host", REFUSED)
-def test_no_other_name_is_answered(host: str) -> None:
+def test_no_other_name_is_accepted(host: str) -> None:
     assert refusal("http", FUNCTIONS, headers_of(("host", host))) == WRONG_HOST
 
 
-def test_a_request_names_its_host_exactly_once() -> None:
+def test_a_request_must_name_its_host_exactly_once() -> None:
     assert refusal("http", API, []) == WRONG_HOST
     assert refusal("http", API, headers_of(("host", HOST), ("Host", HOST))) == WRONG_HOST
 
 
-# What a browser adds. Each of them shows one.
+# Headers that a browser adds. Each of them reveals a browser.
 MARKS = [
     [("origin", "https://evil.example")],
     [("Origin", "https://evil.example")],
     [("origin", "null")],  # a sandboxed frame, a file, a redirect
     [("origin", "")],
-    [("origin", f"http://{HOST}")],  # no service but an API has pages
+    [("origin", f"http://{HOST}")],  # only APIs have pages
     [("origin", f"http://{HOST}"), ("sec-fetch-site", "same-origin")],
     [("sec-fetch-site", "cross-site")],  # a form, a frame, an image, a link of another page
     [("sec-fetch-site", "same-site")],  # a page of this machine, at another port
@@ -82,7 +82,7 @@ MARKS = [
     [("user-agent", "Mozilla/5.0 (X11; Linux x86_64)")],  # an old browser, and an image
     [("user-agent", "curl/8"), ("user-agent", "Mozilla/5.0")],
 ]
-# What is no deployed API: the host, the path.
+# Addresses that are no deployed API: the host, the path.
 ELSEWHERE = [
     (HOST, "/"),
     (HOST, FUNCTIONS),
@@ -91,19 +91,19 @@ ELSEWHERE = [
     (HOST, "/_aws/lambda-url/0123abcd/"),
     (HOST, "/restapis/0123abcd/prod/_user_request_/"),
     (HOST, "/_aws/execute-api"),
-    (HOST, "/_aws/execute-api/0123abcd"),  # the emulator asks the headers which service that is
+    (HOST, "/_aws/execute-api/0123abcd"),  # the emulator reads from headers which service this is
     (HOST, "/_aws/execute-api//v1/jobs"),
     (HOST, "//_aws/execute-api/0123abcd/v1/jobs"),
     (HOST, f"/bucket{API}"),
     (HOST, f"http://{HOST}{API}"),  # the absolute form, which the emulator takes for a path
     (HOST, API.upper()),
-    ("bucket.localhost:4566", API),  # S3 comes first there
+    ("bucket.localhost:4566", API),  # the emulator tries S3 first
     ("e1.cloudfront.localhost", API),
     ("LOCALHOST:4566", API),  # no browser writes it so
     (API_HOST.upper(), "/v1/jobs"),  # the emulator takes that for a bucket
     ("0123abc.execute-api.localhost", "/v1/jobs"),
     ("x.0123abcd.execute-api.localhost", "/v1/jobs"),
-    # What the emulator takes for itself under any host.
+    # Paths that the emulator handles itself under any host.
     (API_HOST, "/_ministack/reset"),
     (API_HOST, "/_localstack/health"),
     (API_HOST, "/health"),
@@ -123,18 +123,18 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("marks", MARKS)
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_no_browser_reaches_anything_but_an_api(kind: str, marks: list[tuple[str, str]]) -> None:
+def test_a_browser_reaches_nothing_but_an_api(kind: str, marks: list[tuple[str, str]]) -> None:
     refused = [
         place for place in ELSEWHERE if refusal(kind, place[1], headers_of(("host", place[0]), *marks)) == BROWSER
     ]
     assert refused == ELSEWHERE
 
 
-# What comes to an API at 127.0.0.1:4566.
+# Requests to an API at 127.0.0.1:4566.
 TO_API: list[list[tuple[str, str]]] = [
     [],
     [("user-agent", "Mozilla/5.0")],
-    [("sec-fetch-site", "none")],  # an address that was typed, or followed from outside the browser
+    [("sec-fetch-site", "none")],  # an address that was typed, or opened from outside the browser
     [("sec-fetch-site", "same-origin")],  # its own page reads
     [("sec-fetch-site", "same-origin"), ("origin", f"http://{HOST}")],  # its own page writes
 ]
@@ -157,7 +157,7 @@ NOT_TO_API = [
 
 
 def refusals(marks: list[tuple[str, str]]) -> set[str | None]:
-    """Return how an API answers that is addressed by its path, and by its host."""
+    """Return an API's refusals of a request, addressed by its path and by its host."""
     by_host = [(name, value.replace(HOST, API_HOST)) for name, value in marks]
     return {
         refusal("http", API, headers_of(("host", HOST), *marks)),
@@ -166,12 +166,12 @@ def refusals(marks: list[tuple[str, str]]) -> set[str | None]:
 
 
 @pytest.mark.parametrize("marks", TO_API)
-def test_an_api_answers_its_own_page_and_an_address_that_was_typed(marks: list[tuple[str, str]]) -> None:
+def test_an_api_accepts_its_own_page_and_a_typed_address(marks: list[tuple[str, str]]) -> None:
     assert refusals(marks) == {None}
 
 
 @pytest.mark.parametrize("marks", NOT_TO_API)
-def test_an_api_answers_no_other_page(marks: list[tuple[str, str]]) -> None:
+def test_an_api_refuses_every_other_page(marks: list[tuple[str, str]]) -> None:
     assert refusals(marks) == {BROWSER}
 
 
@@ -182,8 +182,8 @@ def test_an_api_opens_no_websocket_to_a_page_of_its_own() -> None:
 
 @pytest.mark.parametrize("run_id", [("timeball-run-id", "j.1.s"), ("Timeball-Run-Id", "")])
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_no_webhook_reaches_anything_but_an_api(kind: str, run_id: tuple[str, str]) -> None:
-    # A job's own headers may be whatever its tenant likes, also what a tool of AWS sends.
+def test_a_webhook_reaches_nothing_but_an_api(kind: str, run_id: tuple[str, str]) -> None:
+    # A tenant chooses its job's headers freely, even those of an AWS tool.
     tool = [("user-agent", "Boto3/1.44"), ("x-amz-target", "secretsmanager.GetSecretValue"), ("authorization", "AWS4")]
     refused = [
         place
@@ -209,7 +209,7 @@ def test_a_tool_reaches_everything(agent: str, path: str) -> None:
 
 
 def run(scope: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Return which scopes reach the application behind the shield, and what is sent."""
+    """Return the scopes that the shield passes to the application, and the messages that are sent."""
     reached: list[Any] = []
     sent: list[Any] = []
 
@@ -217,7 +217,7 @@ def run(scope: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         reached.append(scope)
 
     async def receive() -> Any:
-        raise AssertionError("what is refused is not read")
+        raise AssertionError("a refused request is not read")
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -236,7 +236,7 @@ def test_a_refusal_is_a_403_without_a_header_of_cors(kind: str, answer: str) -> 
     assert body == {"type": f"{answer}.response.body", "body": f"{BROWSER}\n".encode()}
 
 
-def test_what_may_pass_and_the_start_of_the_server_reach_the_emulator_as_they_are() -> None:
+def test_allowed_requests_and_lifespan_events_reach_the_emulator_unchanged() -> None:
     scopes: list[dict[str, Any]] = [
         {"type": "lifespan"},
         {"type": "http", "path": "/", "headers": headers_of(("host", HOST))},

@@ -1,4 +1,4 @@
-"""An archive that is unpacked for many is unpacked once, and whole; what another wants of it, it gets as ever."""
+"""An archive that several callers need is unpacked once, completely; any other extraction works as usual."""
 
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def _unpacked(path: Path, kept: type[zipfile.ZipFile], target: Path) -> Path:
     return target
 
 
-def test_many_get_the_same_folder_at_once_and_each_its_own_link(tmp_path: Path) -> None:
+def test_simultaneous_callers_get_the_same_folder_each_by_its_own_link(tmp_path: Path) -> None:
     kept = unpacking_once(tmp_path / "kept")
     path = _archive(tmp_path, "layer", a="1", b="2")
     with ThreadPoolExecutor(8) as pool:
@@ -39,7 +39,7 @@ def test_another_archive_is_another_folder(tmp_path: Path) -> None:
     assert ((first / "python/a").read_text(), (second / "python/a").read_text()) == ("1", "2")
 
 
-def test_a_folder_that_holds_something_is_unpacked_into_as_ever(tmp_path: Path) -> None:
+def test_a_folder_with_content_is_extracted_into_as_usual(tmp_path: Path) -> None:
     kept = unpacking_once(tmp_path / "kept")
     target = tmp_path / "target"
     target.mkdir()

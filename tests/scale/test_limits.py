@@ -1,4 +1,4 @@
-"""The model keeps to the limits that it is told: units, pollers, processors, and what a throttled write becomes."""
+"""The model respects its limits: units, pollers, processors, and throttled writes."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from timeball.ports.collections.rows import Swap
 SMALL = Deployment("small", cpu=Cpu(0.2, 0.5))
 
 
-def test_a_moved_due_key_takes_two_units_of_its_index_and_a_new_or_a_gone_one_takes_one() -> None:
+def test_a_moved_due_key_takes_two_units_of_its_index_and_a_new_or_removed_one_takes_one() -> None:
     (job,) = Play().store_jobs([spec("job", Every(60, NOW))])
     assert job.due_at is not None
     row = "acme#job"
@@ -30,7 +30,7 @@ def test_a_moved_due_key_takes_two_units_of_its_index_and_a_new_or_a_gone_one_ta
     assert units_of(Swap(job, evolve(job, version=9))) == Units(1, 0, job.shard, row)
 
 
-def test_shards_on_one_partition_of_the_due_index_share_its_units_and_refuse_no_others() -> None:
+def test_shards_on_one_partition_of_the_due_index_share_its_units_and_throttle_no_others() -> None:
     bounds = Bounds(40_000, 40_000, [40_000])
     table = Table(bounds, replace(bounds, writes_of=[1_000, 1_000]), partition_of_shard=[0, 1, 0])
     (job,) = Play().store_jobs([spec("job", Every(60, NOW))])
@@ -41,7 +41,7 @@ def test_shards_on_one_partition_of_the_due_index_share_its_units_and_refuse_no_
     assert table.fullest() == 1.5
 
 
-def test_a_full_partition_of_the_table_refuses_the_jobs_that_stand_there_and_no_others() -> None:
+def test_a_full_partition_of_the_table_throttles_only_its_own_jobs() -> None:
     bounds = Bounds(40_000, 40_000, [1_000, 1_000])
     table = Table(bounds, replace(bounds, writes_of=[10_000]), partition_of_shard=[0])
     names = [f"job-{number}" for number in range(20)]
@@ -52,7 +52,7 @@ def test_a_full_partition_of_the_table_refuses_the_jobs_that_stand_there_and_no_
     assert table.admit([of_first[1], of_second[0]], NOW) == [False, True]
 
 
-def test_nothing_is_saved_up_for_longer_than_a_second() -> None:
+def test_unused_units_last_no_longer_than_a_second() -> None:
     tokens = Tokens(10)
     assert tokens.has(10, NOW)
     tokens.take(10)
@@ -61,7 +61,7 @@ def test_nothing_is_saved_up_for_longer_than_a_second() -> None:
 
 
 @pytest.mark.parametrize(("pollers", "at_once", "after_a_minute"), [(None, 5, 305), ((4, 50), 40, 500)])
-def test_a_mapping_begins_with_few_batches_and_gains_more_while_there_is_a_backlog(
+def test_a_mapping_starts_with_few_batches_and_adds_more_while_there_is_a_backlog(
     pollers: tuple[int, int] | None, at_once: int, after_a_minute: int
 ) -> None:
     mapping = Mapping(1_000, 1, pollers)
@@ -74,7 +74,7 @@ def test_a_mapping_begins_with_few_batches_and_gains_more_while_there_is_a_backl
     assert mapping.under_way == pytest.approx(after_a_minute, abs=10)
 
 
-def test_a_mapping_that_is_told_of_more_pollers_gains_them_after_a_minute_and_as_fast_as_is_documented() -> None:
+def test_a_mapping_gains_raised_pollers_after_a_minute_and_at_the_documented_rate() -> None:
     mapping = Mapping(1_000, 1, (4, 50))
     mapping.make_ready(40, NOW)
     levels = {}
@@ -86,14 +86,14 @@ def test_a_mapping_that_is_told_of_more_pollers_gains_them_after_a_minute_and_as
     assert levels[89_980] == 400
 
 
-def test_the_scan_raises_the_pollers_of_a_spike_before_it_comes() -> None:
+def test_the_scan_raises_the_pollers_before_a_spike() -> None:
     large = Deployment("large", parts=8, is_warm=False, changed=(("raised_pollers", 40),), cpu=SMALL.cpu)
     outcome = play(Case("", large, (Wave(6_400),), 5, quiet_seconds=310))
     assert outcome.stack.raised.pollers == {"high": 24, "normal": 14, "low": 2}
     assert outcome.is_kept
 
 
-def test_a_run_passes_its_steps_in_their_order_and_the_latest_are_the_latest() -> None:
+def test_a_run_passes_its_steps_in_order_and_the_latest_runs_are_reported() -> None:
     steps = play(Case("", SMALL, (Wave(200),), 30)).steps()
     assert list(steps["all"].values()) == sorted(steps["all"].values())
     assert list(steps["all"]) == list(STEPS)
@@ -106,7 +106,7 @@ def test_a_slower_processor_is_later() -> None:
     assert play(slow).late_at(0.5) > 10 * play(case).late_at(0.5)
 
 
-def test_a_shard_that_is_throttled_makes_its_runs_late_and_loses_none() -> None:
+def test_a_throttled_shard_makes_its_runs_late_and_loses_none() -> None:
     outcome = play(Case("", SMALL, (Wave(4_000, shard=0),), 30))
     assert outcome.stack.world.table.refused > 0
     assert (outcome.lost, outcome.doubled, outcome.early) == (0, 0, 0)

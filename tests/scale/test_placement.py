@@ -1,4 +1,4 @@
-"""The keys of the due index fall on partitions: the promised rates hold on 999 of 1,000 days."""
+"""How the keys of the due index are placed on partitions: the promised rates hold on 999 of 1,000 days."""
 
 from collections import Counter
 
@@ -39,14 +39,14 @@ def test_another_day_places_the_keys_anew_and_the_same_day_as_before() -> None:
     assert placements(64, 40) == days
 
 
-def test_the_whole_of_a_stage_has_a_thousand_writes_and_three_thousand_reads_a_partition() -> None:
+def test_a_whole_stage_has_a_thousand_writes_and_three_thousand_reads_for_each_partition() -> None:
     table = table_of(Deployment("large"))
     used = set(table.partition_of_shard)
     assert {table.index.writes_of[partition] for partition in used} == {PARTITION_WRITES}
     assert {table.index.reads_of[partition] for partition in used} == {PARTITION_READS}
 
 
-def test_a_part_of_a_stage_has_the_fullest_partition_and_its_share_of_each() -> None:
+def test_a_part_of_a_stage_has_the_fullest_partition_and_its_share_of_each_other() -> None:
     whole = placements(320, 40)[PROMISED]
     table = table_of(Deployment("large", parts=8))
     fullest = whole.shares.index(whole.fullest)
@@ -57,12 +57,12 @@ def test_a_part_of_a_stage_has_the_fullest_partition_and_its_share_of_each() -> 
         assert table.index.writes_of[partition] == pytest.approx(PARTITION_WRITES * count / of_all[partition])
 
 
-def test_the_page_tells_the_median_day_and_the_five_worst_of_both_stages() -> None:
+def test_the_page_shows_the_median_day_and_the_five_worst_of_both_stages() -> None:
     assert [(one["deployment"]["stage"], one["case"]) for one in kept()["placed"]] == [
         (case.deployment.stage, case.name) for case in PLACED
     ]
 
 
-def test_the_page_tells_the_arithmetic_of_today() -> None:
+def test_the_page_shows_the_current_arithmetic() -> None:
     today = [arithmetic(deployment, rate) for deployment, rate in RATES]
     assert [{**one, "deployment": 0} for one in kept()["arithmetic"]] == [{**one, "deployment": 0} for one in today]
