@@ -117,14 +117,11 @@ def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None)
 
 
 def asked_to_stop(run: Run, reason: Reason) -> Run:
-    """Return a running run that is asked to stop, and why. The scan stops an execution that is followed.
-
-    The run is then due at once: an instant in the past needs no clock.
-    """
+    """Return a running run that is asked to stop, and why. With an execution it is due at once, for the scan."""
     asked = evolve(run, cancel_requested=True, reason=reason)
     if run.callback is None or run.callback.execution is None:
         return asked
-    return evolve(asked, lease_until=run.callback.called_at, due_at=run.callback.called_at)
+    return evolve(asked, lease_until=run.callback.called_at, due_at=run.callback.called_at)  # past: needs no clock
 
 
 def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, places: tuple[str, ...] = ()) -> Run:
@@ -151,10 +148,7 @@ def out_of_line(run: Run) -> Run:
 
 
 def withdrawn(run: Run) -> Run:
-    """Return a queued run that a pause took back. It leaves the due index, for it waits for no instant.
-
-    It no longer waits for its resource either: the wait that the pause cuts short does not count.
-    """
+    """Return a queued run that a pause took back, out of the due index. Its wait for its resource does not count."""
     moved = _move(out_of_line(run), RunState.WITHDRAWN)
     return evolve(moved, due_at=None, reason=None, deferred_since=None, blocked=None)
 
