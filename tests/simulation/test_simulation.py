@@ -70,7 +70,7 @@ def test_a_story_with_long_lines_ends_after_its_limits_are_lifted() -> None:
         assert not complaints(play(seed, told.append))
         if "the limits are lifted" in told:
             return
-    pytest.fail("no story has lifted its limits: look for others")
+    pytest.fail("no story has lifted its limits: find others")
 
 
 def test_a_seed_gives_the_same_story_each_time() -> None:

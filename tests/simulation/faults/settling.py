@@ -43,7 +43,7 @@ def _claims_what_is_cancelled(
 
 
 def _leaving_open_what_the_new_schedule_has(context: Context) -> Context:
-    """The job's row tells which schedule closes the fires of the previous one."""
+    """The job's row shows which schedule closes the fires of the previous one."""
 
     def insert(rows: Sequence[Run], now: int) -> list[Run | None]:
         kept = [row for row in rows if not (row.is_superseded and is_shared(row))]

@@ -1,4 +1,4 @@
-"""Promises about answers: what users and targets were told must be true."""
+"""Promises about answers: each answer to a user or a target must be true."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def _triggers_ran(story: Story) -> Iterator[str]:
         if run is None:
             yield f"{told.run.id} is gone"
         elif asked.has_payload and (run.work_digest is None or _payload(story, run) != asked.payload):
-            yield f"{run} has not the payload of {asked}"
+            yield f"{run} lacks the payload of {asked}"
 
 
 def _payload(story: Story, run: Run) -> str | None:
@@ -119,7 +119,7 @@ def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
             continue
         waits = told.state is RunState.RETRYING and told.not_before > done.at + MOST_SKEW_MS
         if waits or told.state is RunState.FAILED or not _was_stored(story, told):
-            yield f"{told} was to be tried again"
+            yield f"{told} should have been retried"
 
 
 def _what_is_replayed_keeps_its_pace(story: Story) -> Iterator[str]:
@@ -145,10 +145,10 @@ def _what_was_reported_counts(story: Story) -> Iterator[str]:
             continue
         ends = [one.after.last for one in story.store.history.of_run(asked.run) if one.at <= done.at]
         if not any(end is not None and (end.number, end.outcome) == (asked.attempt, asked.outcome) for end in ends):
-            yield f"{asked} was taken, and {told} does not say so"
+            yield f"{asked} was accepted, but {told} does not show it"
         run = story.store.runs[asked.run]
         if asked.error is None and (run.state, run.attempt) != (RunState.SUCCEEDED, asked.attempt):
-            yield f"{asked} was taken, and is forgotten: {run}"
+            yield f"{asked} was accepted, but is lost: {run}"
 
 
 def _what_died_is_listed(story: Story) -> Iterator[str]:

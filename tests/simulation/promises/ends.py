@@ -20,7 +20,7 @@ def _nothing_is_stuck(story: Story) -> Iterator[str]:
         looked_at = (due_at or 0) + (lookahead_ms if is_ahead(job) else 0)
         is_late = due_at is not None and not job.waits and (job.due_at is None or job.due_at > looked_at)
         if job.status is JobStatus.PENDING and is_late:
-            yield f"{key.job_id} is not looked at when it is due: {job}"
+            yield f"{key.job_id} is not due in time: {job}"
     for job in unplanned(story):
         yield f"{job.key.job_id} is not planned: {job}"
     for backfill in story.store.backfills.values():

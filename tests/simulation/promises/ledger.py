@@ -113,7 +113,7 @@ def _a_request_skips_one_fire(story: Story) -> Iterator[str]:
                 yield f"{run} had begun"
     for key, count in skipped.items():
         if count > story.skips[key]:
-            yield f"{count} fires of {key} are skipped, {story.skips[key]} were to be"
+            yield f"{count} fires of {key} are skipped instead of {story.skips[key]}"
 
 
 PROMISES = (

@@ -1,4 +1,4 @@
-"""Promises about the changes of a row, and about who finds it again."""
+"""Promises about the changes of a row, and about what finds it again."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -37,7 +37,7 @@ def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
     for one in made.keys() | told.keys():
         if made[one] == told[one]:
             continue
-        yield f"{one} was done {made[one]} times, and told {told[one]} times"
+        yield f"{one} was done {made[one]} times, and recorded {told[one]} times"
     jobs = [job for job in story.store.jobs.values() if job.spec.notice is None]
     of_jobs = [(job, one) for job in jobs for one in list_revisions(context, job, _ALL)[0]]
     revisions = Counter(_told(job.key.tenant, one) for job, one in of_jobs)
@@ -46,7 +46,7 @@ def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
     for job, entry in of_jobs:
         by_itself = entry.action is Action.PAUSE and job.spec.pause_after_failures
         if entry.by == NOBODY and story.users and not by_itself:  # the users of a meeting have no keys
-            yield f"nobody made version {entry.revision} of {job.key.job_id}"
+            yield f"no user made version {entry.revision} of {job.key.job_id}"
 
 
 def _made(story: Story) -> Iterator[tuple[Any, ...]]:

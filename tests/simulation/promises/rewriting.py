@@ -53,7 +53,7 @@ def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
     for watch in story.queue.watches if story.is_lossy else ():
         visible_at = max(watch.at, story.queue.watched_at[watch])
         if visible_at < now - MINUTE_MS:
-            yield f"{watch} should have been dealt with {now - visible_at} ms ago"
+            yield f"{watch} should have been processed {now - visible_at} ms ago"
         for run in watch.runs:
             row, ended_at = story.store.runs.get(run), _over_since(story, run)
             looked_at = watch.at - _pause_before(watch.look)

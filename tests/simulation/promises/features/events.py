@@ -56,7 +56,7 @@ def _an_event_makes_a_run_of_each_job_that_listens(story: Story) -> Iterator[str
                 continue
             jobs = history.jobs_between(key, put.at - 1, until)
             if len({job.spec.event for job in jobs}) == 1 and all(_listens(job, put.event) for job in jobs):
-                yield f"{put} was not heard by {key.job_id}"
+                yield f"{put} made no run of {key.job_id}"
 
 
 def _a_run_on_an_event_is_of_a_job_that_listened(story: Story) -> Iterator[str]:

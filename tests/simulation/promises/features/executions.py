@@ -57,7 +57,7 @@ def _an_attempt_ends_as_its_execution_did(story: Story) -> Iterator[str]:
     for write, before, one in _ends(story):
         last = write.after.last
         if last is None or last.number != before.attempt or before.callback is None:
-            yield f"{write}: nothing is told of {one}"
+            yield f"{write} records no end of {one}"
             continue
         is_out = write.at + MOST_SKEW_MS >= before.callback.until
         was_out = one.over_at >= before.callback.until + MOST_SKEW_MS and one.was_stopped
@@ -95,7 +95,7 @@ def _whose_run_is_asked_to_stop_is_stopped(story: Story) -> Iterator[str]:
         told_at = min(one.stop_asked_at, one.over_at, story.clock.now())
         late_ms = told_at - max(at, one.seen_from, _calm_from(story)) - _STOPPED_WITHIN_MS
         if late_ms > 0:
-            yield f"{one} was to be stopped {late_ms} ms sooner"
+            yield f"{one} should have been stopped {late_ms} ms sooner"
 
 
 def _calm_from(story: Story) -> int:

@@ -71,7 +71,7 @@ def _a_run_waits_for_what_it_collects(story: Story) -> Iterator[str]:
         latest_at, wait_ms = after.collected.since + debounce.max_seconds * SECOND_MS, debounce.seconds * SECOND_MS
         starts = {max(before.not_before, min(one + wait_ms, latest_at)) for one in asked[str(before.id)]}
         if after.not_before not in starts:
-            yield f"{after} is to start at none of {starts}"
+            yield f"{after} should start at one of {starts}"
 
 
 def _asked(story: Story) -> dict[str, set[int]]:
@@ -94,7 +94,7 @@ def _what_is_acknowledged_is_in_its_run_once(story: Story) -> Iterator[str]:
             acknowledged[run.id].add(done.asked[0][0].fingerprint)
     for run_id, pushes in acknowledged.items():
         if _count(story.store.runs.get(run_id)) < len(pushes):
-            yield f"{story.store.runs.get(run_id)} has not all of {pushes}"
+            yield f"{story.store.runs.get(run_id)} lacks some of {pushes}"
     for run in story.store.runs.values():
         told.update((run.id.job, one) for one in (run.collected.requests if run.collected else ()))
     yield from (f"{one} is in {count} runs, or twice in one" for one, count in told.items() if count > 1)
@@ -127,11 +127,11 @@ def _nobody_starts_who_has_found_a_newer_run(story: Story) -> Iterator[str]:
             continue
         looks = [one for one in history.looks[write.by, run.id.job, run.id.fire_at] if one[0] <= write.at]
         if not looks:
-            yield f"{write} has not looked for newer ones"
+            yield f"{write} started without a search for newer runs"
             continue
         ids = history.runs_of(run.id.job)
         if all(any(_is_newer(story, one, run, *look) for one in ids) for look in looks):
-            yield f"{write} began, and a newer one had come by {looks}"
+            yield f"{write} started although a newer run had come by {looks}"
 
 
 def _is_newer(story: Story, other: RunId, run: Run, at: int, asked_up_to: int) -> bool:

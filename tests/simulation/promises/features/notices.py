@@ -72,7 +72,7 @@ def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
 def _a_job_is_failing_as_its_newest_ends_say(story: Story) -> Iterator[str]:
     """This holds even if runs ended at the same time. A run that is rerun and cancelled is no longer an end.
 
-    If pages are short, five of them show no end that lies behind as many rows.
+    If pages are short, five of them do not reach an end further back.
     """
     for job in story.store.jobs.values():
         notify = job.spec.notify

@@ -33,11 +33,11 @@ def _an_operation_deals_with_a_job_once(story: Story) -> Iterator[str]:
     )
     for (key, name), times in [*changed.items(), *triggered.items()]:
         if times > 1:
-            yield f"{name} did so {times} times to {key.job_id}"
+            yield f"{name} was applied {times} times to {key.job_id}"
     for key, times in _retried(story).items():
         retries = [one for one in _of_tenant(story, key.tenant) if one.action in _RETRYING]
         if times > len(retries):
-            yield f"a run of {key.job_id} was tried again {times} times by {len(retries)} operations"
+            yield f"a run of {key.job_id} was retried {times} times by {len(retries)} operations"
 
 
 def _is_changed(write: Write[Job]) -> bool:
