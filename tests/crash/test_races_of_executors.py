@@ -62,7 +62,7 @@ def test_a_retry_cut_off_between_its_row_and_the_removal_of_its_message_is_made_
     if BACKOFFS[case] > LEASE_AND_MARGIN_SECONDS:
         play.clock.advance(LEASE_AND_MARGIN_SECONDS * SECOND_MS)
         assert play.execute_next()
-        assert (_run(play).state, play.messages()) == (RunState.RETRYING, []), "nobody holds it for so long"
+        assert (_run(play).state, play.messages()) == (RunState.RETRYING, []), "no executor waits for it that long"
     play.run_on(job.key)
     assert _called_at(play) == [(1, 0), (2, BACKOFFS[case])]
     assert_all_is_well(at_rest(play, job))
@@ -251,7 +251,7 @@ def test_nine_fast_runs_end_at_once_beside_one_of_800_s_which_keeps_its_lease_an
     assert {play.runs(call.run.job)[0].state for _, call in service.target.calls} == {RunState.SUCCEEDED}
 
 
-def test_an_outage_of_the_executors_alone_ends_in_no_flood(service: Service) -> None:
+def test_an_outage_of_only_the_executors_causes_no_flood(service: Service) -> None:
     """Scans go on, and 120 messages await the executors. Fires over a minute late are skipped, except the latest."""
     play = service.play
     play.store_jobs([spec("job", Every(5, NOW))])

@@ -185,7 +185,7 @@ def test_it_repeats_a_report_that_may_not_have_arrived(
     assert waits == [1, 1]
 
 
-def test_it_repeats_a_report_without_a_connection_or_in_time_answer(
+def test_it_repeats_a_report_that_finds_no_connection_or_takes_too_long(
     url: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert url

@@ -134,7 +134,7 @@ GOOD_WORDS = st.fixed_dictionaries(
 )
 
 
-def test_random_words_of_targets_are_taken_or_refused() -> None:
+def test_random_reports_of_targets_are_accepted_or_refused() -> None:
     @SETTINGS
     @given(st.lists(st.tuples(st.sampled_from(["complete", "fail", "heartbeat"]), WORDS | GOOD_WORDS), max_size=4))
     def try_it(words: list[tuple[str, dict[str, Any]]]) -> None:

@@ -58,7 +58,7 @@ class TestEveryChange:
         assert status == 200 or api.store.jobs == before
 
     @every_change
-    def test_a_condition_on_a_job_that_is_not_there_is_a_404(self, api: Api, change: Change) -> None:
+    def test_a_condition_on_an_unknown_job_is_a_404(self, api: Api, change: Change) -> None:
         assert ask(api, {"jobId": "job_0"}, change, If_Match='"1"').status == 404
 
     @every_change

@@ -122,7 +122,7 @@ class TestFail:
         (attempt,) = read(api, run)["attempts"]
         assert (attempt["outcome"], attempt["error"], attempt["httpStatus"]) == ("failed", "It is on fire.", None)
 
-    # Fields of the job, of the word; the run's status and reason.
+    # Fields of the job, fields of the report; the run's status and reason.
     @pytest.mark.parametrize(
         ("job", "word", "status", "reason"),
         [

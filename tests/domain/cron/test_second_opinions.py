@@ -103,7 +103,7 @@ REFUSED = None
 """Stands for the fires of an expression that is refused."""
 
 DIFFERENCES: tuple[tuple[Opinion, str, str, str, str | None, str | None], ...] = (
-    # whose, expression, zone, local start, their first fires, ours; above each group the cause
+    # The library, expression, zone, local start, its first fires, ours. A comment above each group names the cause.
     # cronsim knows no `?`, `L-n` or `nW`, and no name before `L`.
     (cronsims, "0 0 ? * *", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-02T00:00"),
     (cronsims, "0 0 L-2 * *", "UTC", "2026-01-01T00:00", REFUSED, "2026-01-29T00:00"),
