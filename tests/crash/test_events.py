@@ -115,7 +115,7 @@ def stopped(make: Callable[[], World], verb: Callable[[World, Points], None]) ->
         else:
             assert len(left) == points.reached
             return left
-    raise AssertionError("a verb has more points than were thought")
+    raise AssertionError("a verb has more points than expected")
 
 
 def after_the_first_minute(*names: str) -> World:
@@ -157,7 +157,7 @@ def test_a_create_between_any_two_writes_of_a_refused_one_makes_a_job_with_its_r
             return
         assert world.counts_its_rules(), at
         assert world.hears(name), at
-    raise AssertionError("a verb has more points than were thought")
+    raise AssertionError("a verb has more points than expected")
 
 
 @pytest.mark.parametrize("name", ["next", "refused"])
@@ -170,7 +170,7 @@ def test_a_refused_create_between_any_two_writes_of_a_create_takes_no_rule_from_
             return
         assert world.counts_its_rules(), at
         assert world.hears(name), at
-    raise AssertionError("a verb has more points than were thought")
+    raise AssertionError("a verb has more points than expected")
 
 
 def test_room_that_is_made_between_any_two_writes_of_a_create_keeps_its_rule_counted() -> None:
@@ -187,7 +187,7 @@ def test_room_that_is_made_between_any_two_writes_of_a_create_keeps_its_rule_cou
             return
         assert world.counts_its_rules(), at
         assert world.hears("next"), at
-    raise AssertionError("a verb has more points than were thought")
+    raise AssertionError("a verb has more points than expected")
 
 
 def test_a_removal_stopped_anywhere_leaves_its_pattern_to_the_next_job() -> None:
@@ -207,7 +207,7 @@ def test_a_create_between_any_two_writes_of_a_removal_makes_a_job_with_its_rule(
         if points.reached <= at:
             return
         assert world.hears("next"), at
-    raise AssertionError("a verb has more points than were thought")
+    raise AssertionError("a verb has more points than expected")
 
 
 def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_with_its_rule() -> None:
@@ -218,7 +218,7 @@ def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_with_its_rule
         if points.reached <= at:
             return
         assert world.hears("next"), at
-    raise AssertionError("a verb has more points than were thought")
+    raise AssertionError("a verb has more points than expected")
 
 
 def test_an_event_whose_sender_was_stopped_anywhere_and_sent_it_again_makes_one_run() -> None:

@@ -76,7 +76,7 @@ def test_exactly_the_networks_that_the_setting_opens_are_accepted(api: Api) -> N
     assert answers == [201, 400, 400]
 
 
-def test_a_job_whose_address_was_closed_since_can_change_anything_but_its_address(
+def test_a_job_whose_address_was_closed_since_can_be_changed_but_not_to_another_closed_address(
     api: Api,
 ) -> None:
     opened(api, "10.0.0.0/8")

@@ -191,7 +191,7 @@ def _calendar(timezone: str, dates: Sequence[str] = (), *ranges: DateRange) -> C
     return Calendar(CalendarKey("acme", "closed"), timezone, 0, 0, tuple(dates), ranges)
 
 
-# Each case, in seconds from now: a freeze, the next fire, and when the job is planned again; None: it is planned now.
+# Each case, in seconds from now: a freeze, the next fire, and when the job is due again; None: it is planned now.
 HELD = {
     "in force, for long": (-10, 3600, 2, 2 + 15),
     "in force, the fire is late": (-10, 3600, -5, 15),
