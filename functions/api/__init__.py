@@ -1,5 +1,5 @@
 """The API function: what a client may do with jobs and runs, over HTTPS.
 
-A room for each kind of resource, with its routes.py as the way in; `http` is below them all. routes.py puts the rooms'
-routes together, app.py answers with them.
+Each kind of resource has a folder, and `routes.py` in it is the place to start. All of these folders import from
+`http`. The top-level `routes.py` joins their routes, and `app.py` answers requests by them.
 """

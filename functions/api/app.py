@@ -1,8 +1,8 @@
-"""The HTTP edge: an API Gateway event in, an answer out; whatever happens, one that the API documents.
+"""The HTTP edge: turn an API Gateway event into an answer that the API documents, whatever happens.
 
-Invariant: nothing but PUBLIC_PATHS is answered without a tenant, whether the path exists or not.
-`_deny_by_default` is the only place that decides this, and it runs before any route. What a role may not do is refused
-by `_check_access` alone, before anything of the request is read.
+Invariants: a request without a tenant is answered only if its path is in PUBLIC_PATHS, whether the path exists or not;
+`_deny_by_default` alone decides this, before any route runs. `_check_access` alone refuses what a role may not do,
+before anything of the request is read.
 """
 
 import asyncio
@@ -114,7 +114,7 @@ def _page() -> str:
 
 
 def build_api(edge: Edge) -> Handler:
-    """Return the function's handler over an edge."""
+    """Return the function's handler for an edge."""
     resolver = APIGatewayHttpResolver()
     deny = _deny_by_default(edge)
 
@@ -144,27 +144,27 @@ def build_api(edge: Edge) -> Handler:
 
 _UNAVAILABLE = ProblemError(
     Problem.UNAVAILABLE,
-    "The store did not answer, so it is unknown what was done; repeat the request, with the same "
+    "The store did not answer, so Timeball does not know what was done; repeat the request, with the same "
     "Idempotency-Key if it creates something.",
     headers={"Retry-After": "1"},
 )
 _CONTENDED = ProblemError(
     Problem.UNAVAILABLE,
-    "The job or run kept changing meanwhile; nothing of this request was done. Repeat it.",
+    "The job or run changed while the request was processed, so nothing was done. Repeat the request.",
     headers={"Retry-After": "1"},
 )
 _DISABLED = ProblemError(
     Problem.TENANT_DISABLED,
-    "Your tenant is disabled: nothing of it is lost or started until those who operate this Timeball enable it again.",
+    "Your tenant is disabled: nothing is lost, and nothing starts until this Timeball's operators enable it again.",
 )
 _INTERNAL = ProblemError(
     Problem.INTERNAL,
-    "This is a fault of Timeball, not of the request; report it with the id under `instance`.",
+    "Timeball failed, not the request; report the failure with the id under `instance`.",
 )
 
 
 def _deny_by_default(edge: Edge) -> Middleware:
-    """Return what lets nobody pass without a tenant, and tells of keys that open nothing."""
+    """Return the middleware that refuses every request without a tenant, and counts requests with invalid keys."""
 
     def deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         if app.current_event.path in PUBLIC_PATHS or _tenant(app):
@@ -177,7 +177,7 @@ def _deny_by_default(edge: Edge) -> Middleware:
 
 
 def _know_by_token(app: APIGatewayHttpResolver, edge: Edge) -> None:
-    """Let who brings the token of an attempt be known as the authorizer would let a worker be known."""
+    """Identify a caller that sends an attempt's token, in the form that the authorizer uses for a worker."""
     if not _tenant(app):
         told = told_by_token(edge, ROUTES, app.current_event.path, app.current_event.headers)
         if told is not None:
@@ -185,25 +185,25 @@ def _know_by_token(app: APIGatewayHttpResolver, edge: Edge) -> None:
 
 
 def _tenant(app: APIGatewayHttpResolver) -> str:
-    """Return the tenant that the authorizer found for the caller's key, or nothing."""
+    """Return the tenant that the authorizer found for the caller's key; an empty string if it found none."""
     return _authorized(app, "tenant") or ""
 
 
 def _actor(app: APIGatewayHttpResolver) -> Actor:
-    """Return who asks, as the authorizer and the gateway know them."""
+    """Return the caller, as the authorizer and the gateway identify it."""
     address = app.current_event.raw_event["requestContext"].get("http", {}).get("sourceIp")
     return Actor(_authorized(app, "keyId"), _authorized(app, "role"), address)
 
 
 def _quotas(app: APIGatewayHttpResolver) -> Quotas | None:
-    """Return the quotas of the caller's tenant as the authorizer told them; a signature tells nothing of them."""
+    """Return the quotas of the caller's tenant from the authorizer; None for a signed request, which carries none."""
     if _authorized(app, "principal"):
         return None
     return Quotas(**json.loads(_authorized(app, "quotas") or "{}"))
 
 
 def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
-    """Return what the authorizer found out about the caller's key, under a name."""
+    """Return a value that the authorizer found about the caller's key, by its name; None if it found none."""
     authorizer = app.current_event.raw_event["requestContext"].get("authorizer") or {}
     found = (authorizer.get("lambda") or {}).get(name)
     return found if isinstance(found, str) else None
@@ -213,8 +213,10 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
         if route.method not in (methods_of(event.path) or [route.method]):
-            raise NotFoundError  # the resolver takes a verb behind an id for a part of it
-        body = _body(event.raw_event) if route.takes_body else b""  # one that is too large costs no request
+            raise NotFoundError  # the resolver reads a verb after an id as a part of the id
+        body = (
+            _body(event.raw_event) if route.takes_body else b""
+        )  # a body that is too large costs no read of the store
         _check_access(resolver, route, edge, path)
         route.refuse_undeclared(event.query_string_parameters)
         request = Request(
@@ -236,13 +238,13 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Cal
 
 
 def _query(given: Mapping[str, str], route: Route) -> Mapping[str, str]:
-    """Return the parameters; an empty cursor means the first page, as if it were not given."""
+    """Return the query parameters without an empty cursor: an empty cursor means the first page."""
     is_first = "cursor" in route.query and given.get("cursor") == ""
     return {name: text for name, text in given.items() if name != "cursor"} if is_first else given
 
 
 def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: Edge, path: Mapping[str, str]) -> None:
-    """Raise ProblemError if the caller's key may not use a route, or not for the tenant that a path names."""
+    """Raise ProblemError if the caller's key may not use the route, or not for the tenant that the path names."""
     is_operating = _tenant(resolver) == edge.operating_tenant
     refused = refusal(route.access, _role(resolver, route, edge), is_operating=is_operating)
     if refused is not None:
@@ -254,9 +256,10 @@ def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: Edge, pa
 
 
 def _role(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> str | None:
-    """Return the caller's role. What the authorizer remembers for a minute does not do where keys are made.
+    """Return the caller's role; where keys are managed, read it from the key's row.
 
-    Else who holds a key that is revoked could make himself another one meanwhile.
+    The authorizer caches a key for a minute. Without the fresh read, the holder of a revoked key could create another
+    key within that minute.
     """
     role = _authorized(resolver, "role")
     if role != Role.ADMIN or route.access not in (Access.ADMINISTER, Access.ADMINISTER_ALL):
@@ -270,7 +273,7 @@ def _body(event: Mapping[str, Any]) -> bytes:
 
 
 def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str]:
-    """Answer every error, the resolver's own NotFoundError too."""
+    """Answer every error, including the resolver's own NotFoundError."""
     request_id = str(resolver.current_event.raw_event["requestContext"]["requestId"])
     match error:
         case ProblemError():
@@ -292,7 +295,7 @@ def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str
 def _no_route(path: str) -> ProblemError:
     methods = methods_of(path)
     if not methods:
-        return not_found("There is no such path; /openapi.json describes those that there are.")
+        return not_found("There is no such path; /openapi.json describes all paths.")
     return ProblemError(
         Problem.METHOD_NOT_ALLOWED,
         f"Use {' or '.join(methods)} on this path.",

@@ -1,4 +1,4 @@
-"""The one table of routes, put together from the rooms. The resolver, the OpenAPI document and the tests use it."""
+"""The table of all routes, joined from the folders. The resolver, the OpenAPI document and the tests use it."""
 
 from functions.api import service
 from functions.api.admin import routes as admin
@@ -42,9 +42,9 @@ ROUTES: tuple[Route, ...] = (
 )
 
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.is_public)
-"""All that is answered without an API key; none of these has a parameter."""
+"""The paths that are answered without an API key; none of them has a parameter."""
 
 
 def methods_of(path: str) -> list[str]:
-    """List the methods that a path knows; none if there is no such path."""
+    """List the methods that a path supports; the list is empty if there is no such path."""
     return sorted(route.method for route in ROUTES if route.path_pattern.fullmatch(path))

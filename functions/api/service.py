@@ -1,6 +1,8 @@
-"""What the API says about itself, to anybody."""
+"""Routes about the API itself, open to any caller."""
 
 from typing import Final, Literal
+
+from pydantic import Field
 
 from functions.api.http.access import Access
 from functions.api.http.edge import Edge
@@ -12,29 +14,29 @@ HTML: Final = "text/html; charset=utf-8"
 
 
 class HealthAnswer(Answer):
-    """The API is up."""
+    """The state of the API."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok"] = Field("ok", description="Always `ok`: an API that is down does not answer.")
 
 
 def healthz(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
-    """Say that the API is up."""
+    """Answer that the API is up."""
     return ok(HealthAnswer(status="ok"))
 
 
 def openapi(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
-    """Describe the API."""
+    """Return the OpenAPI document."""
     return Reply(200, edge.describe())
 
 
 def docs(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
-    """Show the API to people: a page that loads nothing and runs nothing."""
+    """Return the API's documentation as a page that loads no resource and runs no script."""
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
     return Reply(200, edge.show(), policy, media_type=HTML)
 
 
 ROUTES: tuple[Route, ...] = (
-    Route("GET", "/healthz", healthz, "Say that the API is up", HealthAnswer, access=Access.PUBLIC),
-    Route("GET", "/openapi.json", openapi, "Describe the API", None, access=Access.PUBLIC),
-    Route("GET", "/docs", docs, "Show the API to people", None, access=Access.PUBLIC, media_type=HTML),
+    Route("GET", "/healthz", healthz, "Check that the API is up", HealthAnswer, access=Access.PUBLIC),
+    Route("GET", "/openapi.json", openapi, "Read this document", None, access=Access.PUBLIC),
+    Route("GET", "/docs", docs, "Read this document as a page", None, access=Access.PUBLIC, media_type=HTML),
 )

@@ -52,14 +52,14 @@ class Refusal:
 REFUSALS: Sequence[Refusal] = (
     Refusal(ANY, "cursor", "Give the nextCursor of", "A cursor belongs to one query, which it holds as a hash."),
     Refusal(ANY, ".*At|from|to", "Give a time between", "An offset moves the first and the last day out of the years."),
-    Refusal(ANY, "to|endAt", "This (lies before|does not lie after)", "JSON Schema cannot compare two fields."),
+    Refusal(ANY, "to|endAt", "This is (before|not after)", "JSON Schema cannot compare two fields."),
     Refusal(ANY, "heartbeatSeconds", "This is longer than", "JSON Schema cannot compare two fields."),
-    Refusal(ANY, "to", "A range has at most", "JSON Schema cannot compare two fields."),
-    Refusal(BACKFILLS, "to", "This lies in the future", "The past depends on the time of the request."),
-    Refusal(ANY, "endAt|scheduleAt|expiresAt", "This lies in the past", "The past depends on the time of the request."),
-    Refusal(JOBS, "delaySeconds", "This reaches beyond", "The end of a delay depends on its beginning."),
+    Refusal(ANY, "to", "A range may have at most", "JSON Schema cannot compare two fields."),
+    Refusal(BACKFILLS, "to", "This is in the future", "The past depends on the time of the request."),
+    Refusal(ANY, "endAt|scheduleAt|expiresAt", "This is in the past", "The past depends on the time of the request."),
+    Refusal(JOBS, "delaySeconds", "This ends after the year", "The end of a delay depends on its beginning."),
     Refusal(BACKFILLS, "from", "The schedule has no fire time", "It depends on the schedule of the job."),
-    Refusal(BACKFILLS, "to", "The range holds at least", "It depends on the schedule of the job."),
+    Refusal(BACKFILLS, "to", "The range has at least", "It depends on the schedule of the job."),
     Refusal(SCHEDULES, "cronExpression", ".*; write", "Ranges run upwards, months have days: a pattern cannot count."),
     Refusal(ANY, "timezone", "The time zone .* is unknown", "The names come from a release of a database."),
     Refusal(CALENDARS, "ics", ANY, "It must be an iCalendar file, whose grammar no pattern can say."),
@@ -72,9 +72,11 @@ REFUSALS: Sequence[Refusal] = (
         "0x7f is a number, which no pattern should have to recognize.",
     ),
     Refusal(
-        TARGETS, "handler|url", "This is no URL", "Brackets must contain an IPv6 address, and a port must be valid."
+        TARGETS, "handler|url", "This is not a URL", "Brackets must contain an IPv6 address, and a port must be valid."
     ),
-    Refusal(TARGETS, "handler|url", "The URL names no host", "A host has at most 253 characters, a port is not 0."),
+    Refusal(
+        TARGETS, "handler|url", "The URL names no valid host", "A host has at most 253 characters, a port is not 0."
+    ),
     Refusal(
         TARGETS,
         "handler|url|on[A-Z][a-z]+",
@@ -85,13 +87,14 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         TARGETS,
         ANY,
-        "{{.*}} names nothing|A {{ is not closed|Write {{|Fill |Values are escaped|This (is no )?JSON|.* is no JSON",
+        "{{.*}} names nothing|A {{ is not closed|Write {{|Fill |Leave placeholders out|Values are escaped|"
+        "This (is no )?JSON|.* is no JSON",
         "A template has a grammar, and a body's depends on the Content-Type.",
     ),
     Refusal(
         TARGETS,
         ".*Arn|subnets|securityGroups",
-        "Your tenant may not use it",
+        "Your tenant may not use this",
         "A setting lists the AWS resources that may be called.",
     ),
     Refusal("(POST|PUT) /v1/tasks.*", "type", "This is not the type of", "JSON Schema cannot compare two fields."),
@@ -123,17 +126,18 @@ REFUSALS: Sequence[Refusal] = (
     Refusal(
         JOBS,
         ANY,
-        "This goes with .*(dependsOn|uniqueKey|debounceSeconds|completion callback) only|"
-        "This must be at most 840; more|A job runs on events or waits|A job that runs on events alone|"
-        "With (overlapPolicy skip|the catchUp policy)|A job that depends on others has a run",
+        "This is only valid with .*(dependsOn|uniqueKey|debounceSeconds|completion callback)|"
+        "This must be at most 840; up|A job either runs on events or waits|A job that runs on events alone|"
+        "With (overlapPolicy skip|the catchUp policy)|A job that depends on others needs a run",
         "With these rules in the document, generators would find no valid request.",
     ),
     Refusal(ANY, "debounceMaxSeconds", "This is the longest wait", "JSON Schema cannot compare two fields."),
-    Refusal(JOBS, "unique(Key|Seconds)", "The id in the path|A job keeps the key", "It depends on the job."),
+    Refusal(JOBS, "unique(Key|Seconds)", "The id in the path|A job keeps the unique key", "It depends on the job."),
     Refusal(
         "PATCH .*",
         ANY,
-        "(This|.* 840; more.*) goes with|Give another schedule|Say what to call|An admin's key|This field is needed",
+        "(This|.* 840; up.*) is only valid with|Give another schedule|Say what to call|An admin's key|"
+        "This field is required",
         "The fields that go together depend on the job.",
     ),
 )

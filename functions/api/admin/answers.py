@@ -1,4 +1,4 @@
-"""What the API answers about tenants and keys. A key itself stands in the answer that made it alone."""
+"""The models of answers about tenants and keys. Only the answer that creates a key contains the key itself."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from types import MappingProxyType
 from pydantic import Field
 
 from functions.api.admin.quotas import QuotasAnswer, Used, quotas_answer
-from functions.api.http.reply import Answer, Time, time_of
+from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, Version, time_of
 from functions.api.stats.costs import CostsAnswer
 from timeball.domain.model.tenants.key import Key
 from timeball.domain.model.tenants.quotas import Quotas
@@ -18,62 +18,63 @@ from timeball.domain.time.instants import format_instant
 class TenantAnswer(Answer):
     """A tenant."""
 
-    name: str
-    weight: int
-    quotas: QuotasAnswer
-    disabled: bool
-    disabled_at: Time | None
-    created_at: Time
-    version: int = Field(description="Counts the changes; the ETag.")
+    name: str = Field(description="The name of the tenant.")
+    weight: int = Field(description="Its share of dispatches relative to other tenants, where tenants contend.")
+    quotas: QuotasAnswer = Field(description="The quotas of the tenant.")
+    disabled: bool = Field(description="Whether it is disabled: nothing of it starts.")
+    disabled_at: Time | None = Field(description="When it was disabled; null unless it is disabled.")
+    created_at: CreatedAt
+    version: Version
 
 
 class TenantDetailAnswer(TenantAnswer):
-    """A tenant, with what it gets and has cost."""
+    """A tenant with its share of dispatches and its costs."""
 
     share: float | None = Field(
-        description="Which part of the dispatches it gets at the least, while all tenants contend that are not "
-        "disabled; null: it is disabled."
+        description=(
+            "The least fraction of dispatches that it gets while all enabled tenants contend; null if it is disabled."
+        )
     )
-    cost: CostsAnswer
+    cost: CostsAnswer = Field(description="What its runs and requests have cost.")
 
 
 class TenantPageAnswer(Answer):
     """A page of tenants, by name."""
 
-    items: list[TenantAnswer]
-    next_cursor: str | None
+    items: list[TenantAnswer] = Field(description="The tenants.")
+    next_cursor: NextCursor
 
 
 class KeyAnswer(Answer):
-    """An API key, without itself."""
+    """An API key without the key itself."""
 
-    key_id: str
-    tenant: str
-    name: str | None
-    role: Role
-    tags: Mapping[str, str] = Field(description="It sees and makes only jobs that have all of these.")
-    created_at: Time
-    created_by: str | None = Field(description="The id of the key that made it.")
-    expires_at: Time | None
-    revoked_at: Time | None
-    version: int = Field(description="Counts the changes; the ETag.")
+    key_id: str = Field(description="The id of the key.")
+    tenant: str = Field(description="The tenant that it belongs to.")
+    name: str | None = Field(description="A name for people.")
+    role: Role = Field(description="What the key may do.")
+    tags: Mapping[str, str] = Field(description="The key sees and creates only jobs that have all of these tags.")
+    created_at: CreatedAt
+    created_by: str | None = Field(description="The id of the key that created it.")
+    expires_at: Time | None = Field(description="When it expires; null: never.")
+    revoked_at: Time | None = Field(description="When it was revoked; null if it was not.")
+    version: Version
 
 
 class NewKeyAnswer(KeyAnswer):
-    """A key that was made just now."""
+    """A new key."""
 
-    key: str = Field(description="The key itself: shown now and never again.")
+    key: str = Field(description="The key itself, which no later answer shows.")
 
 
 class KeyPageAnswer(Answer):
     """A page of keys, by id."""
 
-    items: list[KeyAnswer]
-    next_cursor: str | None
+    items: list[KeyAnswer] = Field(description="The keys.")
+    next_cursor: NextCursor
 
 
 def tenant_answer(tenant: Tenant, of_all: Quotas, used: Used = MappingProxyType({})) -> TenantAnswer:
-    """Return the answer about a tenant, given the quotas of the settings, and what is used of its own."""
+    """Return the answer about a tenant, from the quotas of the settings and the use of its own."""
     return TenantAnswer(
         name=tenant.name,
         weight=tenant.weight,
@@ -86,7 +87,7 @@ def tenant_answer(tenant: Tenant, of_all: Quotas, used: Used = MappingProxyType(
 
 
 def key_answer(key: Key, text: str | None = None) -> KeyAnswer:
-    """Return the answer about a key, with its text if it was made just now."""
+    """Return the answer about a key, with its text if it is new."""
     answer = KeyAnswer(
         key_id=key.key_id,
         tenant=key.tenant,

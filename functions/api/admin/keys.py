@@ -1,7 +1,7 @@
-"""A tenant's keys are made, read, changed, rotated and revoked, by its admins and by those of the operating tenant.
+"""Create, read, change, rotate and revoke a tenant's keys, as its admin or an admin of the operating tenant.
 
-Invariant: the key itself stands in the one answer that made it, and nowhere else. And no key grants what outlives it:
-a key that another makes, rotates or gives more ends no later than that one.
+Invariants: only the answer that creates a key contains the key itself. No key grants what outlives it: a key that
+another key creates, rotates or gives more access ends no later than that key.
 """
 
 from functions.api.admin.answers import key_answer
@@ -26,7 +26,7 @@ from timeball.ports.errors import ContendedError, UnavailableError
 
 
 def create_key(edge: Edge, request: Request) -> Reply:
-    """Create a key; the answer alone shows it."""
+    """Create a key; only this answer shows it."""
     wanted, errors = read_key(read_body(request), edge.context.clock.now())
     longest_at = _ends_at(edge, request)
     if wanted.expires_at is not None:
@@ -39,7 +39,7 @@ def create_key(edge: Edge, request: Request) -> Reply:
 
 
 def list_keys(edge: Edge, request: Request) -> Reply:
-    """List a tenant's keys, those that are revoked or have expired too."""
+    """List a tenant's keys, including revoked and expired ones."""
     reader = Reader(request.query, LIST_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
@@ -55,13 +55,13 @@ def list_keys(edge: Edge, request: Request) -> Reply:
 
 
 def read_a_key(edge: Edge, request: Request) -> Reply:
-    """Read what is known of a key."""
+    """Read a key, without the key itself."""
     key = _standing(edge, request)
     return ok(key_answer(key), version=key.revision)
 
 
 def patch_key(edge: Edge, request: Request) -> Reply:
-    """Change what a key may do, or until when. It holds within a minute."""
+    """Change what a key may do, or when it expires. The change takes effect within a minute."""
     patch, version = read_body(request, MERGE_PATCH), expected_version(request)
     key = _live(_standing(edge, request))
     document = {"role": key.role.value, "name": key.name, "tags": dict(key.tags)}
@@ -85,7 +85,7 @@ def patch_key(edge: Edge, request: Request) -> Reply:
 
 
 def rotate_key(edge: Edge, request: Request) -> Reply:
-    """Make a key like another one, which goes on opening for a while: so nobody is cut off while it is replaced."""
+    """Create a successor of a key; the old key stays valid for a while, so that no client is cut off."""
     wanted, _, errors = read_fields(RotateRequest, read_optional_body(request))
     if errors:
         raise invalid(errors)
@@ -93,7 +93,7 @@ def rotate_key(edge: Edge, request: Request) -> Reply:
     overlap_ms = DAY_MS if wanted.overlap_seconds is None else wanted.overlap_seconds * SECOND_MS
     lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
     longest_at = _ends_at(edge, request)
-    if refused := _outlives(old.expires_at, longest_at):  # its successor would end before it
+    if refused := _outlives(old.expires_at, longest_at):  # the successor would end before the old key
         raise invalid(refused)
     bounds = (None if lifetime_ms is None else now + lifetime_ms, longest_at)
     new_ends_at = min((one for one in bounds if one is not None), default=None)
@@ -111,7 +111,7 @@ def rotate_key(edge: Edge, request: Request) -> Reply:
 
 
 def revoke_key(edge: Edge, request: Request) -> Reply:
-    """Revoke a key: it opens nothing any more, within a minute. Again, it gives the same answer."""
+    """Revoke a key; it stops working within a minute. A repeat gives the same answer."""
     version = expected_version(request)
     key = _standing(edge, request)
     if key.revoked_at is not None:
@@ -141,30 +141,30 @@ def _standing(edge: Edge, request: Request) -> Key:
     is_own = KEY_ID.fullmatch(key_id) and tenant_of(key_id) == tenant
     key = edge.admin.keys.read([key_id])[0] if is_own else None
     if key is None:
-        raise not_found("The tenant has no key with this id; list its keys at .../keys.")
+        raise not_found("The tenant has no API key with this id; list its keys at .../keys.")
     return key
 
 
 def _ends_at(edge: Edge, request: Request) -> int | None:
-    """Return when the key of a request ends (ms); None: never."""
+    """Return when the key of a request expires (ms); None: never."""
     own = edge.admin.keys.read([request.by.key_id or ""])[0]
     return None if own is None else own.expires_at
 
 
 def _outlives(ends_at: int | None, longest_at: int | None) -> list[FieldError]:
-    """Return what is wrong with the end of a key, beside the end of the key that makes or changes it."""
+    """Return an error if a key would expire after the key that creates or changes it."""
     if longest_at is None or (ends_at is not None and ends_at <= longest_at):
         return []
     sentence = (
-        f"The key of this request ends at {format_instant(longest_at)} and grants nothing beyond that: "
-        "give that time or an earlier one, or use a key without an end."
+        f"The key of this request expires at {format_instant(longest_at)} and grants nothing after that: "
+        "give that time or an earlier one, or use a key that never expires."
     )
     return [FieldError("expiresAt", sentence)]
 
 
 def _live(key: Key) -> Key:
     if key.revoked_at is not None:
-        raise ProblemError(Problem.KEY_REVOKED, "This key is revoked for good; make another one.")
+        raise ProblemError(Problem.KEY_REVOKED, "This key is revoked for good; create another one.")
     return key
 
 
@@ -184,10 +184,10 @@ def _check_version(key: Key, version: int | None) -> None:
 
 def _locks_out() -> ProblemError:
     return ProblemError(
-        Problem.LOCKS_OUT, "This is the key of this very request, and perhaps the last admin's; use another one for it."
+        Problem.LOCKS_OUT, "This request uses this very key, and it may be the last admin's; use another key for it."
     )
 
 
 def _note(edge: Edge, request: Request, action: Action, key: Key) -> None:
-    """Tell the tenant of a key what is asked of it, whoever asks."""
+    """Record an action on a key in the list of changes of the key's tenant, whichever tenant the caller has."""
     announce(edge.context, key.tenant, request.by, action, [Resource(Kind.KEY, key.key_id)])

@@ -1,4 +1,4 @@
-"""What admins ask for: tenants and keys."""
+"""The requests of admins: tenants and keys."""
 
 from typing import Annotated, Any, Final
 
@@ -38,49 +38,52 @@ def _rules_of_a_tenant(schema: dict[str, Any]) -> None:
 
 
 class QuotasRequest(Strict):
-    """Quotas of one tenant; null: what the settings say of all."""
+    """Quotas of one tenant; null: the setting for all tenants."""
 
-    active_jobs: int | None = Field(
-        None, ge=0, le=MOST_ACTIVE_JOBS, description="Jobs that it may have that have not ended; 0: any."
-    )
+    active_jobs: int | None = Field(None, ge=0, le=MOST_ACTIVE_JOBS, description="The most open jobs; 0: no bound.")
     submits_per_second: int | None = Field(
-        None, ge=0, le=MOST_SUBMITS, description="Jobs that it may submit in a second; 0: any, and none is counted."
+        None,
+        ge=0,
+        le=MOST_SUBMITS,
+        description="The most jobs and events submitted in a second; 0: no bound, and nothing is counted.",
     )
     runs_per_second: int | None = Field(
         None,
         ge=0,
         le=MOST_RUNS_PER_SECOND,
-        description="Attempts that may begin in a second; the others wait their turn; 0: any.",
+        description="The most attempts that begin in a second; more wait. 0: no bound.",
     )
     runs_at_once: int | None = Field(
-        None, ge=0, le=MOST_RUNS_AT_ONCE, description="Runs that may be under way at once; the others wait; 0: any."
+        None, ge=0, le=MOST_RUNS_AT_ONCE, description="The most runs under way at once; more wait. 0: no bound."
     )
     least_period_seconds: int | None = Field(
         None,
         ge=0,
         le=LONGEST_LEAST_PERIOD_SECONDS,
-        description="How far apart the fires of a job must be at least; 0: a second.",
+        description="The least seconds between two fires of a job; 0: one second.",
     )
     payload_bytes: int | None = Field(
-        None, ge=0, le=MOST_PAYLOAD_BYTES, description="How large a payload may be; 0: 256 KB."
+        None, ge=0, le=MOST_PAYLOAD_BYTES, description="The most bytes of a payload; 0: 256 KB."
     )
     running_backfills: int | None = Field(
-        None, ge=1, le=MOST_RUNNING_BACKFILLS, description="Backfills that may run at once; the others wait."
+        None, ge=1, le=MOST_RUNNING_BACKFILLS, description="The most backfills that run at once; more wait."
     )
     event_patterns: int | None = Field(
-        None, ge=0, le=MOST_EVENT_PATTERNS, description="Distinct patterns of events that its jobs may have; 0: any."
+        None, ge=0, le=MOST_EVENT_PATTERNS, description="The most distinct event patterns of its jobs; 0: no bound."
     )
     requests_per_second: int | None = Field(
         None,
         ge=0,
         le=MOST_REQUESTS_PER_SECOND,
-        description="Requests of all its keys that each process of the authorizer lets pass in a second; 0: any.",
+        description=(
+            "The most requests in a second, of all its keys, that each process of the authorizer admits; 0: no bound."
+        ),
     )
     runs_created_per_minute: int | None = Field(
         None,
         ge=0,
         le=MOST_RUNS_CREATED,
-        description="Runs that events and fan-outs may make in a minute; the others are made later; 0: any.",
+        description="The most runs that events and fan-outs create in a minute; more are created later. 0: no bound.",
     )
 
 
@@ -94,10 +97,10 @@ class TenantRequest(Strict):
         None,
         ge=LEAST_WEIGHT,
         le=GREATEST_WEIGHT,
-        description="Its part where tenants contend: with 2 it gets twice the dispatches of one with 1, the default.",
+        description="Its share where tenants contend: weight 2 gets twice the dispatches of weight 1, the default.",
     )
-    quotas: QuotasRequest | None = None
-    disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report.")
+    quotas: QuotasRequest | None = Field(None, description="Its own quotas.")
+    disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report on runs.")
 
 
 def _rules_of_a_key(schema: dict[str, Any]) -> None:
@@ -112,30 +115,30 @@ class KeyRequest(Strict):
 
     model_config = ConfigDict(json_schema_extra=_rules_of_a_key)
 
-    role: RoleName | None = Field(None, description="What it may do.")
-    name: Name | None = Field(None, description="What people call it.")
+    role: RoleName | None = Field(None, description="What the key may do.")
+    name: Name | None = Field(None, description="A name for people.")
     tags: Tags | None = Field(
-        None, description=f"It sees and makes only jobs that have all of these; at most {MAX_KEY_TAGS}."
+        None, description=f"The key sees and creates only jobs that have all of these tags; at most {MAX_KEY_TAGS}."
     )
-    expires_at: Instant | None = Field(None, description="When it ends; never, unless this is given.")
+    expires_at: Instant | None = Field(None, description="When it expires; default: never.")
 
 
 class RotateRequest(Strict):
-    """A key that is to take the place of another."""
+    """A key that replaces another."""
 
     overlap_seconds: int | None = Field(
-        None, ge=0, le=LONGEST_OVERLAP_SECONDS, description="How long the old key goes on opening; a day."
+        None, ge=0, le=LONGEST_OVERLAP_SECONDS, description="How many seconds the old key stays valid; default: a day."
     )
 
 
 def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantRequest, list[FieldError]]:
-    """Return a tenant that is asked for, or a change of the one that is named; and all that is wrong."""
+    """Return the tenant that is asked for, or the change of the tenant `named`; and every error."""
     wanted, given, errors = read_fields(TenantRequest, body)
     told = {error.field for error in errors}
     if named is not None and "name" in body and wanted.name != named and "name" not in told:
         errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
     if named is None and "name" not in given:
-        errors.append(FieldError("name", "This field is needed; give it."))
+        errors.append(FieldError("name", "This field is required."))
     elif named is None and "name" not in told and not TENANT_NAME.fullmatch(wanted.name or ""):
         errors.append(FieldError("name", "Give 1 to 40 letters, digits and hyphens."))
     return wanted, errors
@@ -144,7 +147,7 @@ def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantR
 def read_key(
     body: dict[str, Any], now: int, *, was_to_end_at: int | None = None
 ) -> tuple[KeyRequest, list[FieldError]]:
-    """Return the key that is asked for, and all that is wrong; an end that has passed is held against no old key."""
+    """Return the key that is asked for, and every error; an expiry that the key has already may be in the past."""
     wanted, given, errors = read_fields(KeyRequest, body)
     told = {error.field for error in errors}
     roles = [role.value for role in Role]
@@ -155,7 +158,7 @@ def read_key(
     if wanted.tags and wanted.role == Role.ADMIN:
         errors.append(FieldError("tags", "An admin's key cannot be bounded to tags; leave them out."))
     if wanted.tags and len(wanted.tags) > MAX_KEY_TAGS:
-        errors.append(FieldError("tags", f"At most {MAX_KEY_TAGS} tags may bound a key."))
+        errors.append(FieldError("tags", f"A key may be bounded to at most {MAX_KEY_TAGS} tags."))
     if wanted.expires_at is not None and wanted.expires_at <= now and wanted.expires_at != was_to_end_at:
-        errors.append(FieldError("expiresAt", "This lies in the past; give a later time, or revoke the key."))
+        errors.append(FieldError("expiresAt", "This is in the past; give a later time, or revoke the key."))
     return wanted, errors

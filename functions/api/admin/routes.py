@@ -1,4 +1,4 @@
-"""The routes of admins: tenants, keys, the signing secret. Without a tenant in the path, keys are the caller's own."""
+"""The routes of admins: tenants, keys, the signing secret. A path without a tenant is about the caller's own keys."""
 
 from functions.api.admin.answers import (
     KeyAnswer,
@@ -51,7 +51,7 @@ _OF_TENANTS: tuple[Route, ...] = (
         "GET",
         _TENANT,
         read_a_tenant,
-        "Read a tenant, what it uses of its quotas, and what it has cost",
+        "Read a tenant, its use of its quotas, and its costs",
         TenantDetailAnswer,
         access=Access.ADMINISTER,
     ),
@@ -80,14 +80,14 @@ _OF_TENANTS: tuple[Route, ...] = (
 
 
 def _of_keys(keys: str, whose: str) -> tuple[Route, ...]:
-    """Return the routes of the keys that stand at a path."""
+    """Return the routes of the keys at a path; `whose` names their owner in the summaries."""
     key = f"{keys}/{{keyId}}"
     return (
         Route(
             "POST",
             keys,
             create_key,
-            f"Create {whose} API key; this answer alone shows it",
+            f"Create {whose} API key; only this answer shows it",
             NewKeyAnswer,
             status=201,
             body=KeyRequest,
@@ -102,12 +102,14 @@ def _of_keys(keys: str, whose: str) -> tuple[Route, ...]:
             query=LIST_PARAMETERS,
             access=Access.ADMINISTER,
         ),
-        Route("GET", key, read_a_key, f"Read what is known of {whose} API key", KeyAnswer, access=Access.ADMINISTER),
+        Route(
+            "GET", key, read_a_key, f"Read {whose} API key, without the key itself", KeyAnswer, access=Access.ADMINISTER
+        ),
         Route(
             "PATCH",
             key,
             patch_key,
-            f"Change what {whose} API key may do, or until when",
+            f"Change what {whose} API key may do, or when it expires",
             KeyAnswer,
             body=KeyRequest,
             headers=("If-Match",),
@@ -128,7 +130,7 @@ def _of_keys(keys: str, whose: str) -> tuple[Route, ...]:
             "POST",
             f"{key}/rotate",
             rotate_key,
-            f"Make a key in the place of {whose} API key, which goes on opening for a while",
+            f"Create a successor of {whose} API key, which stays valid for a while",
             NewKeyAnswer,
             status=201,
             body=RotateRequest,
@@ -147,7 +149,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/admin/signing-secret/rotate",
         rotate_signing_secret,
-        "Make another secret that signs the tokens of attempts; no token of an attempt under way is refused",
+        "Replace the secret that signs the tokens of attempts; tokens of attempts under way stay valid",
         RotationAnswer,
         access=Access.ADMINISTER_ALL,
     ),

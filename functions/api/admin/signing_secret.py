@@ -1,4 +1,4 @@
-"""The secret that signs the tokens of attempts is rotated; it stands in no answer."""
+"""Rotate the secret that signs the tokens of attempts; no answer contains it."""
 
 from pydantic import Field
 
@@ -13,15 +13,15 @@ from timeball.domain.time.instants import format_instant
 class RotationAnswer(Answer):
     """The last rotation of the secret that signs the tokens of attempts."""
 
-    rotated_at: Time
-    signs_from: Time = Field(description="When tokens begin to be signed with the newest secret.")
+    rotated_at: Time = Field(description="When the newest secret was made.")
+    signs_from: Time = Field(description="From when tokens are signed with the newest secret.")
     accepted_until: Time = Field(
-        description="Until when tokens of the secret before are accepted; until then no other rotation begins."
+        description="Until when tokens of the previous secret are accepted; no other rotation begins before then."
     )
 
 
 def rotate_signing_secret(edge: Edge, request: Request) -> Reply:
-    """Make another secret the newest; while the one before is accepted, return the rotation that made it so."""
+    """Make a new secret the newest; while the previous one is accepted, return the rotation that replaced it."""
     now = edge.context.clock.now()
     first, fresh = _draw(edge), _draw(edge)
     signing = edge.context.store.signing

@@ -1,7 +1,7 @@
-"""Tenants are made, read, disabled and deleted, by admins of the tenant that operates this Timeball.
+"""Create, read, disable and delete tenants, as an admin of the tenant that operates this Timeball.
 
-Invariant: the row decides. What a tenant has is stopped, or goes on, as its row says, after the row is written; whoever
-does that last has looked at the row since. A repeat mends what was cut off between the two.
+Invariant: the tenant's row decides. After each write of the row, the tenant's work is stopped or resumed as the row
+says, and the row is read again afterwards; a repeat repairs what was cut off in between.
 """
 
 from typing import Final
@@ -41,16 +41,17 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     standing = edge.admin.tenants.insert([tenant], now)[0]
     made = standing or tenant
     if made.disabled_at is not None or made.quotas != NO_QUOTAS:
-        _follow(edge, made)  # of one that stands, the request that made it may have been cut off before this
+        _follow(edge, made)  # the request that created a standing tenant may have been cut off here
     if standing is not None:
         raise ProblemError(
-            Problem.TENANT_EXISTS, "There is a tenant of this name, or was one; take another name, or change that one."
+            Problem.TENANT_EXISTS,
+            "This name belongs, or belonged, to a tenant; use another name, or change that tenant.",
         )
     return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 
 def list_tenants(edge: Edge, request: Request) -> Reply:
-    """List all tenants, for admins of the operating one; for others theirs alone."""
+    """List all tenants for an admin of the operating tenant; for other admins only their own."""
     reader = Reader(request.query, LIST_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
@@ -72,7 +73,7 @@ def list_tenants(edge: Edge, request: Request) -> Reply:
 
 
 def read_a_tenant(edge: Edge, request: Request) -> Reply:
-    """Read a tenant, what it uses, what it gets where tenants contend, and what it has cost."""
+    """Read a tenant, its use of its quotas, its share of dispatches, and its costs."""
     tenant = standing_tenant(edge, request)
     used = read_use(edge, tenant.name, tenant.quotas)
     share, cost = _share(edge, tenant), read_tenant_costs(edge, tenant.name)
@@ -101,18 +102,20 @@ def patch_tenant(edge: Edge, request: Request) -> Reply:
 
 
 def delete_tenant(edge: Edge, request: Request) -> Reply:
-    """Delete a tenant that is disabled: its keys open nothing any more, and what it has is never started."""
+    """Delete a disabled tenant: its keys stop working, and its jobs never start."""
     version = expected_version(request)
     tenant = standing_tenant(edge, request)
     if tenant.disabled_at is None:
-        raise ProblemError(Problem.TENANT_ENABLED, "Disable this tenant first, so that nobody is taken by surprise.")
-    _follow(edge, tenant)  # the request that disabled it may have been cut off, and a deleted one is nobody's to stop
+        raise ProblemError(
+            Problem.TENANT_ENABLED, "Disable this tenant before you delete it, so that its users notice."
+        )
+    _follow(edge, tenant)  # the disabling request may have been cut off, and nothing stops a deleted tenant
     after = evolve(tenant, deleted_at=edge.context.clock.now())
     return _changed(edge, request, tenant, after, version, Action.DELETE)
 
 
 def standing_tenant(edge: Edge, request: Request) -> Tenant:
-    """Return the tenant that a request is about: the one that its path names, or the caller's. Raises ProblemError."""
+    """Return the tenant that a request is about: that of its path, or the caller's. Raises ProblemError."""
     name = request.path.get("tenant", request.tenant)
     tenant = edge.admin.tenants.read([name])[0] if TENANT_NAME.fullmatch(name) else None
     if tenant is None or tenant.deleted_at is not None:
@@ -121,12 +124,12 @@ def standing_tenant(edge: Edge, request: Request) -> Tenant:
 
 
 def no_tenant() -> ProblemError:
-    """Return the problem of a name that is no tenant's that this caller may see."""
-    return not_found("There is no tenant of this name; list those that you may see at /v1/admin/tenants.")
+    """Return the problem for a name that is not that of a tenant which this caller may see."""
+    return not_found("You see no tenant of this name; list the tenants that you may see at /v1/admin/tenants.")
 
 
 def _follow(edge: Edge, tenant: Tenant) -> None:
-    """Stop what a tenant has, or let it go on by its quotas, as its row says; again if that says otherwise by then."""
+    """Stop a tenant's work, or resume it within its quotas, as its row says; repeat this if the row changes."""
     for _ in range(TRIES):
         is_disabled = tenant.disabled_at is not None
         (stop_tenant if is_disabled else start_tenant)(edge.context, tenant.name)
@@ -143,7 +146,7 @@ def _followed(tenant: Tenant) -> tuple[bool, Quotas]:
 
 
 def _share(edge: Edge, tenant: Tenant) -> float | None:
-    """Return a tenant's weight as a part of the weights of all that are enabled; None if it is not."""
+    """Return a tenant's weight as a fraction of all enabled tenants' weights; None if it is disabled."""
     if tenant.disabled_at is not None:
         return None
     weights, page = 0, edge.admin.tenants.listed("", _PAGE)
@@ -158,7 +161,7 @@ def _of_all(edge: Edge) -> Quotas:
 
 
 def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
-    """Return a tenant with the weight and the quotas that are given; null: the default."""
+    """Return a tenant with the given weight and quotas; null sets the default."""
     if "weight" in wanted.model_fields_set:
         tenant = evolve(tenant, weight=wanted.weight or LEAST_WEIGHT)
     if "quotas" in wanted.model_fields_set:
@@ -170,7 +173,7 @@ def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
 def _check_is_spared(edge: Edge, tenant: Tenant) -> None:
     if tenant.name == edge.operating_tenant:
         raise ProblemError(
-            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it nobody could manage tenants any more."
+            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it no admin could manage tenants."
         )
 
 
@@ -184,7 +187,7 @@ def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
 
 
 def _changed(edge: Edge, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action) -> Reply:
-    """Write a change of a tenant."""
+    """Write a change of a tenant, and return the answer."""
     _check_version(before, version, "change")
     if after == before:
         return ok(tenant_answer(before, _of_all(edge)), version=before.revision)

@@ -1,1 +1,1 @@
-"""Backfills: a past range of a job's fires, run again."""
+"""Backfills: run the fires of a past range again."""

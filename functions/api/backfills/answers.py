@@ -1,11 +1,11 @@
-"""What the API answers about backfills: the models, and how they are filled from the domain's backfills."""
+"""The models of answers about backfills, and how they are filled from the domain's backfills."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, UpdatedAt, Version
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.jobs.job import Job, RuleSet
@@ -13,53 +13,55 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import format_instant
 
 MAX_SHOWN: Final = 1_000
-"""Of the fire times of a dry run, so many are shown."""
+"""The most fire times that a dry run shows."""
 
 
 class BackfillAnswer(Answer):
-    """A backfill as it stands."""
+    """A backfill."""
 
-    backfill_id: str
-    job_id: str
-    status: BackfillStatus
+    backfill_id: str = Field(description="The id of the backfill.")
+    job_id: str = Field(description="The job whose fires it runs again.")
+    status: BackfillStatus = Field(description="The status of the backfill.")
     from_at: Time = Field(alias="from", description="Its first fire time.")
     to_at: Time = Field(alias="to", description="Its last fire time.")
-    total: int = Field(description="Its fire times.")
-    started: int = Field(description="Those whose runs were sent.")
-    skipped: int = Field(description="Those that the overlap policy skipped.")
-    remaining: int = Field(description="Those that have no run yet.")
-    pace_seconds: int
-    overlap_policy: OverlapPolicy
-    schedule_rules: RulesAnswer = Field(description="The rules by which its fire times were reckoned.")
-    created_at: Time
-    updated_at: Time
-    version: int = Field(description="Counts the changes of users; the ETag.")
-    claimed_runs: list[str] = Field([], description="Runs that were under way already; only in the answer to a cancel.")
+    total: int = Field(description="The number of its fire times.")
+    started: int = Field(description="The number of fire times whose runs were sent.")
+    skipped: int = Field(description="The number of fire times that the overlap policy skipped.")
+    remaining: int = Field(description="The number of fire times without a run yet.")
+    pace_seconds: int = Field(description="The seconds between the starts of two runs.")
+    overlap_policy: OverlapPolicy = Field(description="The policy for a fire while the run before it is live.")
+    schedule_rules: RulesAnswer = Field(description="The rules by which its fire times were calculated.")
+    created_at: CreatedAt
+    updated_at: UpdatedAt
+    version: Version
+    claimed_runs: list[str] = Field(
+        [], description="The runs that a cancel found under way; only in the answer to the cancel."
+    )
 
 
 class BackfillPageAnswer(Answer):
     """A page of a job's backfills, newest first."""
 
-    items: list[BackfillAnswer]
-    next_cursor: str | None
+    items: list[BackfillAnswer] = Field(description="The backfills.")
+    next_cursor: NextCursor
 
 
 class DryRunAnswer(Answer):
     """What a backfill would run."""
 
-    dry_run: Literal[True]
-    job_id: str
-    from_at: Time = Field(alias="from", description="Its first fire time.")
-    to_at: Time = Field(alias="to", description="Its last fire time.")
-    total: int = Field(description="Its fire times.")
-    instants: list[Time] = Field(description="The fire times, the first 1000 of them.")
-    pace_seconds: int
-    overlap_policy: OverlapPolicy
-    schedule_rules: RulesAnswer
+    dry_run: Literal[True] = Field(description="True: nothing was stored.")
+    job_id: str = Field(description="The job whose fires would run again.")
+    from_at: Time = Field(alias="from", description="The first fire time.")
+    to_at: Time = Field(alias="to", description="The last fire time.")
+    total: int = Field(description="The number of fire times.")
+    instants: list[Time] = Field(description="The first 1000 fire times.")
+    pace_seconds: int = Field(description="The seconds between the starts of two runs.")
+    overlap_policy: OverlapPolicy = Field(description="The policy for a fire while the run before it is live.")
+    schedule_rules: RulesAnswer = Field(description="The rules by which the fire times were calculated.")
 
 
 def backfill_answer(backfill: Backfill, **about: Any) -> BackfillAnswer:  # noqa: ANN401 - the model's optional field
-    """Return the answer about a backfill; `about` is `claimed_runs`."""
+    """Return the answer about a backfill; `about` sets `claimed_runs`."""
     return BackfillAnswer(
         backfill_id=backfill.key.name,
         job_id=backfill.key.job.job_id,
@@ -80,7 +82,7 @@ def backfill_answer(backfill: Backfill, **about: Any) -> BackfillAnswer:  # noqa
 
 
 def dry_run_answer(job: Job, fire_times: Sequence[int], pace_seconds: int, overlap: OverlapPolicy) -> DryRunAnswer:
-    """Return what a backfill of these fire times (at least one, in order) would run."""
+    """Return what a backfill of these fire times (ms; at least one, in order) would run."""
     return DryRunAnswer(
         dry_run=True,
         job_id=job.key.job_id,
@@ -94,5 +96,5 @@ def dry_run_answer(job: Job, fire_times: Sequence[int], pace_seconds: int, overl
 
 
 def _range(first_at: int, last_at: int) -> dict[str, Any]:
-    """Return what a backfill's answer says of its range; as a mapping, for `from` is a word of Python's."""
+    """Return the range of a backfill for its answer, as a mapping because `from` is a keyword of Python."""
     return {"from": format_instant(first_at), "to": format_instant(last_at)}

@@ -1,4 +1,4 @@
-"""A job's backfills are listed, newest first."""
+"""List a job's backfills, newest first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,25 +27,25 @@ def list_backfills(edge: Edge, request: Request) -> Reply:
 
 @dataclass(frozen=True)
 class BackfillPage:
-    """A page of a job's backfills, newest first: so many of them, created before that one."""
+    """The request for a page of a job's backfills: `limit` of them, newest first, created before `before`."""
 
     job: JobKey
     limit: int
     before: tuple[int, str] | None = None
 
     def of(self, backfills: Sequence[Backfill]) -> tuple[list[Backfill], str | None]:
-        """Return the page of these backfills, and the cursor of the next one."""
+        """Return the page, taken from all of the job's backfills, and the cursor of the next page."""
         newest_first = sorted(backfills, key=_age, reverse=True)
         left = [one for one in newest_first if self.before is None or _age(one) < self.before]
         shown = left[: self.limit]
         return shown, self.cursor_behind(shown[-1]) if len(left) > len(shown) else None
 
     def cursor_behind(self, backfill: Backfill) -> str:
-        """Return the cursor of the page behind a backfill."""
+        """Return the cursor of the page after a backfill."""
         return self._cursor(*_age(backfill))
 
     def from_cursor(self, cursor: str) -> "BackfillPage | None":
-        """Return the page that a cursor asks for, or None if it is none of this job's."""
+        """Return the page that a cursor asks for; None if the cursor is not of this job."""
         created_at, _, name = position_in(cursor).partition(".")
         if not (created_at.isdecimal() and created_at.isascii() and len(created_at) <= 15):
             return None

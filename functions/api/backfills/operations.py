@@ -1,4 +1,4 @@
-"""Backfills of a job: tried dry, created, read, cancelled; listing.py lists them."""
+"""Create (also as a dry run), read and cancel a job's backfills; listing.py lists them."""
 
 from functions.api.backfills.answers import backfill_answer, dry_run_answer
 from functions.api.backfills.request import Range, asks_for, fire_times, read_backfill_request
@@ -27,7 +27,7 @@ def create_backfill(edge: Edge, request: Request) -> Reply:
         return _made(edge, request, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())))
     key = BackfillKey(job.key, backfill_name_of_key(job.key, idempotent))
     standing = edge.context.store.backfills.read([key])[0]
-    # What was right when the key was first used may be wrong by now: what was made stands.
+    # The request may be invalid by now; the backfill that its first use created stands.
     return _made(edge, request, job, wanted, key) if standing is None else _repeated(wanted, standing)
 
 
@@ -45,7 +45,7 @@ def _made(edge: Edge, request: Request, job: Job, wanted: Range, key: BackfillKe
     standing = create_backfills(edge.context, [backfill])[0]
     if standing != backfill:
         return _repeated(wanted, standing)
-    return _created(_standing(edge, key))  # by now it runs, or waits
+    return _created(_standing(edge, key))  # it runs or waits by now
 
 
 def _created(backfill: Backfill, *, is_repeated: bool = False) -> Reply:
@@ -60,18 +60,18 @@ def _repeated(wanted: Range, standing: Backfill) -> Reply:
 
 
 def read_backfill(edge: Edge, request: Request) -> Reply:
-    """Read how far a backfill is."""
+    """Read the progress of a backfill."""
     backfill = _standing(edge, _key(request))
     return ok(backfill_answer(backfill), version=backfill.version)
 
 
 def cancel_a_backfill(edge: Edge, request: Request) -> Reply:
-    """Cancel a backfill: what of it has not been called is not called, and what is under way is asked to stop."""
+    """Cancel a backfill: its waiting runs do not start, and its live runs are asked to stop."""
     version, found = expected_version(request), _standing(edge, _key(request))
     if version is not None and found.version != version:
         raise stale("backfill", found.version, "cancel")
     note(edge, request, Action.CANCEL, Resource(Kind.BACKFILL, found.key.name, found.key.job.job_id))
-    # A cancel is the only change that a user makes to a backfill: none that matters comes between these two.
+    # A cancel is the only change that a user makes to a backfill, so no relevant change comes between these two.
     backfill, claimed = cancel_backfill(edge.context, found)
     answer = backfill_answer(backfill, claimed_runs=[str(run) for run in claimed])
     return ok(answer, version=backfill.version)

@@ -1,6 +1,6 @@
-"""What a caller may ask of a backfill: a range of the past, and how its runs follow each other.
+"""The request for a backfill: a range of the past, and how its runs follow each other.
 
-A range is from its first instant on and up to its end, which is not part of it: one range ends where the next begins.
+A range contains its first instant and excludes its end: one range ends where the next begins.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,24 +23,26 @@ _PACE_SECONDS: Final = 1
 
 
 class BackfillRequest(Strict):
-    """A range of the past whose fires are to run again, by the job's schedule as it is now."""
+    """A range of the past whose fires run again, by the job's present schedule."""
 
     model_config = ConfigDict(json_schema_extra=needed("from", "to"))
 
-    from_at: Instant | None = Field(None, alias="from", description="No fire before this time; itself included.")
-    to_at: Instant | None = Field(None, alias="to", description="No fire at or after this time, which is past.")
+    from_at: Instant | None = Field(None, alias="from", description="The beginning of the range, which is included.")
+    to_at: Instant | None = Field(
+        None, alias="to", description="The end of the range, which is excluded; it is not in the future."
+    )
     dry_run: bool | None = Field(None, description="Show the fire times and store nothing; default false.")
     pace_seconds: int | None = Field(
-        None, ge=0, le=86_400, description="The time between the starts of two runs; default 1."
+        None, ge=0, le=86_400, description="The seconds between the starts of two runs; default 1."
     )
     overlap_policy: OverlapPolicy | None = Field(
-        None, description="What happens when it is a fire's turn while the run before it is under way; default `allow`."
+        None, description="The policy for a fire while the run before it is live; default `allow`."
     )
 
 
 @dataclass(frozen=True)
 class Range:
-    """A faultless request: from `from_at` on up to `to_at`, itself not included (ms)."""
+    """A valid request: from `from_at` up to `to_at`, which is excluded (ms)."""
 
     from_at: int
     to_at: int
@@ -50,7 +52,7 @@ class Range:
 
 
 def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[Range, list[FieldError]]:
-    """Validate a body at an instant (ms): the range, which counts only if nothing is wrong with it, and what is."""
+    """Validate a body at an instant (ms): return the range, which is valid only without errors, and the errors."""
     request, given, errors = read_fields(BackfillRequest, body)
     spoilt = {error.field for error in errors}
     errors += _together(request, now, {*given, *spoilt})
@@ -66,17 +68,17 @@ def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[Range, lis
 
 def _together(request: BackfillRequest, now: int, given: set[str]) -> Iterator[FieldError]:
     if "from" not in given:
-        yield FieldError("from", "Give the time at which the range begins.")
+        yield FieldError("from", "Give the beginning of the range.")
     if "to" not in given:
-        yield FieldError("to", "Give the time before which the range ends; now is the latest.")
+        yield FieldError("to", "Give the end of the range, now at the latest.")
     if request.to_at is not None and request.to_at > now:
-        yield FieldError("to", "This lies in the future, and a backfill is of the past; give an earlier time.")
+        yield FieldError("to", "This is in the future, and a backfill is of the past; give an earlier time.")
     if request.from_at is not None and request.to_at is not None and request.to_at <= request.from_at:
-        yield FieldError("to", "This does not lie after from; give a later time.")
+        yield FieldError("to", "This is not after from; give a later time.")
 
 
 def fire_times(schedule: Schedule, wanted: Range) -> tuple[list[int], list[FieldError]]:
-    """Return the fires of a schedule in a range, and what is wrong with their number."""
+    """Return the fire times (ms) of a schedule in a range, and an error if there are none or too many."""
     found = list(islice(instants(schedule, wanted.from_at, wanted.to_at), MAX_INSTANTS + 1))
     if not found:
         return found, [FieldError("from", f"The schedule has no fire time in this range{_nearest(schedule, wanted)}.")]
@@ -84,15 +86,15 @@ def fire_times(schedule: Schedule, wanted: Range) -> tuple[list[int], list[Field
         return found, [
             FieldError(
                 "to",
-                f"The range holds at least {len(found)} fire times, and a backfill at most {MAX_INSTANTS}; "
-                f"end it at {format_instant(found[-1])}, and begin another one there.",
+                f"The range has at least {len(found)} fire times, and a backfill may have {MAX_INSTANTS}; "
+                f"end it at {format_instant(found[-1])}, and begin another backfill there.",
             )
         ]
     return found, []
 
 
 def _nearest(schedule: Schedule, wanted: Range) -> str:
-    """Say where the nearest fires before and after an empty range are."""
+    """Return a phrase about the nearest fires before and after an empty range."""
     timing = unbounded(schedule)
     before_at = previous_fire(timing, wanted.from_at, 0)
     after_at = next_fire(timing, wanted.to_at - 1)
@@ -102,7 +104,7 @@ def _nearest(schedule: Schedule, wanted: Range) -> str:
 
 
 def asks_for(wanted: Range, standing: Backfill) -> bool:
-    """Say whether a request asks for the backfill that stands under its name, by the schedule that this was made of."""
+    """Say whether a request asks for the backfill that has its name, by the schedule that this was made with."""
     found = list(islice(instants(standing.schedule, wanted.from_at, wanted.to_at), standing.total + 1))
     if [*found[:1], *found[-1:]] != [standing.first_at, standing.last_at] or len(found) != standing.total:
         return False

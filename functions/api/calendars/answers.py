@@ -1,36 +1,36 @@
-"""What the API answers about calendars."""
+"""The models of answers about calendars."""
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import Answer, CreatedAt, NextCursor, UpdatedAt, Version
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.time.instants import format_instant
 
 
 class RangeAnswer(Answer):
-    """Dates from one to another, both included."""
+    """A range of dates."""
 
-    from_date: str = Field(alias="from")
-    to_date: str = Field(alias="to")
+    from_date: str = Field(alias="from", description="The first date.")
+    to_date: str = Field(alias="to", description="The last date, which is included.")
 
 
 class CalendarAnswer(Answer):
-    """A calendar as it stands."""
+    """A calendar."""
 
-    name: str
-    timezone: str
-    dates: list[str] = Field(description="In order, each once.")
-    ranges: list[RangeAnswer]
-    created_at: Time
-    updated_at: Time
-    version: int = Field(description="Counts the changes of users; the ETag.")
+    name: str = Field(description="The name by which jobs refer to it.")
+    timezone: str = Field(description="The IANA time zone of its dates.")
+    dates: list[str] = Field(description="The single dates, in order and without duplicates.")
+    ranges: list[RangeAnswer] = Field(description="The ranges of dates.")
+    created_at: CreatedAt
+    updated_at: UpdatedAt
+    version: Version
 
 
 class CalendarPageAnswer(Answer):
     """A page of calendars, by name."""
 
-    items: list[CalendarAnswer]
-    next_cursor: str | None
+    items: list[CalendarAnswer] = Field(description="The calendars.")
+    next_cursor: NextCursor
 
 
 def calendar_answer(calendar: Calendar) -> CalendarAnswer:

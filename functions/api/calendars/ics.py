@@ -1,7 +1,7 @@
-"""Read an iCalendar file (RFC 5545): the dates that its events take, as clocks in a calendar's zone show them.
+"""Read an iCalendar file (RFC 5545): the dates of its events, in the calendar's time zone.
 
-Invariant: a file costs little, whatever it says: its length, its events and the years that are looked at are bounded,
-and processor time is. An event that is not understood is a fault of the file, and never left out.
+Invariant: a file costs little, whatever it contains: its length, its events, the years that are read and the processor
+time are bounded. An event that cannot be read is an error of the file and is never left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,20 +23,18 @@ Days = tuple[date, date]
 """A first and a last date, both included."""
 
 Component = Any
-"""One of the file; the library's types say of each of its properties that it may be any of thirty things."""
+"""A component of the file; its library declares each property as any of thirty types."""
 
 _DAY: Final = timedelta(days=1)
 _SELDOM: Final = ("YEARLY", "MONTHLY", "WEEKLY", "DAILY")
 _WITHIN_A_DAY: Final = ("BYHOUR", "BYMINUTE", "BYSECOND")
-_UNREADABLE: Final = (
-    "This cannot be read as an iCalendar file; it goes from BEGIN:VCALENDAR to END:VCALENDAR (RFC 5545)."
-)
-_TOO_LONG: Final = "It takes too long to read this; leave out events whose rules find a date seldom, or begin long ago."
+_UNREADABLE: Final = "This is not a readable iCalendar file; it goes from BEGIN:VCALENDAR to END:VCALENDAR (RFC 5545)."
+_TOO_LONG: Final = "Reading this takes too long; leave out events whose rules match seldom, or begin long ago."
 
 
 @dataclass(frozen=True)
 class _Event:
-    """One event: when it begins first, by its own clock, and how long it lasts; `zone` None: it takes whole dates."""
+    """An event: its first beginning by its own clock, and its length; `zone` None: it takes whole dates."""
 
     first: datetime
     length: timedelta
@@ -44,13 +42,13 @@ class _Event:
 
 
 class _NotUnderstoodError(Exception):
-    """A sentence on what is wrong with an event."""
+    """An event cannot be read; the text is a phrase that says why."""
 
 
 def read_ics(text: str, timezone: str, now: int) -> tuple[list[Days], list[str]]:
-    """Return the dates that events take from the year before an instant (ms) to YEARS_AHEAD after it; and all faults.
+    """Return the dates that events take, in order and without overlaps, and every error.
 
-    In order and apart from each other.
+    Dates range from the year before an instant (ms) to YEARS_AHEAD years after it.
     """
     year = datetime.fromtimestamp(now // SECOND_MS, UTC).year
     window = (date(year - 1, 1, 1), date(year + YEARS_AHEAD, 12, 31))
@@ -73,9 +71,9 @@ def _read(text: str, zone: tzinfo, window: Days) -> tuple[list[Days], list[str]]
     if not text.rstrip().upper().endswith("END:VCALENDAR"):
         return [], [_UNREADABLE]
     if not events:
-        return [], ["This file has no event (VEVENT), so it names no date."]
+        return [], ["This file has no event (VEVENT), so it has no dates."]
     if len(events) > MAX_EVENTS:
-        return [], [f"This file has {len(events)} events; at most {MAX_EVENTS} are read."]
+        return [], [f"This file has {len(events)} events; at most {MAX_EVENTS} are allowed."]
     moved = {(str(one.get("UID")), _instant(one["RECURRENCE-ID"].dt, zone)) for one in events if _is_moved(one)}
     found: list[Days] = []
     faults: list[str] = []
@@ -97,18 +95,18 @@ def _called(event: Component) -> str:
 
 
 def _has(event: Component, name: str) -> bool:
-    """Say whether an event has a property once, and it is read."""
+    """Say whether an event has a readable property exactly once."""
     is_broken = any(broken == name for broken, _ in event.errors)
     return name in event and not is_broken and not isinstance(event[name], list)
 
 
 def _is_moved(event: Component) -> bool:
-    """Say whether an event takes the place of one occurrence of another."""
+    """Say whether an event replaces one occurrence of another."""
     return _has(event, "RECURRENCE-ID") and isinstance(event["RECURRENCE-ID"].dt, date)
 
 
 def _dates(event: Component, moved: set[tuple[str, datetime]], zone: tzinfo, window: Days) -> Iterator[Days]:
-    """Yield the dates that one event takes within the window."""
+    """Yield the dates of one event within the window."""
     if str(event.get("STATUS", "")).upper() == "CANCELLED":
         return
     read = _event(event, zone)
@@ -126,7 +124,7 @@ def _event(event: Component, zone: tzinfo) -> _Event:
     end = event["DTEND"].dt if _has(event, "DTEND") else None
     lasts = event["DURATION"].dt if _has(event, "DURATION") else timedelta()
     if end is not None and isinstance(end, datetime) is not isinstance(start, datetime):
-        raise _NotUnderstoodError("of its beginning and its end one is a date, and the other a time.")
+        raise _NotUnderstoodError("its beginning and its end must both be dates, or both times.")
     if isinstance(start, datetime):
         lasts = lasts if end is None else _aware(end, zone) - _aware(start, zone)
         read = _Event(start.replace(tzinfo=None), lasts, start.tzinfo or zone)
@@ -139,25 +137,25 @@ def _event(event: Component, zone: tzinfo) -> _Event:
 
 
 def _refuse(event: Component) -> None:
-    """Raise _NotUnderstoodError for an event that says something which is not read here, or cannot be."""
+    """Raise _NotUnderstoodError for an event with unreadable or unsupported properties."""
     broken = sorted({str(name) for name, _ in event.errors})
     if broken:
         raise _NotUnderstoodError(f"its {' and its '.join(broken)} cannot be read.")
     if not _has(event, "DTSTART"):
-        raise _NotUnderstoodError("it says not, or not once, when it begins (DTSTART).")
+        raise _NotUnderstoodError("it needs exactly one beginning (DTSTART).")
     if "EXRULE" in event:
-        raise _NotUnderstoodError("its EXRULE is no part of RFC 5545; name the dates in an EXDATE.")
+        raise _NotUnderstoodError("its EXRULE is not part of RFC 5545; list the dates in an EXDATE.")
     if _is_moved(event) and "RANGE" in event["RECURRENCE-ID"].params:
-        raise _NotUnderstoodError("it moves all that follows (RANGE=THISANDFUTURE); split the event there.")
+        raise _NotUnderstoodError("it moves all later occurrences (RANGE=THISANDFUTURE); split the event there.")
     for name in ("DTSTART", "DTEND"):
         at = event[name].dt if _has(event, name) else None
         if isinstance(at, datetime) and at.tzinfo is None and "TZID" in event[name].params:
             zone = shortened(str(event[name].params["TZID"]))
-            raise _NotUnderstoodError(f"the file does not say what the time zone {zone} of its {name} is.")
+            raise _NotUnderstoodError(f"the file does not define the time zone {zone} of its {name}.")
 
 
 def _begins(event: Component, read: _Event, last: date) -> Iterator[datetime]:
-    """Yield when it begins, each time by its own clock, as its rule and its lists of dates say."""
+    """Yield the beginnings of an event by its own clock, from its rule and its lists of dates."""
     end = datetime.combine(last, time.max)
     without = {_local(one, read) for one in _listed(event, "EXDATE")}
     begins = {read.first, *(_local(one, read) for one in _listed(event, "RDATE"))}
@@ -171,9 +169,11 @@ def _rule(event: Component, read: _Event, end: datetime) -> Iterator[datetime]:
 
     rule = event["RRULE"]
     if isinstance(rule, list):
-        raise _NotUnderstoodError("it has more than one rule (RRULE); split it.")
+        raise _NotUnderstoodError("it has more than one rule (RRULE); split the event.")
     if str(rule.get("FREQ", [""])[0]).upper() not in _SELDOM or any(name in rule for name in _WITHIN_A_DAY):
-        raise _NotUnderstoodError(f"its rule may repeat by {', '.join(_SELDOM)}, and name no hours or smaller parts.")
+        raise _NotUnderstoodError(
+            f"its rule must repeat {', '.join(_SELDOM)}, and may not name hours, minutes or seconds."
+        )
     if int(rule.get("INTERVAL", [1])[0]) < 1:
         raise _NotUnderstoodError("the INTERVAL of its rule is less than 1.")
     said = {name: value for name, value in rule.items() if name.upper() != "UNTIL"}
@@ -205,7 +205,7 @@ def _local(at: date | datetime, read: _Event) -> datetime:
 
 
 def _taken(begin: datetime, read: _Event, zone: tzinfo) -> Days:
-    """Return the dates that an occurrence touches, as clocks in the calendar's zone show them; its end is no part."""
+    """Return the dates of an occurrence in the calendar's time zone; its end is excluded."""
     if read.zone is None:
         return begin.date(), (begin + read.length - _DAY).date()
     start = begin.replace(tzinfo=read.zone).astimezone(UTC)
@@ -224,11 +224,11 @@ def _as_instant(begin: datetime, zone: tzinfo | None) -> datetime:
 def _instant(at: date | datetime, zone: tzinfo) -> datetime:
     if isinstance(at, datetime):
         return _aware(at, zone).astimezone(UTC)
-    return datetime.combine(at, time(), UTC)  # as `_as_instant` has it of whole dates
+    return datetime.combine(at, time(), UTC)  # as `_as_instant` treats whole dates
 
 
 def merged(days: Sequence[Days]) -> list[Days]:
-    """Return dates in order and apart from each other: what meets or overlaps is one."""
+    """Return ranges of dates in order, where adjacent and overlapping ranges become one."""
     found: list[Days] = []
     for first, last in sorted(days):
         if found and first <= found[-1][1] + _DAY:

@@ -1,4 +1,4 @@
-"""Calendars are made, listed, read, replaced and deleted. One that a job names is not deleted."""
+"""Create, list, read, replace and delete calendars. A calendar that a job names cannot be deleted."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ CALENDAR_PARAMETERS: Final = ("limit", "cursor")
 
 
 def post_calendar(edge: Edge, request: Request) -> Reply:
-    """Make a calendar; repeat the answer to the same Idempotency-Key and body."""
+    """Create a calendar; repeat the answer to the same Idempotency-Key and body."""
     now = edge.context.clock.now()
     wanted, errors = read_named_calendar(read_body(request), request.tenant, now)
     key = idempotency_key(request, errors)
@@ -49,7 +49,7 @@ def post_calendar(edge: Edge, request: Request) -> Reply:
 
 
 def put_calendar(edge: Edge, request: Request) -> Reply:
-    """Make a calendar under the name in the path, or replace all of one."""
+    """Create a calendar under the name in the path, or replace all of its fields."""
     name, now = request.path["name"], edge.context.clock.now()
     if not CALENDAR_NAME.fullmatch(name):
         raise invalid([FieldError("name", "Give 1 to 64 letters, digits, - or _.")])
@@ -100,7 +100,7 @@ def read_a_calendar(edge: Edge, request: Request) -> Reply:
 
 
 def delete_a_calendar(edge: Edge, request: Request) -> Reply:
-    """Delete a calendar that no job names; answer with what it was."""
+    """Delete a calendar that no job names; answer with its last state."""
     refuse_fields(request)
     version, key = expected_version(request), _key(request)
     note(edge, request, Action.DELETE, Resource(Kind.CALENDAR, key.name))
@@ -112,7 +112,7 @@ def delete_a_calendar(edge: Edge, request: Request) -> Reply:
     if done.used_by is not None:
         raise ProblemError(
             Problem.CALENDAR_IN_USE,
-            f"Job {done.used_by.job_id} names this calendar; let it name another, or none, before you delete this one.",
+            f"Job {done.used_by.job_id} names this calendar; give the job another calendar, or none, and try again.",
         )
     return ok(calendar_answer(done.calendar))
 

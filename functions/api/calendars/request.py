@@ -1,4 +1,4 @@
-"""What a caller may say of a calendar: a zone, dates and ranges of dates; and what is wrong with it, all at once."""
+"""The request for a calendar: a time zone, dates and ranges of dates; and everything that can be wrong with it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
@@ -37,10 +37,10 @@ Day = Annotated[
 
 
 class Range(Strict):
-    """Dates from one to another, both included."""
+    """A range of dates."""
 
-    from_date: Day = Field(alias="from")
-    to_date: Day = Field(alias="to")
+    from_date: Day = Field(alias="from", description="The first date.")
+    to_date: Day = Field(alias="to", description="The last date, which is included.")
 
 
 class CalendarBody(Strict):
@@ -48,14 +48,14 @@ class CalendarBody(Strict):
 
     model_config = ConfigDict(json_schema_extra=needed("timezone"))
 
-    timezone: ZoneName | None = Field(None, description="The IANA zone in which the dates are meant.")
+    timezone: ZoneName | None = Field(None, description="The IANA time zone of the dates.")
     dates: list[Day] | None = Field(None, max_length=MAX_DATES, description="Single dates.")
     ranges: list[Range] | None = Field(
-        None, max_length=MAX_RANGES, description=f"Ranges of dates, each of {MAX_RANGE_DAYS} days at most."
+        None, max_length=MAX_RANGES, description=f"Ranges of dates, each of at most {MAX_RANGE_DAYS} days."
     )
     ics: Annotated[str, Field(max_length=MAX_CHARACTERS, json_schema_extra={"format": "icalendar"})] | None = Field(
         None,
-        description="An iCalendar file (RFC 5545): the dates that its events take are added to those above.",
+        description="An iCalendar file (RFC 5545); the dates of its events are added to the others.",
     )
 
 
@@ -64,18 +64,18 @@ class CalendarRequest(CalendarBody):
 
     model_config = ConfigDict(json_schema_extra=needed("name", "timezone"))
 
-    name: CalendarName | None = Field(None, description="What jobs call it.")
+    name: CalendarName | None = Field(None, description="The name by which jobs refer to it.")
 
 
 def read_calendar(body: Mapping[str, Any], key: CalendarKey, now: int) -> tuple[Calendar, list[FieldError]]:
-    """Validate the body of a calendar with a name: the calendar, which counts only if nothing is wrong with it."""
+    """Validate the body of a calendar with this key; the calendar is valid only without errors."""
     wanted, given, errors = read_fields(CalendarBody, body)
     errors += _together(wanted, {*given, *(error.field for error in errors)})
     return _calendar(wanted, key, now, errors), errors
 
 
 def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple[Calendar, list[FieldError]]:
-    """Validate the body of a calendar that says its name too."""
+    """Validate the body of a calendar that includes its name; the calendar is valid only without errors."""
     wanted, given, errors = read_fields(CalendarRequest, body)
     said = {*given, *(error.field for error in errors)}
     if "name" not in said:
@@ -86,23 +86,25 @@ def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple
 
 def _together(wanted: CalendarBody, said: set[str]) -> Iterator[FieldError]:
     if "timezone" not in said:
-        yield FieldError("timezone", "Give the IANA zone in which the dates are meant, such as Europe/Berlin.")
+        yield FieldError("timezone", "Give the IANA time zone of the dates, such as Europe/Berlin.")
     for place, one in enumerate(wanted.ranges or ()):
         days = (date.fromisoformat(one.to_date) - date.fromisoformat(one.from_date)).days
         if days < 0:
-            yield FieldError(f"ranges.{place}.to", "This lies before from; give a later date.")
+            yield FieldError(f"ranges.{place}.to", "This is before from; give a later date.")
         if days >= MAX_RANGE_DAYS:
-            yield FieldError(f"ranges.{place}.to", f"A range has at most {MAX_RANGE_DAYS} days; give an earlier date.")
+            yield FieldError(
+                f"ranges.{place}.to", f"A range may have at most {MAX_RANGE_DAYS} days; give an earlier date."
+            )
 
 
 def _calendar(wanted: CalendarBody, key: CalendarKey, now: int, errors: list[FieldError]) -> Calendar:
-    """Return the calendar that is wanted; whatever is wrong with its file is added to the errors."""
+    """Return the calendar of a request; errors of its file are added to `errors`."""
     dates, ranges = [*(wanted.dates or ())], [*(wanted.ranges or ())]
     if wanted.ics is not None and wanted.timezone is not None:
         taken, faults = read_ics(wanted.ics, wanted.timezone, now)
         single, long = _split(taken, MAX_RANGES - len(ranges))
         if not faults and len({*dates, *single}) > MAX_DATES:
-            faults = [f"With this the calendar has {len({*dates, *single})} dates; at most {MAX_DATES} are allowed."]
+            faults = [f"This gives the calendar {len({*dates, *single})} dates; at most {MAX_DATES} are allowed."]
         errors += [FieldError("ics", fault) for fault in faults]
         dates, ranges = [*dates, *single], [*ranges, *long]
     return Calendar(
@@ -121,7 +123,7 @@ def _calendar(wanted: CalendarBody, key: CalendarKey, now: int, errors: list[Fie
 
 
 def _split(taken: Sequence[Days], most: int) -> tuple[list[str], list[Range]]:
-    """Return stretches of dates as single dates, and the longest of them, so many at most, as ranges."""
+    """Return ranges as single dates, and the `most` longest of them as ranges."""
     longest = sorted((one for one in taken if one[0] < one[1]), key=lambda one: (one[0] - one[1], one))[:most]
     others = {*taken} - {*longest}
     single = [str(first + timedelta(days=n)) for first, last in others for n in range((last - first).days + 1)]
@@ -130,5 +132,5 @@ def _split(taken: Sequence[Days], most: int) -> tuple[list[str], list[Range]]:
 
 
 def _in_order(dates: Sequence[str]) -> tuple[str, ...]:
-    """Return dates in order, each once: what is said in another order is the same calendar."""
+    """Return dates in order and without duplicates: the order in a request makes no difference."""
     return tuple(sorted(set(dates)))

@@ -1,1 +1,1 @@
-"""The cycles of graphs: all runs of one fire time, in one call; and how they are run again."""
+"""The cycles of graphs: read all runs of one fire time, and run them again."""

@@ -1,4 +1,4 @@
-"""What the API answers about the cycle of a graph."""
+"""The models of answers about the cycle of a graph."""
 
 from typing import Any
 
@@ -18,33 +18,37 @@ _TO_COME = {State.SKIPPED: RunState.SKIPPED, State.CANCELLED: RunState.CANCELLED
 
 
 class CycleItemAnswer(Answer):
-    """A job of a cycle, and its run there."""
+    """A job of a graph, and its run in the cycle."""
 
-    job_id: str
-    name: str | None
+    job_id: str = Field(description="The id of the job.")
+    name: str | None = Field(description="A name for people.")
     status: RunState | JobStatus = Field(
-        description="That of its run; `blocked`, if a dead run keeps it from running; `pending`, if it has none yet."
+        description="The status of its run; `blocked` if a failed run blocks it; `pending` if there is no run yet."
     )
     depends_on: list[str] = Field(description="The ids of the jobs that it waits for.")
-    trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
-    waiting_for: list[str] = Field(description="Those of them that it still waits for.")
-    blocked_by: BlockedAnswer | None
-    is_gate: bool = Field(description="Whether it is a job that runs once, for which recurring ones wait.")
-    run: RunAnswer | None = Field(description="Null, if there is none yet.")
+    trigger_rule: TriggerRule | None = Field(description="Which ends of these jobs let it run.")
+    waiting_for: list[str] = Field(description="The ids of those that it still waits for.")
+    blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks it.")
+    is_gate: bool = Field(description="Whether it is a job that runs once, for which recurring jobs wait.")
+    run: RunAnswer | None = Field(description="Its run in the cycle; null if there is none yet.")
 
 
 class CycleAnswer(Answer):
     """The jobs of a graph in one cycle, parents first."""
 
-    job_id: str = Field(description="The job by which it was asked for.")
-    fire_time: Time
-    is_over: bool = Field(description="Whether nothing of it is to run any more, unless somebody mends what is dead.")
-    items: list[CycleItemAnswer]
-    is_cut: bool = Field(description="Whether there are more than are shown.")
+    job_id: str = Field(description="The job in the request's path.")
+    fire_time: Time = Field(description="The fire time of the cycle.")
+    is_over: bool = Field(
+        description=(
+            "Whether none of its runs waits, is live or is still to come; a retry of a failed run can reopen it."
+        )
+    )
+    items: list[CycleItemAnswer] = Field(description="The jobs and their runs.")
+    is_cut: bool = Field(description="Whether the graph has more jobs than are shown.")
 
 
 def cycle_answer(job_id: str, fire_at: int, nodes: list[Node], most_bytes: int, *, is_cut: bool) -> CycleAnswer:
-    """Return the answer about a cycle, with as many of these jobs as come to no more bytes."""
+    """Return the answer about a cycle, with as many of its jobs as fit into `most_bytes`."""
     items = fitting(map(_item, nodes), most_bytes)
     return CycleAnswer(
         job_id=job_id,

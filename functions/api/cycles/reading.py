@@ -1,4 +1,4 @@
-"""All runs of a graph's cycle, with what waits for what, in one call."""
+"""Read all runs of a graph's cycle, with their dependencies, in one request."""
 
 from urllib.parse import unquote
 
@@ -14,7 +14,7 @@ from timeball.engine.dependencies.cycle import own_fire, read_cycle
 
 
 def read_a_cycle(edge: Edge, request: Request) -> Reply:
-    """Read all runs of a graph's cycle. A key that is bounded to tags sees those of jobs within its bounds."""
+    """Read all runs of a graph's cycle. A key that is bounded to tags sees only jobs within its bounds."""
     fire_at = fire_time_in(request)
     job = read_job_row(edge, job_key(request))
     cycle = read_cycle(edge.context, job, fire_at)
@@ -25,7 +25,7 @@ def read_a_cycle(edge: Edge, request: Request) -> Reply:
 
 
 def fire_time_in(request: Request) -> int:
-    """Return the fire time (ms) that a path names. Raises ProblemError for what is no time."""
+    """Return the fire time (ms) in a path. Raises ProblemError if it is not a time."""
     try:
         return parse_instant(unquote(request.path["fireTime"]).replace(" ", "+"))
     except ValueError as bad:
@@ -33,8 +33,8 @@ def fire_time_in(request: Request) -> int:
 
 
 def no_cycle(job: Job) -> ProblemError:
-    """Return the problem of a fire time that a graph does not have."""
+    """Return the problem for a fire time that a graph does not have."""
     fire_at = own_fire(job)
     if not job.spec.schedule.is_one_off or fire_at is None:
-        return not_found("This is no fire time of the job; list its runs at /v1/jobs/{jobId}/runs.")
-    return not_found(f"No job of this graph has this fire time; that of this job is {format_instant(fire_at)}.")
+        return not_found("The job has no such fire time; list its runs at /v1/jobs/{jobId}/runs.")
+    return not_found(f"No job of this graph has this fire time; this job's is {format_instant(fire_at)}.")

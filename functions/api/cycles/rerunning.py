@@ -1,4 +1,4 @@
-"""A cycle is run again, by an operation: what failed, that and all behind it, or all of it."""
+"""Run a cycle again by an operation: the failed runs, these and their descendants, or all runs."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -29,23 +29,25 @@ _SHOWN: Final = 5
 
 
 class RerunRequest(Strict):
-    """What of a cycle is to run again."""
+    """Which runs of a cycle run again."""
 
     model_config = ConfigDict(json_schema_extra=needed("mode"))
 
     mode: Literal["failed", "failedAndDownstream", "all"] | None = Field(
         None,
-        description="`failed`: what failed, so that what it blocks goes on. `failedAndDownstream`: that and all that "
-        "depends on it, also through others. `all`: the whole cycle.",
+        description=(
+            "`failed`: the failed runs, so that the runs that they block go on. `failedAndDownstream`: these "
+            "and all runs that depend on them, also indirectly. `all`: the whole cycle."
+        ),
     )
 
 
 def rerun_cycle(edge: Edge, request: Request) -> Reply:
-    """Run a graph's cycle again, or what failed of it; repeat the answer to the same Idempotency-Key and body."""
+    """Run a graph's cycle again, or part of it; repeat the answer to the same Idempotency-Key and body."""
     body = read_body(request)
     wanted, _, errors = read_fields(RerunRequest, body)
     if wanted.mode is None and not errors:
-        errors.append(FieldError("mode", f"Say what is to run again: {', '.join(RerunMode)}."))
+        errors.append(FieldError("mode", f"Say which runs to run again: {', '.join(RerunMode)}."))
     idempotent = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
@@ -60,20 +62,20 @@ def rerun_cycle(edge: Edge, request: Request) -> Reply:
         standing = create_operation(edge.context, operation)
     if standing is not None and standing.fingerprint != asked:
         raise key_conflict()
-    shown = standing or standing_operation(edge, key)  # by now it may be through
+    shown = standing or standing_operation(edge, key)  # it may be complete by now
     location = f"/v1/operations/{key.name}"
     return created(operation_answer(shown), location, version=shown.version, is_repeated=standing is not None)
 
 
 def _operation(edge: Edge, request: Request, key: OperationKey, rerun: Rerun, asked: str) -> Operation:
-    """Return the operation, whose one batch are the jobs that are to run again. Raises ProblemError."""
+    """Return the operation; its one batch are the jobs that run again. Raises ProblemError."""
     job = read_job_row(edge, job_key(request))
     cycle = read_cycle(edge.context, job, rerun.fire_at)
     if cycle is None:
         raise no_cycle(job)
     if cycle.is_cut:
         most = edge.context.rules.max_ancestors
-        raise invalid([FieldError("jobId", f"Its graph has more than {most} jobs; retry runs one by one.")])
+        raise invalid([FieldError("jobId", f"Its graph has more than {most} jobs; retry its runs one by one.")])
     nodes = meant(cycle, rerun.mode)
     _refuse_outside_bounds(request, nodes)
     if rerun.mode is not RerunMode.FAILED:
@@ -100,7 +102,7 @@ def _operation(edge: Edge, request: Request, key: OperationKey, rerun: Rerun, as
 def _refuse_outside_bounds(request: Request, nodes: Sequence[Node]) -> None:
     if not all(are_within(node.job.spec.tags, request.bounds) for node in nodes):
         raise ProblemError(
-            Problem.FORBIDDEN, "Your key is bounded to tags, and jobs without them would run again, too."
+            Problem.FORBIDDEN, "Your key is bounded to tags, and jobs without them would also run again."
         )
 
 
@@ -109,5 +111,5 @@ def _refuse_being_run(names: Sequence[str]) -> None:
         shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
         raise ProblemError(
             Problem.RUN_UNDER_WAY,
-            f"Runs of this cycle that would be cleared are under way: {shown}. Wait for their ends, or cancel them.",
+            f"Runs that this would clear are under way: {shown}. Wait until they end, or cancel them.",
         )

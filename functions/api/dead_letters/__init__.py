@@ -1,1 +1,1 @@
-"""Dead letters: runs that failed for good, listed, replayed, discarded."""
+"""Dead letters: list, replay and discard runs that failed for good."""

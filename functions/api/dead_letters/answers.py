@@ -1,48 +1,50 @@
-"""What the API answers about dead letters, and about those that were replayed or discarded."""
+"""The models of answers about dead letters, and about those that were replayed or discarded."""
 
 from typing import Final
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import Answer, NextCursor, Time
 from functions.api.runs.answers import RunAnswer, next_attempt_at, run_fields
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import format_instant
 from timeball.engine.runs.dead_letters import Dealt
 
 MAX_SHOWN: Final = 100
-"""Of the dead letters that were replayed or discarded, so many are shown."""
+"""The most replayed or discarded dead letters that an answer shows."""
 
 
 class DeadLetterAnswer(RunAnswer):
-    """A run that failed for good, and what its last attempt came to."""
+    """A run that failed for good, with the result of its last attempt."""
 
-    died_at: Time
-    error: str | None = Field(description="Of its last attempt, the first 200 bytes of it.")
-    http_status: int | None = Field(description="Of its last attempt.")
+    died_at: Time = Field(description="When it failed for good.")
+    error: str | None = Field(description="The first 200 bytes of the last attempt's error.")
+    http_status: int | None = Field(description="The HTTP status of the last attempt.")
 
 
 class DeadLetterPageAnswer(Answer):
-    """A page of the dead letters, the newest death first. A filter may leave a page short, or empty."""
+    """A page of dead letters, the newest first. A filter may leave a page short or empty although more pages follow."""
 
-    items: list[DeadLetterAnswer]
-    next_cursor: str | None
+    items: list[DeadLetterAnswer] = Field(description="The dead letters.")
+    next_cursor: NextCursor
 
 
 class DealtRunAnswer(Answer):
     """A dead letter that was replayed or discarded."""
 
-    run_id: str
-    next_attempt_at: Time | None = Field(description="Of one that is replayed: its turn.")
+    run_id: str = Field(description="The id of the run.")
+    next_attempt_at: Time | None = Field(description="When a replayed run starts; null for a discarded one.")
 
 
 class DealtAnswer(Answer):
-    """What became of dead letters."""
+    """The result of a replay or a discard."""
 
-    done: int = Field(description="So many were replayed, or discarded.")
+    done: int = Field(description="How many were replayed or discarded.")
     runs: list[DealtRunAnswer] = Field(description="The first 100 of them.")
-    refused: list[str] = Field(description="Runs that are no dead letters (any more), or whose job cannot run again.")
-    next_cursor: str | None = Field(description="Of a filter: by it the next request goes on; null at the end.")
+    refused: list[str] = Field(
+        description="The ids of runs that are no dead letters (any more), or whose job cannot run again."
+    )
+    next_cursor: str | None = Field(description="With a filter, the `cursor` of the next request; null at the end.")
 
 
 def dead_letter_answer(run: Run) -> DeadLetterAnswer:

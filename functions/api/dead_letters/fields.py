@@ -1,4 +1,4 @@
-"""The fields of a request about dead letters: what a value must look like, with the sentence that says so."""
+"""Fields of requests about dead letters: the form of each value, with the sentence for a wrong one."""
 
 from typing import Annotated, Final
 

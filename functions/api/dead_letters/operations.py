@@ -1,4 +1,4 @@
-"""Dead letters: listed, replayed, discarded."""
+"""List, replay and discard dead letters."""
 
 from functions.api.dead_letters.answers import dead_letter_answer, dealt_answer
 from functions.api.dead_letters.request import Choice, DiscardRequest, ReplayRequest, read_choice, read_dead_list
@@ -19,7 +19,7 @@ from timeball.engine.runs.dead_letters import (
 
 
 def list_dead_letters(edge: Edge, request: Request) -> Reply:
-    """List a tenant's dead letters, the newest death first."""
+    """List a tenant's dead letters, the newest first."""
     page = read_dead_list(request.tenant, request.query)
     found = list_dead(edge.context, page.asked, page.limit, page.after)
     cursors = (page.next_cursor(one) or "" for one in found.positions)
@@ -28,21 +28,21 @@ def list_dead_letters(edge: Edge, request: Request) -> Reply:
 
 
 def replay_dead_letters(edge: Edge, request: Request) -> Reply:
-    """Try dead letters again, so many a second, each with a fresh budget of retries."""
+    """Try dead letters again, at most `perSecond` a second, each with a fresh budget of retries."""
     chosen = read_choice("replay", ReplayRequest, request, edge.context.clock.now())
     page = _noted(edge, request, Action.REPLAY, chosen)
     return _dealt(chosen, page, replay(edge.context, page, chosen.per_second, chosen.start_at))
 
 
 def discard_dead_letters(edge: Edge, request: Request) -> Reply:
-    """Take dead letters off the list; their runs stay failed in the ledger."""
+    """Remove dead letters from the list; their runs stay failed in the ledger."""
     chosen = read_choice("discard", DiscardRequest, request, edge.context.clock.now())
     page = _noted(edge, request, Action.DISCARD, chosen)
     return _dealt(chosen, page, discard(edge.context, page))
 
 
 def _noted(edge: Edge, request: Request, action: Action, chosen: Choice) -> DeadPage:
-    """Return the dead letters that a request is about, once it is noted: under its filter, or each run by name."""
+    """Record the request in the list of changes, by its filter or by each run, and return its dead letters."""
     page, asked = _page(edge.context, chosen), chosen.asked
     if asked is None:
         runs = [Resource(Kind.RUN, str(run_id), run_id.job.job_id) for run_id in chosen.ids]

@@ -1,8 +1,8 @@
-"""Which dead letters a request is about: a filter, in a query or in a body, or runs by name; and where a list goes on.
+"""Which dead letters a request is about, by a filter or by run ids, and where a list continues.
 
-A cursor is bound to its tenant, to what is done and to the filter. That of a replay or a discard also holds the moment
-of the first request: what dies later is not part of it, so that going on comes to an end although what is replayed may
-die again. And it holds when the next turn begins, so that the pace is kept across requests.
+A cursor is bound to its tenant, its action and its filter. The cursor of a replay or a discard also contains the moment
+of the first request: later dead letters are excluded, so that the series of requests ends although a replayed run may
+fail again. It also contains when the next replay starts, so that the pace is kept across requests.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ MAX_NAMED: Final = 100
 MAX_MATCHED: Final = 1_000
 PER_SECOND: Final = 10
 ERROR_CHARACTERS: Final = INLINE_BYTES
-"""Of an attempt's error, so many bytes stand in the run's row, where a filter finds them."""
+"""A run's row has so many bytes of an attempt's error, which a filter searches."""
 
 
 _CHOICE: Final = ("runIds", "filter")
@@ -37,45 +37,52 @@ _OF_A_FILTER: Final = {"limit": ("filter",), "cursor": ("filter",)}
 
 
 class DeadLetterFilter(Strict):
-    """Which dead letters; what is not given does not matter."""
+    """Which dead letters; a field that is not given matches all."""
 
     job_id: JobId | None = Field(None, description="Only runs of this job.")
-    task_id: TaskId | None = Field(None, description="Only runs of jobs that named this task.")
+    task_id: TaskId | None = Field(None, description="Only runs whose job named this task.")
     reason: ReasonText | None = Field(None, description="Only runs with this reason.")
     error: str | None = Field(
         None,
         min_length=1,
         max_length=ERROR_CHARACTERS,
-        description="Part of what the last attempt's error says, in upper or lower case.",
+        description="Text that the last attempt's error contains, in upper or lower case.",
     )
-    from_at: Instant | None = Field(None, alias="from", description="No death before this time.")
-    to_at: Instant | None = Field(None, alias="to", description="No death after this time.")
+    from_at: Instant | None = Field(None, alias="from", description="Only runs that failed at this time or later.")
+    to_at: Instant | None = Field(None, alias="to", description="Only runs that failed at this time or earlier.")
 
 
 class DiscardRequest(Strict):
-    """Dead letters, by name or by a filter."""
+    """Dead letters, by run ids or by a filter."""
 
     model_config = ConfigDict(json_schema_extra=together(one_of=_CHOICE, exclusive=[_CHOICE], beside=_OF_A_FILTER))
 
     run_ids: list[RunIdText] | None = Field(
-        None, min_length=1, max_length=MAX_NAMED, description="Runs by name. Either this or `filter`."
+        None, min_length=1, max_length=MAX_NAMED, description="The ids of the runs. Give either this or `filter`."
     )
     filter: DeadLetterFilter | None = Field(
-        None, description="All that match, the oldest death first; `{}` means all. Either this or `runIds`."
+        None, description="All that match, the oldest first; `{}` matches all. Give either this or `runIds`."
     )
     limit: int | None = Field(
-        None, ge=1, le=MAX_MATCHED, description=f"With `filter`: so many at once; default {MAX_MATCHED}."
+        None,
+        ge=1,
+        le=MAX_MATCHED,
+        description=f"With `filter`, the most dead letters of this request; default {MAX_MATCHED}.",
     )
     cursor: str | None = Field(
         None,
-        description="With `filter`: `nextCursor` of the answer before; but for `limit` the rest must be the same.",
+        description=(
+            "With `filter`, the `nextCursor` of the answer before; all other fields but `limit` must be the same."
+        ),
     )
 
 
 class ReplayRequest(DiscardRequest):
-    """Dead letters, by name or by a filter, and how fast they start."""
+    """Dead letters, by run ids or by a filter, and how fast they start."""
 
-    per_second: int | None = Field(None, ge=1, le=1000, description=f"So many start each second; default {PER_SECOND}.")
+    per_second: int | None = Field(
+        None, ge=1, le=1000, description=f"The most runs that start in a second; default {PER_SECOND}."
+    )
 
 
 DEAD_LETTER_PARAMETERS: Final = (*aliases(DeadLetterFilter), "limit", "cursor")
@@ -90,34 +97,37 @@ class DeadList:
     after: Position | None = None
 
     def next_cursor(self, after: Position | None) -> str | None:
-        """Return the text by which the page behind a position is asked for, or None at the end."""
+        """Return the cursor of the page after a position; None at the end."""
         return None if after is None else cursor_of([_bound("list", self.asked)], f"{after[0]}.{after[1]}")
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be dealt with: runs by `ids`, or (`asked`) a page of those that match, from its place on.
-
-    `verb` and `per_second` are what is done, which a cursor is bound to. `until_at` (ms) is when it was first asked
-    for, `start_at` when the next turn of a replay begins.
-    """
+    """The dead letters of a replay or a discard: runs by id, or a page of those that match a filter."""
 
     verb: str
+    """The action; part of the cursor."""
     per_second: int
+    """The pace of a replay; part of the cursor."""
     ids: tuple[RunId, ...] = ()
+    """The runs, if the request names them."""
     asked: DeadFilter | None = None
+    """The filter, if the request has one."""
     limit: int = MAX_MATCHED
     after: Position | None = None
+    """The position after which the page begins."""
     until_at: int = LATEST
+    """The moment of the first request (ms)."""
     start_at: int | None = None
+    """When the next replay starts (ms)."""
 
     @property
     def within(self) -> DeadFilter | None:
-        """The filter, for what was dead when it was first asked for."""
+        """Return the filter, limited to what had failed at the first request."""
         return self.asked and replace(self.asked, to_at=min(self.asked.to_at, self.until_at))
 
     def next_cursor(self, after: Position | None, start_at: int | None) -> str | None:
-        """Return the text by which a request goes on behind a position, or None at the end."""
+        """Return the cursor that continues after a position; None at the end."""
         if after is None or self.asked is None:
             return None
         bound = _bound(f"{self.verb} {self.per_second}", self.asked)
@@ -139,11 +149,11 @@ def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
 
 
 def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: int) -> Choice:
-    """Validate a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names all that is wrong."""
+    """Validate a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names every error."""
     wanted, given, errors = read_fields(model, read_body(request))
     errors += _together(wanted, given)
     if idempotency_key(request, errors) is not None and "limit" in given:
-        # With a limit a repeat is no repeat: it deals with those behind.
+        # With a limit, a repeat would deal with the next dead letters.
         sentence = (
             "Leave out limit or the Idempotency-Key: the same request again would deal with further dead letters."
         )
@@ -163,7 +173,7 @@ def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
     if {"runIds", "filter"} <= given:
         yield FieldError("runIds", "Give either runIds or filter, not both.")
     if not given & {"runIds", "filter"}:
-        yield FieldError("runIds", "Say which: give runIds, or filter; an empty filter, {}, means all.")
+        yield FieldError("runIds", "Say which dead letters: give runIds, or filter; an empty filter, {}, matches all.")
     yield from misplaced(given, _OF_A_FILTER)
     if wanted.filter is not None:
         yield from _bad_window(wanted.filter, "filter.to")
@@ -171,7 +181,7 @@ def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
 
 def _bad_window(wanted: DeadLetterFilter, field: str) -> Iterator[FieldError]:
     if wanted.from_at is not None and wanted.to_at is not None and wanted.to_at < wanted.from_at:
-        yield FieldError(field, "This lies before from; give a later time.")
+        yield FieldError(field, "This is before from; give a later time.")
 
 
 def _filter(tenant: str, wanted: DeadLetterFilter) -> DeadFilter:

@@ -1,1 +1,1 @@
-"""Jobs that depend on jobs: what a request may say of that, and the graph that comes of it."""
+"""Jobs that depend on jobs: their requests, and their graph."""

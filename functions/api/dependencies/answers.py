@@ -1,4 +1,4 @@
-"""What the API answers about jobs that depend on others."""
+"""The models of answers about dependencies."""
 
 from typing import Any, Literal
 
@@ -10,11 +10,13 @@ from timeball.domain.model.terms.dependency import Blocked, TriggerRule
 
 
 class BlockedAnswer(Answer):
-    """The run that has failed for good, without which a job does not run. Retry or replay it, or mark it succeeded."""
+    """The failed run that blocks a job. Retry or replay it, or mark it as succeeded."""
 
-    run_id: str
+    run_id: str = Field(description="The id of the failed run.")
     job_id: str = Field(description="The job of that run.")
-    path: list[str] = Field(description="Ids from that job to this one; of a long path the first and the last.")
+    path: list[str] = Field(
+        description="The ids of the jobs from that job to this one; of a long path the first and the last."
+    )
 
 
 def blocked_answer(blocked: Blocked | None, job_id: str) -> BlockedAnswer | None:
@@ -27,25 +29,25 @@ def blocked_answer(blocked: Blocked | None, job_id: str) -> BlockedAnswer | None
 class NodeAnswer(Answer):
     """A job of a graph."""
 
-    job_id: str
-    name: str | None
-    status: JobStatus | Literal["running"]
+    job_id: str = Field(description="The id of the job.")
+    name: str | None = Field(description="A name for people.")
+    status: JobStatus | Literal["running"] = Field(description="Its status; `running` while a run of it is live.")
     depends_on: list[str] = Field(description="The ids of the jobs that it waits for.")
-    trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
-    blocked_by: BlockedAnswer | None
+    trigger_rule: TriggerRule | None = Field(description="Which ends of these jobs let it run.")
+    blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks it.")
 
 
 class GraphAnswer(Answer):
-    """The jobs that a job depends on and those that depend on it, also through others; the nearest first."""
+    """A job, the jobs that it depends on and the jobs that depend on it, directly or not."""
 
-    job: NodeAnswer
-    ancestors: list[NodeAnswer]
-    descendants: list[NodeAnswer]
-    is_cut: bool = Field(description="Whether there are more than are shown.")
+    job: NodeAnswer = Field(description="The job in the request's path.")
+    ancestors: list[NodeAnswer] = Field(description="The jobs that it depends on, the nearest first.")
+    descendants: list[NodeAnswer] = Field(description="The jobs that depend on it, the nearest first.")
+    is_cut: bool = Field(description="Whether the graph has more jobs than are shown.")
 
 
 def node_answer(job: Job, status: str) -> NodeAnswer:
-    """Return the answer about a job of a graph, of which a status is shown."""
+    """Return the answer about a job of a graph, with this status."""
     fields: dict[str, Any] = {
         "job_id": job.key.job_id,
         "name": job.spec.name,

@@ -1,4 +1,4 @@
-"""Whether jobs may depend on what their requests name, those of a batch also on each other."""
+"""Whether jobs may depend on the jobs that their requests name, also on items of the same batch."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,21 +13,22 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import Examined, Fault, cycle_sentence, examine, parent_keys
 
 NO_REFS: Final[Mapping[str, str]] = MappingProxyType({})
-REFUSED = "This item of the batch was refused; so this one is, too."
+REFUSED = "This names an item of the batch that was refused."
 
 
 @dataclass
 class Item:
-    """A spec as it was asked for, under a ref if it has one; `is_refused` for another reason; and what comes of it.
-
-    `ref` is what others of the batch call it: its `ref`, or else a name that it alone has.
-    """
+    """A spec that a request asks for, and the result of its examination."""
 
     spec: JobSpec
     ref: str | None = None
+    """The name by which other items of the batch refer to it: its `ref`, or a name that no other item has."""
     is_refused: bool = False
+    """Whether it is refused for another reason."""
     ancestors: int = 0
+    """At least how many jobs it depends on, directly or not."""
     errors: list[FieldError] = field(default_factory=list)
+    """What is wrong with its parents."""
 
 
 def examine_together(
@@ -37,12 +38,11 @@ def examine_together(
     lost: Collection[str] = (),
     standing: Mapping[str, str] = NO_REFS,
 ) -> list[Item]:
-    """Examine items that are asked for together; return them in an order in which parents come first.
+    """Examine the items of a request together; return them in an order in which parents come first.
 
-    `lost` are the refs of others that could not even be read: whoever names one means no job that stands; `standing`
-    says which job another ref means. Who asks
-    knows of jobs with the tags of `within` only. Each item gets the parents that it means, the schedule that
-    it inherits, and what is wrong with them. Items without parents cost nothing. Raises UnavailableError.
+    `lost` are the refs of items that could not be read; such a ref never means a stored job. `standing` maps refs to
+    existing jobs. The caller sees only jobs with the tags of `within`. Each item gets its parents, the schedule that it
+    inherits, and its errors. Items without parents cost nothing. Raises UnavailableError.
     """
     names = {**{item.ref: item.spec.key.job_id for item in items if item.ref}, **standing}
     for item in items:
@@ -67,7 +67,7 @@ def examine_together(
 
 
 def field_errors(examined: Examined) -> list[FieldError]:
-    """Return what is wrong with the parents of a job, as bad fields."""
+    """Return what is wrong with the parents of a job as bad fields."""
     return [_error(fault) for fault in examined.faults]
 
 
@@ -76,7 +76,7 @@ def _error(fault: Fault) -> FieldError:
 
 
 def misnamed(spec: JobSpec) -> list[FieldError]:
-    """Say which parents have names that no job can have."""
+    """Return an error for each parent whose name cannot be a job's id."""
     return [
         FieldError(f"dependsOn.{place}", "You have no job with this id; create it first.")
         for place, parent in enumerate(spec.depends_on)
@@ -85,7 +85,7 @@ def misnamed(spec: JobSpec) -> list[FieldError]:
 
 
 def _parents_first(items: Mapping[JobKey, Item]) -> list[JobKey]:
-    """Return the items in an order in which parents come first. One that closes a cycle is told, and ends it."""
+    """Return the items in an order in which parents come first; each item of a cycle gets an error."""
     order: dict[JobKey, None] = {}
     for start in items:
         path: dict[JobKey, Iterator[JobKey]] = {}

@@ -1,4 +1,4 @@
-"""What a job may say of the jobs that it waits for, and how that is told again."""
+"""Dependencies of a job in requests and answers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -11,7 +11,7 @@ from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, End, Parent, TriggerRule
 
 MOST_PARENTS: Final = 1_000
-"""More is no list of parents, whatever the settings say."""
+"""The most parents, whatever the settings allow."""
 LONGEST_TIMEOUT_SECONDS: Final = 31_622_400
 
 
@@ -30,7 +30,7 @@ def _name(name: str) -> str:
 
 
 class ParentRequest(Strict):
-    """A job that is to end before this one runs."""
+    """A job that must end before this job runs."""
 
     job_id: str = Field(min_length=1, max_length=200)
     name: Annotated[str, AfterValidator(_name)] | None = Field(None, alias="as")
@@ -42,7 +42,7 @@ def _each_once(parents: list[ParentRequest]) -> list[ParentRequest]:
         raise ValueError("Give each job once.")
     names = [parent.name or parent.job_id for parent in parents]
     if len(set(names)) < len(names):
-        raise ValueError("Give each name (as) once, and none that is the id of another.")
+        raise ValueError("Give each name (as) once, and no name that is the id of another job.")
     return parents
 
 
@@ -50,12 +50,16 @@ _ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": 200}
 _OBJECT_SCHEMA: Final = {
     "type": "object",
     "properties": {
-        "jobId": {**_ID_SCHEMA, "description": "Its id; in a batch also the `ref` of an item."},
-        "as": {"type": "string", "pattern": f"^{JOB_ID.pattern}$", "description": "The name that this job has for it."},
+        "jobId": {**_ID_SCHEMA, "description": "The id of the job; in a batch also the `ref` of an item."},
+        "as": {
+            "type": "string",
+            "pattern": f"^{JOB_ID.pattern}$",
+            "description": "The name that this job uses for it.",
+        },
         "on": {
             "enum": [end.value for end in End],
             "default": End.SUCCEEDED.value,
-            "description": "Which end of it counts as its success for the `triggerRule`.",
+            "description": "Which end of the job counts as success for the `triggerRule`.",
         },
     },
     "required": ["jobId"],
@@ -71,31 +75,38 @@ Parents = Annotated[list[ParentItem], Field(max_length=MOST_PARENTS), AfterValid
 
 
 class DependencyFields(Strict):
-    """What a job says of the jobs that it waits for."""
+    """The jobs that a job depends on."""
 
     depends_on: Parents | None = Field(
-        None, description="Jobs that are to end before this one runs: ids, or objects. With these it needs no schedule."
+        None,
+        description="The jobs that must end before this job runs: ids or objects. With these a job needs no schedule.",
     )
     trigger_rule: Literal["allSucceeded", "allDone", "anySucceeded", "anyFailed"] | None = Field(
-        None, description="Which of their ends let it run; default `allSucceeded`."
+        None, description="Which ends of these jobs let it run; default `allSucceeded`."
     )
     dependency_timeout_seconds: int | None = Field(
         None,
         ge=1,
         le=LONGEST_TIMEOUT_SECONDS,
-        description=f"After so long it waits no more, and is skipped; default {DEPENDENCY_TIMEOUT_SECONDS}.",
+        description=(
+            "The longest wait for these jobs in seconds, after which it is skipped; default "
+            f"{DEPENDENCY_TIMEOUT_SECONDS}."
+        ),
     )
     pass_parents: bool | None = Field(
         None,
-        description="True: the body of its calls is `{payload, parents}`, with what came of each job that it waits "
-        "for; default false.",
+        description=(
+            "True: the body of its calls is `{payload, parents}`, with the results of these jobs; default false."
+        ),
     )
     for_each: str | None = Field(
         None,
         min_length=1,
         max_length=200,
-        description="One of them, by its id or the name that `as` gives it: the job has a run for each item of the "
-        "`fanOut` that this one's run answers, or has named.",
+        description=(
+            "One of these jobs, by its id or its `as`: this job has a run for each item that the run of that "
+            "job names, by `fanOut` in its answer or by a request."
+        ),
     )
 
 
@@ -105,31 +116,31 @@ NEEDS_PARENTS: Final = dict.fromkeys(
 
 
 def parents_of(request: DependencyFields) -> tuple[Parent, ...]:
-    """Return the parents that a faultless request names, as it names them."""
+    """Return the parents that a valid request names."""
     asked = request.depends_on or []
     return tuple(Parent(one.job_id, one.name, End(one.on or End.SUCCEEDED)) for one in asked)
 
 
 def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
-    """Say so if a request has a run for each item of a job that it does not wait for."""
+    """Yield an error if `forEach` names a job that is not in `dependsOn`."""
     if request.for_each is not None and request.depends_on and _meant(request) is None:
-        yield FieldError("forEach", "Name one of the jobs in dependsOn: by its id, or as `as` calls it.")
+        yield FieldError("forEach", "Name one of the jobs in dependsOn, by its id or its `as`.")
 
 
 def _meant(request: DependencyFields) -> str | None:
-    """Return the id of the parent whose items are meant."""
+    """Return the id of the parent that `forEach` names."""
     parents = {one.name or one.job_id: one.job_id for one in request.depends_on or []}
     asked = request.for_each
     return parents.get(asked, asked if asked in parents.values() else None) if asked is not None else None
 
 
 def for_each_document(for_each: str | None, parents: Sequence[Parent]) -> str | None:
-    """Return what a request says of the parent whose items are meant."""
+    """Return the parent whose items have runs in the form of a request."""
     return next((one.name or one.job_id for one in parents if one.job_id == for_each), None)
 
 
 def dependency_fields(request: DependencyFields) -> dict[str, Any]:
-    """Return the fields of the spec that a faultless request asks for."""
+    """Return the dependency fields of the spec for a valid request."""
     return {
         "depends_on": parents_of(request),
         "trigger_rule": TriggerRule(request.trigger_rule or TriggerRule.ALL_SUCCEEDED),
@@ -140,7 +151,7 @@ def dependency_fields(request: DependencyFields) -> dict[str, Any]:
 
 
 def parent_document(parent: Parent) -> str | dict[str, str]:
-    """Return what a request says of a parent: its id, if that is all."""
+    """Return a parent in the form of a request: its id, if there is nothing else to state."""
     document = {"jobId": parent.job_id}
     if parent.name is not None:
         document["as"] = parent.name

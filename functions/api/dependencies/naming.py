@@ -1,6 +1,6 @@
-"""The names by which the items of a batch call each other, and the rounds in which they are created.
+"""The names by which items of a batch refer to each other, and the rounds in which they are created.
 
-It goes by the bodies as they came: a body that is wrong is refused later.
+Reads the bodies as they arrived; invalid bodies are refused later.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ Bodies = Sequence[Mapping[str, Any]]
 
 
 def refs_of(bodies: Bodies, given: Sequence[str | None]) -> list[str | None]:
-    """Return what the others may call each item: the ref that it was given, or a name that it alone has."""
+    """Return the name by which others may refer to each item: its `ref`, or a name that no other item has."""
     named = [name if isinstance(name := body.get("name"), str) and name else None for body in bodies]
     counts = Counter(named)
     return [
@@ -21,9 +21,9 @@ def refs_of(bodies: Bodies, given: Sequence[str | None]) -> list[str | None]:
 
 
 def next_round(bodies: Bodies, refs: Sequence[str | None], left: Sequence[int]) -> list[int]:
-    """Return the places of the items, of those that are left, that are created next.
+    """Return the indexes of the items that are created next.
 
-    These are one item of each unique key, and no item that depends on one that stays behind, unless all do.
+    A round has one item of each unique key, and no item that depends on an item of a later round, unless all do.
     """
     keys = {place: bodies[place].get("uniqueKey") for place in left}
     first = {place if key is None else f"key {key}": place for place, key in reversed(keys.items())}

@@ -1,4 +1,4 @@
-"""The routes of what depends on what."""
+"""The route of the graph of dependencies."""
 
 from functions.api.dependencies.answers import GraphAnswer, node_answer
 from functions.api.http.access import Access
@@ -13,9 +13,9 @@ from timeball.engine.scheduling.list_jobs import shown_statuses
 
 
 def read_job_graph(edge: Edge, request: Request) -> Reply:
-    """Read the jobs that a job depends on, and those that depend on it, with their states.
+    """Read the jobs that a job depends on and the jobs that depend on it, with their statuses.
 
-    A key that is bounded to tags sees those within its bounds.
+    A key that is bounded to tags sees only jobs within its bounds.
     """
     graph = read_graph(edge.context, job_key(request))
     if graph is None:
@@ -41,7 +41,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/jobs/{jobId}/graph",
         read_job_graph,
-        "Read the jobs that a job depends on, and those that depend on it, with their states",
+        "Read the jobs that a job depends on and the jobs that depend on it, with their statuses",
         GraphAnswer,
         access=Access.READ,
     ),

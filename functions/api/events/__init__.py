@@ -1,1 +1,1 @@
-"""Events: what lets jobs run that have a pattern of them, and how they are sent."""
+"""Events: the patterns by which jobs run on them, and how they are sent."""

@@ -1,4 +1,4 @@
-"""What the API answers about events that were sent."""
+"""The models of answers about sent events."""
 
 from pydantic import Field
 
@@ -9,22 +9,22 @@ from functions.api.http.reply import Answer, Time
 class EventAnswer(Answer):
     """An event that is on the bus."""
 
-    event_id: str = Field(description="Its `id`, as it was given or made.")
-    source: str
-    type: str
-    accepted_at: Time = Field(description="When it was first taken in: the fire time of its runs.")
+    event_id: str = Field(description="The event's `id`, given or generated.")
+    source: str = Field(description="The event's `source`.")
+    type: str = Field(description="The event's `type`.")
+    accepted_at: Time = Field(description="When it was first accepted: the fire time of its runs.")
 
 
 class EventItemAnswer(Answer):
-    """What became of one event of many: it is on the bus (202), or there is a problem and its status."""
+    """The result of one event of many: the event, or a problem."""
 
-    index: int = Field(description="The place of the event in the request, from 0.")
-    status: int
-    event: EventAnswer | None = Field(default=None, description="Only where it is on the bus.")
-    problem: ItemProblem | None = Field(default=None, description="Only where it is not.")
+    index: int = Field(description="The index of the event in the request, from 0.")
+    status: int = Field(description="202 for an event on the bus, or the status of the problem.")
+    event: EventAnswer | None = Field(default=None, description="The event, if it is on the bus.")
+    problem: ItemProblem | None = Field(default=None, description="The problem, if the event is not on the bus.")
 
 
 class EventsAnswer(Answer):
-    """A result for each event, in the order of the request."""
+    """The results of many events."""
 
-    items: list[EventItemAnswer]
+    items: list[EventItemAnswer] = Field(description="A result for each event, in the order of the request.")

@@ -1,7 +1,7 @@
-"""What a job may say of the events that let it run: a pattern of EventBridge's, over an event as its bus has it.
+"""The event pattern of a job: an EventBridge pattern over an event as it is on the bus.
 
-Only the form is judged here, so that a typo is told and never matches nothing: which parts of an event there are, which
-operators, with what. The rest EventBridge judges when it makes the rule, before the job is stored.
+Only the form is checked here, so that a typo is reported instead of never matching: the parts of an event, the
+operators and their operands. EventBridge checks the rest when it makes the rule, before the job is stored.
 """
 
 import json
@@ -17,7 +17,7 @@ from functions.api.http.request_model import Strict
 from timeball.domain.model.terms.event import KEPT_BESIDE
 
 MAX_PATTERN: Final = 1_900
-"""Characters. EventBridge takes 2,048 by default, and the tenant's name is added."""
+"""The most characters; EventBridge accepts 2,048 by default, and the tenant's name is added."""
 
 _PARTS: Final = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
 _MEANT: Final = {"type": "detail-type", "data": "detail", KEPT_BESIDE: "another attribute"}
@@ -28,7 +28,7 @@ _EXAMPLE: Final = {"source": ["shop"], "detail-type": ["order.placed"], "detail"
 
 
 def pattern_text(pattern: Mapping[str, Any]) -> str:
-    """Return the one form of a pattern that does not depend on the order of its keys."""
+    """Return a pattern as text that does not depend on the order of its keys."""
     return json.dumps(pattern, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
@@ -38,12 +38,12 @@ def _pattern(pattern: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(fault)
     length = len(pattern_text(pattern))
     if length > MAX_PATTERN:
-        raise ValueError(f"A pattern has at most {MAX_PATTERN} characters, and this one {length}; make it shorter.")
+        raise ValueError(f"This pattern has {length} characters; at most {MAX_PATTERN} are allowed.")
     return pattern
 
 
 def _faults(pattern: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the form of a pattern, each in a sentence that says where."""
+    """Yield what is wrong with the form of a pattern, each as a sentence that names the field."""
     if not pattern:
         yield 'Say which events: give a pattern such as {"source": ["shop"]}.'
     for alternative in _alternatives(pattern):
@@ -51,12 +51,12 @@ def _faults(pattern: Mapping[str, Any]) -> Iterator[str]:
             if name in _MEANT:
                 yield f"An event on the bus has no {name}; write {_MEANT[name]} instead."
             elif name not in ("detail-type", "$or") and not _PARTS.fullmatch(name):
-                yield f"{shortened(name)!r} is no part of an event; these are source, detail-type, detail, id …"
+                yield f"{shortened(name)!r} is not a part of an event; the parts are source, detail-type, detail, id …"
     yield from _faults_within(pattern, "")
 
 
 def _alternatives(pattern: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a pattern and the alternatives at its top."""
+    """Return a pattern and its top-level alternatives."""
     alternatives = pattern.get("$or")
     own = alternatives if isinstance(alternatives, list) else []
     return [pattern, *(one for one in own if isinstance(one, dict))]
@@ -69,14 +69,14 @@ def _faults_within(pattern: Mapping[str, Any], path: str) -> Iterator[str]:
             yield from _faulty_alternatives(part, where, path)
         elif isinstance(part, dict):
             if not part:
-                yield f"{where} is an empty object; give what is to match, or leave it out."
+                yield f"{where} is an empty object; give what must match, or leave it out."
             yield from _faults_within(part, f"{where}.")
         elif isinstance(part, list):
             if not part:
                 yield f"{where} is an empty array, which matches nothing; give one value or more."
             yield from (fault for one in part for fault in _faulty_value(one, where))
         else:
-            yield f'{where} is {kind_of(part)}; give an array of what is to match, such as ["{where}"].'
+            yield f'{where} is {kind_of(part)}; give an array of what must match, such as ["{where}"].'
 
 
 def _faulty_alternatives(alternatives: list[Any], where: str, path: str) -> Iterator[str]:
@@ -96,13 +96,13 @@ def _faulty_value(value: object, where: str) -> Iterator[str]:
         return
     operator = next(iter(value), "")
     if len(value) != 1 or operator not in _OPERATORS:
-        yield f"{where} has an object that is no operator; use one of {', '.join(_OPERATORS)}, alone."
+        yield f"{where} has an object that is not an operator; use one of {', '.join(_OPERATORS)}, alone."
     elif not _fits(operator, value[operator]):
-        yield f"{where} has the operator {operator} with what does not go with it."
+        yield f"{where} has the operator {operator} with an invalid operand."
 
 
 def _fits(operator: str, operand: object) -> bool:
-    """Say whether an operator may have an operand, as far as their kinds go."""
+    """Say whether the operand has a type that the operator accepts."""
     match operator:
         case "exists":
             return isinstance(operand, bool)
@@ -132,14 +132,14 @@ Pattern = Annotated[
 
 
 class EventFields(Strict):
-    """What a job says of the events that let it run."""
+    """The events on which a job runs."""
 
     event: Pattern | None = Field(
         None,
-        description="An EventBridge pattern of the events that let it run; with a recurring schedule too, either does.",
+        description="An EventBridge pattern of the events on which the job runs; a recurring schedule may fire it too.",
     )
 
 
 def event_of(request: EventFields) -> str | None:
-    """Return the pattern that a faultless request asks for, as it is kept."""
+    """Return the pattern of a valid request as it is stored."""
     return None if request.event is None else pattern_text(request.event)

@@ -1,6 +1,6 @@
-"""Events are sent: one, or many with a result for each, onto the bus under the name of the caller's tenant.
+"""Send one event, or many with a result for each, to the bus under the caller's tenant.
 
-Nothing in a request says whose it is: that is the tenant of the caller's key.
+The tenant is that of the caller's key; nothing in a request can change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,13 +29,13 @@ from timeball.ports.event_bus import Refusal
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A faultless event, by its attributes."""
+    """A valid event's attributes."""
 
     attributes: Mapping[str, Any]
 
 
 def post_events(edge: Edge, request: Request) -> Reply:
-    """Put one event onto the bus, or many."""
+    """Send one event to the bus, or many."""
     body = read_one_or_many(request, EVENTS, MAX_EVENTS)
     errors: list[FieldError] = []
     key = idempotency_key(request, errors)
@@ -65,18 +65,18 @@ def _read(edge: Edge, request: Request, key: str | None, index: int, body: objec
 
 
 _ROOM = 240
-"""Bytes for the instant at which an event is taken in, its generation, the rule that matches it, and a job's id."""
+"""The bytes of the acceptance time, the generation, the name of the matching rule, and a job's id."""
 
 
 def _too_large(size: int) -> str:
     return (
-        f"The event has {size} bytes on the bus, and may have {MOST_BYTES} (256 KB); "
-        "keep its data elsewhere, and send where."
+        f"The event has {size} bytes on the bus; at most {MOST_BYTES} (256 KB) are allowed: "
+        "store its data elsewhere, and send a reference."
     )
 
 
 def _within(quotas: Quotas, one: _Wanted | ProblemError) -> _Wanted | ProblemError:
-    """Hold what the runs of an event would be handed against the tenant's quota of payloads."""
+    """Check an event against the tenant's quota of payloads: it becomes the payload of runs."""
     if isinstance(one, ProblemError):
         return one
     errors = large_payload(quotas, compact(one.attributes), "data")
@@ -100,12 +100,12 @@ def _outcome(event: Event, refusal: Refusal | None) -> EventAnswer | ProblemErro
     if refusal is not None and refusal.is_unknown:
         return ProblemError(
             Problem.UNAVAILABLE,
-            "EventBridge did not answer, so it is unknown whether the event is on the bus; send it again with the "
-            "same source and id: each job runs once for it.",
+            "EventBridge did not answer, so the event may be on the bus or not; send it again with the "
+            "same source and id: each job still runs once for it.",
             headers={"Retry-After": "1"},
         )
     if refusal is not None:
-        return invalid([FieldError("data", f"EventBridge does not take this event: {refusal.why}")])
+        return invalid([FieldError("data", f"EventBridge does not accept this event: {refusal.why}")])
     told = event.attributes
     return EventAnswer(
         event_id=told["id"], source=told["source"], type=told["type"], accepted_at=format_instant(event.accepted_at)

@@ -1,6 +1,6 @@
-"""What a caller may send: a CloudEvent 1.0, plain JSON with a type and a source, or an array of such events.
+"""The request of an event: a CloudEvent 1.0, plain JSON with a type and a source, or an array of these.
 
-What is read of either is a CloudEvent: what plain JSON leaves out is added.
+Both become a CloudEvent: attributes that plain JSON lacks are added.
 """
 
 import re
@@ -19,7 +19,7 @@ SPECVERSION: Final = "1.0"
 
 _NAME: Final = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
 _RESERVED: Final = ("detail", KEPT_BESIDE)
-"""Names that something else has, where patterns are matched."""
+"""Names that patterns use for something else."""
 _TEXTS: Final[Mapping[str, int]] = {
     "id": 256,
     "source": 1024,
@@ -29,7 +29,7 @@ _TEXTS: Final[Mapping[str, int]] = {
     "dataschema": 1024,
     "data_base64": 262_144,
 }
-"""The attributes that are text, and how many characters they may have."""
+"""The attributes that are text, and the most characters of each."""
 _FIRST: Final = ("specversion", "id", "source", "type", "time")
 
 
@@ -42,20 +42,23 @@ _EVENT: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["source", "type"],
     "properties": {
-        "specversion": {"enum": [SPECVERSION, None], "description": "Of a CloudEvent; such a one has an `id`."},
-        "id": _text(256, "With `source` it names the event, which lets each job run once for it in a day."),
-        "source": _text(1024, "Where it comes from.", is_needed=True),
-        "type": _text(256, "What has happened. Patterns find it as `detail-type`.", is_needed=True),
+        "specversion": {
+            "enum": [SPECVERSION, None],
+            "description": "The version of a CloudEvent, which then needs an `id`.",
+        },
+        "id": _text(256, "Identifies the event together with `source`; each job runs once for it within a day."),
+        "source": _text(1024, "The origin of the event.", is_needed=True),
+        "type": _text(256, "The kind of event. Patterns match it as `detail-type`.", is_needed=True),
         "time": {
             **INSTANT_SCHEMA,
             "type": ["string", "null"],
-            "description": "When it happened; default: when it came.",
+            "description": "When it happened; default: when it arrived.",
         },
-        "subject": _text(1024, "What it is about, within its source."),
-        "datacontenttype": _text(256, "What `data` is."),
-        "dataschema": _text(1024, "Where the schema of `data` is."),
-        "data": {"description": "Any JSON. Patterns find it as `detail`."},
-        "data_base64": _text(262_144, "What is no JSON, in base 64; patterns do not see into it."),
+        "subject": _text(1024, "The subject of the event, within its source."),
+        "datacontenttype": _text(256, "The media type of `data`."),
+        "dataschema": _text(1024, "The URI of the schema of `data`."),
+        "data": {"description": "Any JSON. Patterns match it as `detail`."},
+        "data_base64": _text(262_144, "Binary data in base 64; patterns cannot match it."),
     },
     "not": {"required": ["data", "data_base64"], "properties": {"data_base64": {"type": "string"}}},
     "anyOf": [
@@ -79,13 +82,13 @@ def _as_sent(schema: dict[str, Any]) -> None:
 
 
 class EventsRequest(BaseModel):
-    """An event, a CloudEvent 1.0 or plain JSON, or up to a hundred; each of these has a result of its own."""
+    """An event, as a CloudEvent 1.0 or plain JSON, or an array of up to a hundred, each with a result of its own."""
 
     model_config = ConfigDict(json_schema_extra=_as_sent)
 
 
 def read_event(body: Mapping[str, Any], name: str, now: int) -> tuple[dict[str, Any], list[FieldError]]:
-    """Validate an event: its attributes, and all that is wrong with it. Where it has no `id`, its name is that."""
+    """Validate an event: return its attributes, and every error. An event without an `id` gets `name`."""
     given = {key: value for key, value in body.items() if value is not None or key == "data"}
     errors = list(_faults(given))
     whole = {"specversion": SPECVERSION, "id": name, "time": format_instant(now), **given}
@@ -96,11 +99,11 @@ def read_event(body: Mapping[str, Any], name: str, now: int) -> tuple[dict[str, 
 def _faults(given: Mapping[str, Any]) -> Iterator[FieldError]:
     for needed in ("source", "type"):
         if needed not in given:
-            yield FieldError(needed, "This field is needed; give it.")
+            yield FieldError(needed, "This field is required.")
     if given.get("specversion", SPECVERSION) != SPECVERSION:
         yield FieldError("specversion", "Use 1.0, or leave it out of plain JSON.")
     elif "specversion" in given and "id" not in given:
-        yield FieldError("id", "A CloudEvent has an id; give it.")
+        yield FieldError("id", "A CloudEvent needs an id; give one.")
     if "data" in given and "data_base64" in given:
         yield FieldError("data_base64", "Give either data or data_base64, not both.")
     for name, value in given.items():
@@ -110,7 +113,7 @@ def _faults(given: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def _fault(name: str, value: object) -> str | None:
-    """Say what is wrong with an attribute by itself."""
+    """Return what is wrong with an attribute by itself; None if it is valid."""
     if name in _TEXTS:
         return _faulty_text(value, _TEXTS[name])
     if name == "time":
@@ -118,9 +121,9 @@ def _fault(name: str, value: object) -> str | None:
     if name in ("data", "specversion"):
         return None
     if name in _RESERVED or not _NAME.fullmatch(name):
-        return "No attribute has this name: they have up to 20 small letters and digits. Put what is yours in data."
+        return "An attribute's name has up to 20 lower-case letters and digits. Put your own fields in data."
     is_plain = isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
-    return None if is_plain else "An attribute is a string, a whole number, true or false; put all else in data."
+    return None if is_plain else "An attribute is a string, a whole number, true or false; put other values in data."
 
 
 def _faulty_text(value: object, most: int) -> str | None:

@@ -12,7 +12,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/events",
         post_events,
-        "Send an event, or up to a hundred, to the jobs whose patterns match; each of many has a result of its own",
+        "Send one event, or up to a hundred, to the jobs whose patterns match; each of many has its own result",
         EventAnswer,
         status=202,
         also={200: EventsAnswer},

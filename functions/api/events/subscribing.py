@@ -1,4 +1,4 @@
-"""Jobs that are about to have a pattern get a rule on the bus; patterns that no job needs any more lose theirs."""
+"""Make rules on the bus for the patterns of jobs, and remove the rules of patterns that no job needs any more."""
 
 import logging
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ log = logging.getLogger(__name__)
 QUOTA: Final = "eventPatterns"
 
 _LATER_SECONDS: Final = 60
-"""After how long a pattern that was given up counts no more."""
+"""After how many seconds a pattern that was given up counts no more."""
 
 
 def unheard(edge: Edge, specs: Sequence[JobSpec], now: int) -> dict[JobKey, ProblemError]:
-    """Let the bus match the patterns of jobs; return the problems with those that it cannot.
+    """Make rules for the patterns of jobs; return the problems of those that have none.
 
-    Quotas of jobs come first: a rule is made for no job that is over one.
+    Check quotas of jobs before: a job that exceeds one must get no rule.
     """
     if not any(spec.event for spec in specs):
         return {}
@@ -37,7 +37,7 @@ def _problem(one: Unheard) -> ProblemError:
 
 
 def give_rules_back(edge: Edge, specs: Sequence[JobSpec], now: int) -> None:
-    """Take back what `unheard` made at an instant for jobs that do not get their patterns after all."""
+    """Undo what `unheard` did at an instant (ms), for jobs that do not get their patterns after all."""
     specs = [spec for spec in specs if spec.event]
     if not specs:
         return
@@ -48,11 +48,11 @@ def give_rules_back(edge: Edge, specs: Sequence[JobSpec], now: int) -> None:
 
 
 def let_go(edge: Edge, spec: JobSpec) -> None:
-    """Remove the rule of a pattern that a job had, if no other job needs it; else, or later, somebody else will."""
+    """Remove the rule of a job's former pattern if no other job needs it; if this fails, a later event removes it."""
     key = subscription_of(spec)
     if key is None:
         return
     try:
         retire_unneeded(edge.context, edge.events, [key])
     except UnavailableError as unavailable:
-        log.warning("a rule that nobody needs may be left: %s", unavailable)
+        log.warning("a rule that no job needs may be left: %s", unavailable)

@@ -1,1 +1,1 @@
-"""Freezes: for a while the fires of many jobs do not start."""
+"""Freezes: the fires of many jobs do not start for a while."""

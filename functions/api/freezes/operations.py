@@ -1,4 +1,4 @@
-"""Freezes are made, listed, read and lifted. One that is over is no more."""
+"""Create, list, read and lift freezes. A freeze that has ended no longer exists."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ FREEZE_PARAMETERS: Final = ("limit", "cursor")
 
 
 def post_freeze(edge: Edge, request: Request) -> Reply:
-    """Freeze jobs. The answer comes when the freeze is known everywhere; no run starts in it from then on."""
+    """Freeze jobs; answer when every process knows the freeze, so that no matching run starts in it from then on."""
     now, body = edge.context.clock.now(), read_body(request)
     wanted, errors = read_freeze(body, freeze_id(edge.random_bytes()), now)
     key = idempotency_key(request, errors)
@@ -33,8 +33,8 @@ def post_freeze(edge: Edge, request: Request) -> Reply:
     if made.outcome is FreezeOutcome.TOO_MANY:
         raise ProblemError(
             Problem.TOO_MANY_FREEZES,
-            f"With this you have more than {MAX_FREEZES} freezes, or their ids, tags and reasons come to more than "
-            f"{MAX_SIZE // 1000} KB; lift one that has done.",
+            f"With this you would have more than {MAX_FREEZES} freezes, or their ids, tags and reasons more than "
+            f"{MAX_SIZE // 1000} KB; lift one that you no longer need.",
         )
     known_at = edge.context.clock.now() + BEGINS_AFTER_MS
     if made.freeze.from_at <= known_at:
@@ -45,7 +45,7 @@ def post_freeze(edge: Edge, request: Request) -> Reply:
 
 
 def list_freezes(edge: Edge, request: Request) -> Reply:
-    """List the freezes that are not over, the newest first."""
+    """List the freezes that have not ended, the newest first."""
     reader = Reader(request.query, FREEZE_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
@@ -56,20 +56,20 @@ def list_freezes(edge: Edge, request: Request) -> Reply:
         if cursor_of((request.tenant, "freezes"), after) != request.query["cursor"]:
             raise invalid([FOREIGN])
     found = freezes_of(edge.context, request.tenant).open_at(now)
-    # One that was lifted meanwhile is the end of no page: then its successors by age are what is left.
+    # The freeze at the cursor may have been lifted meanwhile; the next page then begins after its age.
     left = [one for one in found if not after or _position(one) > after]
     shown = [(freeze_answer(one, now), cursor_of((request.tenant, "freezes"), _position(one))) for one in left[:limit]]
     return page_of(shown, shown[-1][1] if len(left) > limit else None, edge.page_bytes)
 
 
 def read_a_freeze(edge: Edge, request: Request) -> Reply:
-    """Read a freeze that is not over."""
+    """Read a freeze that has not ended."""
     now = edge.context.clock.now()
     return ok(freeze_answer(_standing(edge, request, now), now))
 
 
 def lift_a_freeze(edge: Edge, request: Request) -> Reply:
-    """Lift a freeze: the catch-up policy of each job decides about what it has kept away."""
+    """Lift a freeze: the catch-up policy of each job decides about the fires that it missed."""
     refuse_fields(request)
     name = _standing(edge, request, edge.context.clock.now()).name
     note(edge, request, Action.DELETE, Resource(Kind.FREEZE, name))
@@ -84,7 +84,7 @@ def _position(freeze: Freeze) -> str:
 
 
 def _standing(edge: Edge, request: Request, now: int) -> Freeze:
-    """Return the freeze that the path names. Raises ProblemError if there is none, or none any more."""
+    """Return the freeze that the path names. Raises ProblemError if there is none, or it has ended."""
     for freeze in freezes_of(edge.context, request.tenant).open_at(now):
         if freeze.name == request.path["freezeId"]:
             return freeze

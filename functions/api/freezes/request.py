@@ -1,4 +1,4 @@
-"""What a caller may ask of a freeze: from when to when, which jobs, and why."""
+"""The request for a freeze: from when to when, which jobs, and why."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -22,7 +22,7 @@ _NULL: Final = {"type": "null"}
 
 def _job_id(text: object) -> object:
     if isinstance(text, str) and not JOB_ID.fullmatch(text):
-        raise ValueError("This is no id of a job; give 1 to 64 letters, digits, - or _.")
+        raise ValueError("No job can have this id; give 1 to 64 letters, digits, - or _.")
     return text
 
 
@@ -45,29 +45,29 @@ _FEW_TAGS: Final = {"properties": {"tags": {"maxProperties": _MAX_TAGS}}}
 
 
 class Match(Strict):
-    """Which jobs: all, or those of which all holds that is given."""
+    """Which jobs: all jobs, or those for which every given field holds."""
 
     model_config = ConfigDict(json_schema_extra=together(also=[_SOME_JOBS, _FEW_TAGS]))
 
-    everything: bool | None = Field(None, alias="all", description="True: every job; then alone.")
+    everything: bool | None = Field(None, alias="all", description="True: every job; then the only field.")
     job_ids: list[_JobId] | None = Field(None, min_length=1, max_length=MAX_JOB_IDS, description="Jobs by their ids.")
-    task_id: TaskId | None = Field(None, description="The task that a job names.")
-    tags: Tags | None = Field(None, description=f"Tags that a job has, all of them; at most {_MAX_TAGS}.")
+    task_id: TaskId | None = Field(None, description="Jobs that name this task.")
+    tags: Tags | None = Field(None, description=f"Jobs that have all of these tags; at most {_MAX_TAGS}.")
 
 
 class FreezeRequest(Strict):
-    """A freeze: the fires of the jobs that match do not start from one time to another."""
+    """A freeze: fires of the jobs that match do not start during this time."""
 
     model_config = ConfigDict(json_schema_extra=needed("match"))
 
-    from_at: Instant | None = Field(None, alias="from", description="When it begins; default at once.")
+    from_at: Instant | None = Field(None, alias="from", description="When it begins; default: at once.")
     to_at: Instant | None = Field(None, alias="to", description="When it ends; null: when it is lifted.")
-    match: Match | None = Field(None, description="Which jobs.")
-    reason: Name | None = Field(None, description="What people read for a reason.")
+    match: Match | None = Field(None, description="Which jobs it freezes.")
+    reason: Name | None = Field(None, description="Why, for people.")
 
 
 def read_freeze(body: Mapping[str, Any], name: str, now: int) -> tuple[freeze.Freeze, list[FieldError]]:
-    """Validate a body: the freeze under a name, which counts only if nothing is wrong with it."""
+    """Validate a body: return the freeze with this name, which is valid only without errors, and the errors."""
     wanted, given, errors = read_fields(FreezeRequest, body)
     errors = [*errors, *_together(wanted, {*given, *(error.field.split(".")[0] for error in errors)}, now)]
     match = wanted.match or Match.model_validate({})
@@ -82,14 +82,14 @@ def _together(wanted: FreezeRequest, said: set[str], now: int) -> Iterator[Field
     begins_at = max(wanted.from_at or now, now + freeze.BEGINS_AFTER_MS)
     if wanted.to_at is not None and wanted.to_at <= begins_at:
         seconds = freeze.BEGINS_AFTER_MS // 1000
-        yield FieldError("to", f"This does not lie after the beginning, which is in {seconds} s or at from.")
+        yield FieldError("to", f"This is not after the beginning, which is in {seconds} s or at from.")
     if "match" not in said:
         yield FieldError("match", _WHICH)
     if wanted.match is None:
         return
     says_which = bool(wanted.match.job_ids or wanted.match.tags or wanted.match.task_id)
     if wanted.match.everything and says_which:
-        yield FieldError("match.all", "All jobs are meant by this; give it alone, or leave it out.")
+        yield FieldError("match.all", "This matches every job; give it alone, or leave it out.")
     if not (wanted.match.everything or says_which):
         yield FieldError("match", _WHICH)
     if len(wanted.match.tags or ()) > _MAX_TAGS:

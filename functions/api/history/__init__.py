@@ -1,1 +1,1 @@
-"""Who changed what: a job's revisions, and the audit log of all jobs."""
+"""Changes by users: a job's revisions, and the list of all changes in a tenant."""

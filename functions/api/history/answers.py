@@ -1,6 +1,6 @@
-"""What the API answers about changes: who, when, what, and a job's document before and after.
+"""The models of answers about changes: actor, time, action, and a job's document before and after.
 
-Invariant: what a header says is never shown, for it may be a secret; nor is a large payload.
+Invariant: header values are never shown, because they may be secret; large payloads are left out.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from functions.api.http.bounds import are_within
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import Answer, NextCursor, Time
 from functions.api.jobs.notify import WHOM
 from functions.api.jobs.patch import document_of
 from functions.api.targets.answers import is_long
@@ -22,7 +22,7 @@ NO_BOUNDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class ActorAnswer(Answer):
-    """Who did it."""
+    """The caller that made a change."""
 
     key_id: str | None = Field(description="The id of the API key.")
     role: str | None = Field(description="The role of the API key.")
@@ -30,39 +30,41 @@ class ActorAnswer(Answer):
 
 
 class ResourceAnswer(Answer):
-    """What it was done to."""
+    """The resource that a change was made to."""
 
-    type: Kind
-    id: str | None = Field(description="Null for the dead letters that a filter named.")
+    type: Kind = Field(description="The kind of resource.")
+    id: str | None = Field(description="The id of the resource; null for dead letters that a filter selected.")
 
 
 class ChangeAnswer(Answer):
-    """What a user did."""
+    """A change."""
 
-    resource: ResourceAnswer
-    job_id: str | None = Field(description="The job, also of a run or a backfill; null for what has none.")
-    revision: int | None = Field(description="The version of the job that this made; null where it made none.")
-    at: Time
-    actor: ActorAnswer | None = Field(description="Null if no user did it, but Timeball.")
-    action: Action
-    operation_id: str | None = Field(description="The bulk operation by which the actor did it, if it was one.")
+    resource: ResourceAnswer = Field(description="The resource that was changed.")
+    job_id: str | None = Field(description="The job, also for a run or a backfill; null for resources without a job.")
+    revision: int | None = Field(description="The version of the job that the change made; null if it made none.")
+    at: Time = Field(description="When the change was requested.")
+    actor: ActorAnswer | None = Field(description="The caller that made the change; null if Timeball itself made it.")
+    action: Action = Field(description="The action.")
+    operation_id: str | None = Field(description="The bulk operation by which the actor made the change, if any.")
     before: dict[str, Any] | None = Field(
-        description="The job as a request would ask for it, as it was before. Values of headers are null, and a "
-        "payload, or a target's body, of more than 1000 bytes is left out. Null if there was none, if it is kept no "
-        "longer, and for all but jobs."
+        description=(
+            "The job before the change in the form of a request; null if there was none, if it is no longer "
+            "kept, and for other resources. Values of headers are null; a payload or a target's body over "
+            "1000 bytes is left out."
+        )
     )
-    after: dict[str, Any] | None = Field(description="The same, as it was from then on.")
+    after: dict[str, Any] | None = Field(description="The job after the change, in the same form.")
 
 
 class ChangePageAnswer(Answer):
     """A page of changes, the newest first."""
 
-    items: list[ChangeAnswer]
-    next_cursor: str | None
+    items: list[ChangeAnswer] = Field(description="The changes.")
+    next_cursor: NextCursor
 
 
 def change_answer(entry: Entry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
-    """Return the answer about a change; of what a job was outside of bounds it tells nothing."""
+    """Return the answer about a change, without the documents of a job outside of the bounds."""
     return ChangeAnswer(
         resource=ResourceAnswer(type=entry.resource.kind, id=entry.resource.id or None),
         job_id=entry.resource.job_id or None,
@@ -86,7 +88,7 @@ def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str,
     document = document_of(revision.spec)
     notify = document.get("notify", {})
     told = {name: _without_values(part) if name in WHOM else part for name, part in notify.items()}
-    shown = {"target": _without_values(document["target"])} if "target" in document else {}  # else it names a task
+    shown = {"target": _without_values(document["target"])} if "target" in document else {}  # otherwise it names a task
     return {**document, **shown, **({"notify": told} if told else {})}
 
 

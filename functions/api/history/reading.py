@@ -1,4 +1,4 @@
-"""Changes are listed, the newest first: those that made a job, or all that was asked for in a tenant."""
+"""List changes, the newest first: those of one job, or all in a tenant."""
 
 import re
 from typing import Final
@@ -25,7 +25,7 @@ _POSITION: Final = re.compile(
 
 
 def read_revisions(edge: Edge, request: Request) -> Reply:
-    """List the changes that made a job what it is."""
+    """List the changes that made a job's versions."""
     reader = Reader(request.query, REVISION_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
@@ -45,7 +45,7 @@ def read_revisions(edge: Edge, request: Request) -> Reply:
 
 
 def read_audit(edge: Edge, request: Request) -> Reply:
-    """List what was done in a tenant."""
+    """List the changes in a tenant."""
     reader = Reader(request.query, AUDIT_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
@@ -61,7 +61,7 @@ def _filter(request: Request, reader: Reader) -> AuditFilter:
     from_at, to_at = reader.instant("from"), reader.instant("to")
     job_id, key_id = request.query.get("jobId"), request.query.get("actor")
     if from_at is not None and to_at is not None and to_at < from_at:
-        reader.errors.append(FieldError("to", "This lies before from; give a later time."))
+        reader.errors.append(FieldError("to", "This is before from; give a later time."))
     if job_id is not None and not JOB_ID.fullmatch(job_id):
         reader.errors.append(FieldError("jobId", "Give the id of a job: 1 to 64 letters, digits, - or _."))
     if key_id is not None and not _KEY_ID.fullmatch(key_id):
@@ -82,7 +82,7 @@ def _cursor(asked: AuditFilter, last: Announcement) -> str:
 
 
 def _after(asked: AuditFilter, request: Request) -> tuple[int, Announcement] | None:
-    """Return where the page before ended. Raises ProblemError for a cursor of another query."""
+    """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
     if "cursor" not in request.query:
         return None
     match = _POSITION.fullmatch(position_in(request.query["cursor"]))

@@ -1,4 +1,4 @@
-"""A job is made what one of its revisions was: as by a PUT of that, so it is validated as any request is."""
+"""Restore a revision of a job as by a PUT of its document, which is validated like any request."""
 
 import re
 
@@ -17,7 +17,7 @@ from timeball.domain.model.tenants.actor import Action
 
 
 def restore_job(edge: Edge, request: Request) -> Reply:
-    """Make a job what a revision of it says; it stays paused if it is. The newest one changes nothing."""
+    """Change a job to one of its revisions; a paused job stays paused. Restoring the newest changes nothing."""
     refuse_fields(request)
     version, job = expected_version(request), read_job_row(edge, job_key(request), with_work=True)
     if version is not None and job.version != version:
@@ -35,7 +35,7 @@ def restore_job(edge: Edge, request: Request) -> Reply:
 
 
 def _revision(edge: Edge, job: Job, name: str) -> Revision:
-    """Return a revision with all of its payload. Raises ProblemError if it is not there, or no longer."""
+    """Return a revision with all of its payload. Raises ProblemError if it does not exist or is no longer kept."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}", name, re.ASCII):
         raise _no_revision()
     if int(name) == job.version:
@@ -44,9 +44,9 @@ def _revision(edge: Edge, job: Job, name: str) -> Revision:
     if found is None:
         raise _no_revision()
     if found.lacks_payload:
-        raise not_found("The payload of this revision is not kept any more; send the job as you want it with PUT.")
+        raise not_found("The payload of this revision is no longer kept; send the job as you want it with PUT.")
     return found
 
 
 def _no_revision() -> ProblemError:
-    return not_found("The job has no such revision, or not any more; list those that are kept at .../revisions.")
+    return not_found("The job has no such revision, or it is no longer kept; list the kept revisions at .../revisions.")

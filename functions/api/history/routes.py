@@ -1,4 +1,4 @@
-"""The routes of who changed what."""
+"""The routes of changes."""
 
 from functions.api.history.answers import ChangePageAnswer
 from functions.api.history.reading import AUDIT_PARAMETERS, REVISION_PARAMETERS, read_audit, read_revisions
@@ -22,7 +22,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/jobs/{jobId}/revisions/{revision}:restore",
         restore_job,
-        "Make a job what one of its revisions was",
+        "Change a job back to one of its revisions",
         JobAnswer,
         headers=("If-Match",),
         problems=(Problem.JOB_ENDED, Problem.QUOTA_EXCEEDED),
@@ -32,7 +32,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/audit",
         read_audit,
-        "List what was done, and by whom, the newest first",
+        "List changes and their actors, the newest first",
         ChangePageAnswer,
         query=AUDIT_PARAMETERS,
         access=Access.READ,

@@ -1,1 +1,1 @@
-"""What every operation of the API starts from: requests and replies, problems, pages, ids."""
+"""The parts that every operation of the API uses: requests and replies, problems, pages, ids."""

@@ -1,7 +1,7 @@
-"""A body is one JSON object, read strictly: what two parsers could read differently is refused.
+"""Read a body strictly as one JSON object, and refuse what two parsers could read differently.
 
-Refused: keys given twice, NaN and Infinity, numbers that no double holds, halves of surrogate pairs,
-hostile nesting. What reading takes of time and memory is bounded by the size of a body, whatever it holds.
+Refused are: keys given twice, NaN and Infinity, numbers beyond the range of a double, unpaired surrogates, and hostile
+nesting. The size limit of a body bounds the time and memory of reading, whatever the body contains.
 """
 
 import base64
@@ -18,26 +18,26 @@ from typing import Any, Final, NoReturn
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, Problem, ProblemError, invalid, shortened
 
 MAX_BYTES: Final = 1024 * 1024
-"""A payload has at most a quarter of it, which leaves room for blanks and escapes."""
+"""A payload may take a quarter of this, which leaves room for blanks and escapes."""
 
 MAX_DEPTH: Final = 100
-"""Levels of objects and arrays within each other."""
+"""The most levels of nested objects and arrays."""
 
 _MAX_DIGITS: Final = 100
 _LONGEST_BASE64: Final = (MAX_BYTES + 2) // 3 * 4
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
-"""A string of JSON; one without an end goes on to the end, so that no text takes more than one look."""
+"""A JSON string. An unterminated string matches up to the end, so that each byte is scanned once."""
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[{]}"))
 _ESCAPED_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class _RefusedError(ValueError):
-    """Valid JSON to some parsers, refused here; the text is the sentence."""
+    """JSON that some parsers accept and this module refuses; the text is the sentence for the caller."""
 
 
 def decoded(body: str, *, is_base64: bool) -> bytes:
-    """Return a body as it was sent. Raises ProblemError for a large one, before work is done on it."""
+    """Return a body as it was sent. Raises ProblemError for a body over MAX_BYTES before any work is done on it."""
     if len(body) <= (_LONGEST_BASE64 if is_base64 else MAX_BYTES):
         raw = base64.b64decode(body) if is_base64 else body.encode("utf-8", "surrogatepass")
         if len(raw) <= MAX_BYTES:
@@ -46,7 +46,7 @@ def decoded(body: str, *, is_base64: bool) -> bytes:
 
 
 def read_object(raw: bytes) -> dict[str, Any]:
-    """Read a request's body. Raises ProblemError: malformed, or invalid where a field can be named."""
+    """Read a request's body as a JSON object. Raises ProblemError: malformed, or invalid if a field can be named."""
     value = _read(raw)
     if not isinstance(value, dict):
         raise _malformed(f"The body is {kind_of(value)}; send a JSON object.")
@@ -54,7 +54,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def read_objects(raw: bytes, most: int) -> dict[str, Any] | list[Any]:
-    """Read a body that may be an object, or an array of `most` values at most. Raises ProblemError."""
+    """Read a body that is an object, or an array of at most `most` values. Raises ProblemError."""
     value = _read(raw)
     if isinstance(value, list) and 1 <= len(value) <= most:
         _without_halves(raw, {f"[{place}]": one for place, one in enumerate(value)})
@@ -80,7 +80,7 @@ def _read(raw: bytes) -> object:
 
 
 def _without_halves(raw: bytes, value: dict[str, Any]) -> dict[str, Any]:
-    # No half can come but as an escape: UTF-8 has none.
+    # UTF-8 cannot encode an unpaired surrogate, so one can only arrive as an escape.
     halves = [*islice(_halves(value), ENOUGH_ERRORS)] if _ESCAPED_SURROGATE.search(raw) else []
     if halves:
         raise invalid(halves)
@@ -88,12 +88,12 @@ def _without_halves(raw: bytes, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def compact(value: object) -> str:
-    """Return JSON without blanks, in the order given: how a payload is stored and measured."""
+    """Return JSON without blanks, with keys in the given order: the form in which a payload is stored and measured."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def canonical(value: object) -> bytes:
-    """Return the one form of a JSON value that does not depend on blanks or on the order of keys."""
+    """Return a JSON value in a form that does not depend on blanks or on the order of keys."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
 
 
@@ -103,7 +103,7 @@ def _parse(text: str) -> object:
             text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer
         )
     except json.JSONDecodeError as bad:
-        raise _malformed(f"The body is no JSON: {bad.msg} at line {bad.lineno}, column {bad.colno}.") from None
+        raise _malformed(f"The body is not JSON: {bad.msg} at line {bad.lineno}, column {bad.colno}.") from None
     except _RefusedError as refused:
         raise _malformed(str(refused)) from None
 
@@ -114,13 +114,13 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _RefusedError(f"The key {json.dumps(shortened(key))} stands twice in one object; give it once.")
+                raise _RefusedError(f"The key {json.dumps(shortened(key))} occurs twice in one object; give it once.")
             seen.add(key)
     return members
 
 
 def _constant(name: str) -> NoReturn:
-    raise _RefusedError(f"{name} is no JSON number; give a finite number, or null.")
+    raise _RefusedError(f"{name} is not a JSON number; give a finite number, or null.")
 
 
 def _float(digits: str) -> float:
@@ -137,7 +137,7 @@ def _integer(digits: str) -> int:
 
 
 def _depth(raw: bytes) -> int:
-    """Return how deep brackets stand in each other, before a parser follows them."""
+    """Return how deeply brackets are nested; 0 if there are too few brackets to exceed MAX_DEPTH."""
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return 0
     steps = _STRING.sub(b"", raw).translate(_STEPS, _NO_BRACKETS)
@@ -146,7 +146,7 @@ def _depth(raw: bytes) -> int:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing tree again and again; JSON has no cycles to be found."""
+    """Pause the garbage collector, which would walk the growing tree repeatedly; JSON contains no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -157,12 +157,12 @@ def _no_collection() -> Iterator[None]:
 
 
 def _halves(members: dict[str, Any]) -> Iterator[FieldError]:
-    """Find the members that hold half of a surrogate pair; a hundred are tried at once, for most hold none."""
+    """Yield an error for each member with an unpaired surrogate; test a hundred members at once, as most are valid."""
     left = iter(members.items())
     while some := dict(islice(left, 100)):
         for key in () if _is_text(some) else some:
             if not _is_text({key: some[key]}):
-                yield FieldError(shortened(key), "Leave out the half of a surrogate pair: it is no character.")
+                yield FieldError(shortened(key), "Leave out the unpaired surrogate: it is not a character.")
 
 
 def _is_text(value: object) -> bool:
@@ -174,7 +174,7 @@ def _is_text(value: object) -> bool:
 
 
 def kind_of(value: object) -> str:
-    """Return what people call the kind of a JSON value that is no object."""
+    """Return the everyday name of the kind of a JSON value that is not an object."""
     kinds = {list: "an array", str: "a string", bool: "true or false", int: "a number", float: "a number"}
     return kinds.get(type(value), "null")
 

@@ -1,8 +1,8 @@
-"""A key that is bounded to tags sees and makes only jobs that have all of them.
+"""A key that is bounded to tags sees and creates only jobs that have all of these tags.
 
-Invariant: app.py asks `check_reach` before every operation. So a bounded key reaches what belongs to a job within its
-bounds, and the routes that keep to them by themselves (`keeps_bounds`); whatever else there is or comes is closed.
-Each operation that makes a job, or changes what it is, asks `check_job` and `check_flow`.
+Invariant: app.py calls `check_reach` before every operation. So a bounded key reaches only jobs within its bounds, what
+belongs to them, and routes that check the bounds themselves (`keeps_bounds`); every other route is closed to it, also a
+future one. Each operation that creates or changes a job calls `check_job` and `check_flow`.
 """
 
 from collections.abc import Mapping
@@ -17,22 +17,22 @@ from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 
 
 def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
-    """Say whether a job with these tags lies within bounds."""
+    """Say whether a job with these tags is within bounds."""
     return bounds.items() <= tags.items()
 
 
 def check_reach(edge: Edge, route: Route, request: Request) -> None:
-    """Raise ProblemError if a bounded key may not reach what a request is about; reads the job, for such a key alone.
+    """Raise ProblemError if a bounded key may not reach the resource of a request; reads the job for such keys only.
 
-    A job that is gone lies within no bounds, for its runs may be there still; but a PUT may make one.
+    A job that does not exist is within no bounds, because its runs may still exist. A PUT may create such a job.
     """
     if not request.bounds or route.keeps_bounds or route.is_public:
         return
     if not {"jobId", "runId"} & request.path.keys():
-        raise _refused(request, "may use no more than its jobs and their runs")
+        raise _refused(request, "may use only its jobs and their runs")
     key = _job_of(request)
     if key is None:
-        return  # nothing is called so, as the operation will tell
+        return  # nothing can have this id; the operation says so
     job = edge.context.store.jobs.read([key])[0]
     if job is None and route.method == "PUT":
         return
@@ -41,17 +41,17 @@ def check_reach(edge: Edge, route: Route, request: Request) -> None:
 
 
 def check_job(request: Request, tags: Mapping[str, str] | None) -> None:
-    """Raise ProblemError if a job with these tags is none that a key may make."""
+    """Raise ProblemError if the key may not create a job with these tags."""
     if not are_within(tags or {}, request.bounds):
-        raise _refused(request, "makes only jobs with these tags")
+        raise _refused(request, "may create only jobs with these tags")
 
 
 def check_flow(edge: Edge, request: Request, flow: Flow, before: Flow | None = None) -> None:
-    """Raise ProblemError if a job of a bounded key would decide what a flow key of the tenant allows.
+    """Raise ProblemError if a job of a bounded key would change a limit that other jobs of the tenant share.
 
-    A flow key is shared with jobs that the API key does not see, and a job that names it says what it allows. So a
-    bounded key names only flow keys that a person has set, and what the job had before. Reads the flow keys, for such
-    an API key alone.
+    Jobs that the API key does not see may share a limit, and a job that names a limit also states its bounds. So a
+    bounded API key may name only limits that a person has set, and limits that the job named before. Reads the limits
+    for bounded API keys only.
     """
     had = () if before is None else (before.concurrency, before.rate)
     named = [one for one in (flow.concurrency, flow.rate) if one is not None and one not in had]
@@ -63,20 +63,20 @@ def check_flow(edge: Edge, request: Request, flow: Flow, before: Flow | None = N
     for one in named:
         row = rows[one.key]
         if row is None or not _is_decided(one, row.fixed.bounds):
-            raise _refused(request, "names only flow keys whose bounds stand; have them set at /v1/keys")
+            raise _refused(request, "may name only limits that are set at /v1/keys; ask an operator to set this one")
 
 
 def _is_decided(named: ConcurrencyKey | RateKey, fixed: Bounds) -> bool:
-    """Say whether nothing that a job says of a key changes what the key allows."""
+    """Say whether a job that names a limit cannot change what the limit allows."""
     if isinstance(named, ConcurrencyKey):
         return fixed.places is not None
     return fixed.per_second is not None and (fixed.burst is not None or named.burst == 1)
 
 
 def check_standing(request: Request, tags: Mapping[str, str]) -> None:
-    """Raise ProblemError if the job for which a unique key stands has tags that a key does not see."""
+    """Raise ProblemError if the job that holds a unique key has tags that the API key does not see."""
     if not are_within(tags, request.bounds):
-        raise _refused(request, "a job without them has this uniqueKey; choose another")
+        raise _refused(request, "a job outside of them has this uniqueKey; choose another")
 
 
 def _job_of(request: Request) -> JobKey | None:

@@ -1,4 +1,4 @@
-"""The fields that several rooms take: what a value must look like by itself, with the sentence that says so."""
+"""Fields that several resources share: the form of each value, with the sentence for a wrong one."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
@@ -35,10 +35,10 @@ INSTANT_SCHEMA: Final[Mapping[str, Any]] = {
     r"([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
     "examples": ["2026-11-21T09:30:00Z"],
 }
-"""A time of RFC 3339, from 1970 to 2399; who makes up such times can begin with the pattern."""
+"""The JSON Schema of a time of RFC 3339, from 1970 to 2399; the pattern lets generators make valid times."""
 
 Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(dict(INSTANT_SCHEMA))]
-"""An ISO 8601 time with an offset; here ms."""
+"""An ISO 8601 time with an offset; read as ms."""
 
 Payload = Annotated[Any, AfterValidator(_payload)]
 """Any JSON of at most MAX_PAYLOAD_BYTES."""

@@ -1,7 +1,7 @@
-"""A request that comes from a call of Timeball's says so, and is of a generation; there are five of them.
+"""A request that a target sends during a call has a generation; there are five generations at most.
 
-A target hands on the headers of the call: `Timeball-Depth`, or `Timeball-Run-Id`, by which the depth is found. Whoever
-hands on neither is a user.
+The target passes on a header of the call: `Timeball-Depth`, or `Timeball-Run-Id`, from which the generation is looked
+up. A request with neither header counts as a user's.
 """
 
 import re
@@ -21,15 +21,15 @@ QUOTA: Final = "requestsPerJobAndMinute"
 
 HEADERS: Final = (DEPTH, RUN_ID)
 PROBLEMS: Final = (Problem.TOO_DEEP, Problem.QUOTA_EXCEEDED)
-"""What a route takes that makes something, and what may be wrong with it."""
+"""The headers of a route that creates something, and the problems that they may cause."""
 
 _NUMBER: Final = re.compile(r"\d{1,4}", re.ASCII)
 
 
 def generation_of(edge: Edge, request: Request, amount: int = 1) -> int:
-    """Return of which generation are the things that a request makes: 0 if it comes from no call of Timeball's.
+    """Return the generation of what a request creates: 0 if the request does not come from a call of Timeball.
 
-    Raises ProblemError for one generation too many, and if the calls of a job have asked for too much in this minute.
+    Raises ProblemError beyond the last generation, and if the calls of one job have asked for too much in this minute.
     """
     run = _run(request)
     depth = _depth(edge, request, run)
@@ -39,8 +39,9 @@ def generation_of(edge: Edge, request: Request, amount: int = 1) -> int:
     if generation is None:
         raise ProblemError(
             Problem.TOO_DEEP,
-            f"This comes from a run that {MOST} generations of calls led to, so nothing more is made: jobs that make "
-            "jobs would never end. If that is meant, let a service of yours ask, without Timeball's headers.",
+            f"This request comes from a run of generation {MOST}, the last, so nothing is created: jobs that create "
+            "jobs would never end. If you mean it, send the request from a service of yours, without Timeball's "
+            "headers.",
         )
     if run is not None:
         _count(edge, request, run, amount)
@@ -48,10 +49,10 @@ def generation_of(edge: Edge, request: Request, amount: int = 1) -> int:
 
 
 def given_depth(request: Request) -> int | None:
-    """Return the depth that a request hands on; None: it hands on none. Raises ProblemError for what is no depth."""
+    """Return the generation in the request's header; None without one. Raises ProblemError if it is not a number."""
     text = request.headers.get(DEPTH.lower())
     if text is not None and not _NUMBER.fullmatch(text.strip()):
-        raise invalid([FieldError(DEPTH, "Hand on the number that the call brought, or leave it out.")])
+        raise invalid([FieldError(DEPTH, "Pass on the number from the call's header, or leave it out.")])
     return None if text is None else int(text)
 
 
@@ -61,7 +62,7 @@ def _run(request: Request) -> RunId | None:
 
 
 def _depth(edge: Edge, request: Request, run: RunId | None) -> int | None:
-    """Return the depth of the run whose call it is; None: of none."""
+    """Return the generation of the run whose call sent the request; None if no run's call did."""
     depth = given_depth(request)
     if depth is not None:
         return depth
@@ -70,9 +71,10 @@ def _depth(edge: Edge, request: Request, run: RunId | None) -> int | None:
 
 
 def _count(edge: Edge, request: Request, run: RunId, amount: int) -> None:
-    """Count what a job's calls ask for. Raises ProblemError if that would be too much in this minute.
+    """Count what a job's calls ask for. Raises ProblemError if that is too much in this minute.
 
-    A key that is bounded to tags counts for itself: it may name a job outside, and is to take nothing from that.
+    A key that is bounded to tags has a counter of its own: it may name a job outside its bounds, and must not use up
+    that job's allowance.
     """
     now, most = edge.context.clock.now(), edge.context.rules.requests_per_job_and_minute
     counted = f"calls-of#{run.job.job_id}" + (f"#{request.by.key_id}" if request.bounds else "")
@@ -80,6 +82,6 @@ def _count(edge: Edge, request: Request, run: RunId, amount: int) -> None:
     if not edge.context.store.windows.take(window, amount, most):
         raise over_quota(
             QUOTA,
-            f"The calls of job {run.job.job_id} may ask for {most} things in a minute; ask again in the next.",
+            f"The calls of job {run.job.job_id} may create {most} things a minute; repeat this in the next minute.",
             -(-(window.ends_at - now) // SECOND_MS),
         )

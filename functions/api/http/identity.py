@@ -1,4 +1,4 @@
-"""Ids of what is created: random, or the hash of an Idempotency-Key: the same request names the same thing."""
+"""Ids of new resources: random, or a hash of the Idempotency-Key, so that a repeat names the same resource."""
 
 import hashlib
 from typing import Final
@@ -11,12 +11,12 @@ _CROCKFORD: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def job_id(bits: bytes) -> str:
-    """Return the id of 16 bytes: `job_` and 26 characters of Crockford's base 32: no look-alikes."""
+    """Return the job id of 16 bytes: `job_` and 26 characters of Crockford's base 32, which has no look-alikes."""
     return f"job_{_letters(bits)}"
 
 
 def task_id(bits: bytes) -> str:
-    """Return the id of 16 bytes, as a job's."""
+    """Return the task id of 16 bytes, in the form of a job id."""
     return f"task_{_letters(bits)}"
 
 
@@ -28,7 +28,7 @@ def task_id_of_key(tenant: str, idempotency_key: str) -> str:
 
 
 def event_id(bits: bytes) -> str:
-    """Return the id of 16 bytes, as a job's."""
+    """Return the event id of 16 bytes, in the form of a job id."""
     return f"evt_{_letters(bits)}"
 
 
@@ -40,25 +40,25 @@ def event_id_of_key(tenant: str, idempotency_key: str) -> str:
 
 
 def operation_id(bits: bytes) -> str:
-    """Return the id of 16 bytes, as a job's."""
+    """Return the operation id of 16 bytes, in the form of a job id."""
     return f"op_{_letters(bits)}"
 
 
 def operation_id_of_key(tenant: str, idempotency_key: str) -> str:
-    """Return the id of the operation that a tenant asks for under an Idempotency-Key."""
+    """Return the id of the operation that a tenant creates under an Idempotency-Key."""
     parts = f"{tenant}\x1f{idempotency_key}"
     digest = hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-operat.")
     return operation_id(digest.digest())
 
 
 def backfill_name(bits: bytes) -> str:
-    """Return the name of 16 bytes: 26 characters, as they stand in the ids of the backfill's runs."""
+    """Return the backfill name of 16 bytes: 26 characters, which are also part of the ids of the backfill's runs."""
     return _letters(bits)
 
 
 def job_id_of_key(tenant: str, idempotency_key: str) -> str:
     """Return the id of the job that a tenant creates under an Idempotency-Key."""
-    # Neither part can hold the separator: a tenant's name is printable, a key is visible ASCII.
+    # Neither part can contain the separator: a tenant's name is printable, a key is visible ASCII.
     digest = hashlib.blake2b(f"{tenant}\x1f{idempotency_key}".encode(), digest_size=ID_BYTES, person=b"timeball-job-id")
     return job_id(digest.digest())
 
@@ -71,18 +71,18 @@ def backfill_name_of_key(job: JobKey, idempotency_key: str) -> str:
 
 
 def freeze_id(bits: bytes) -> str:
-    """Return the id of a freeze."""
+    """Return the freeze id of 16 bytes, in the form of a job id."""
     return f"frz_{_letters(bits)}"
 
 
 def freeze_id_of_key(tenant: str, idempotency_key: str) -> str:
-    """Return the id of the freeze that a tenant makes under an Idempotency-Key."""
+    """Return the id of the freeze that a tenant creates under an Idempotency-Key."""
     parts = f"{tenant}\x1f{idempotency_key}"
     return freeze_id(hashlib.blake2b(parts.encode(), digest_size=ID_BYTES, person=b"timeball-freeze").digest())
 
 
 def fingerprint(canonical_body: bytes) -> str:
-    """Return a digest by which a repeated request is known."""
+    """Return a digest that identifies the body of a request."""
     return hashlib.blake2b(canonical_body, digest_size=ID_BYTES).hexdigest()
 
 

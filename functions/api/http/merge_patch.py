@@ -1,11 +1,11 @@
-"""A merge patch (RFC 7396): what is given replaces, null removes, objects are merged, the rest stays."""
+"""A merge patch (RFC 7396): given values replace, null removes, objects are merged, the rest stays."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def merge(target: object, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a patch makes of a document."""
+    """Return a document after a patch."""
     after = dict(target) if isinstance(target, dict) else {}
     for name, value in patch.items():
         if value is None:

@@ -1,7 +1,7 @@
 """Lists: their query strings (filters, limit, cursor), and their pages.
 
-A cursor is bound to its tenant and query by a hash. The hash keeps callers from mixing up their own cursors. It is no
-secret and grants nothing: what a cursor says is used within the tenant and the job of the request only.
+A hash binds a cursor to its tenant and query, so that callers cannot mix up their own cursors. The hash is no secret
+and grants nothing: the position in a cursor is used only within the tenant and the job of the request.
 """
 
 import base64
@@ -21,23 +21,26 @@ from timeball.domain.time.instants import parse_instant
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 200
 PAGE_BYTES: Final = 5_000_000
-"""A page ends before it has more: Lambda refuses answers of more than 6,291,556 bytes, as documented by AWS."""
+"""The most bytes of a page: Lambda refuses answers over 6,291,556 bytes, as documented by AWS."""
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
 
 _DIGEST_BYTES: Final = 9
-FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to this very query, or leave it out.")
+FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to the same query, or leave it out.")
 
 
 def cursor_of(bound: Sequence[object], position: str) -> str:
-    """Return the text that continues a list after a position: of the query that it is bound to, and no other."""
+    """Return the cursor for a position in a list; it is valid only for the query that `bound` describes."""
     text = "\x1f".join(map(str, (*bound, position)))
     digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
     return base64.urlsafe_b64encode(digest + position.encode()).decode().rstrip("=")
 
 
 def position_in(cursor: str) -> str:
-    """Return the position that a cursor names, which counts only if its own text comes of it; nothing if it is none."""
+    """Return the position in a cursor, or an empty string.
+
+    The caller must compare the cursor with the one that the position yields.
+    """
     try:
         raw = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         return raw[_DIGEST_BYTES:].decode("ascii")
@@ -46,7 +49,7 @@ def position_in(cursor: str) -> str:
 
 
 class Reader:
-    """Reads parameters one by one, keeping what is wrong with each, or not known, in `errors`."""
+    """Reads query parameters, and collects bad values and unknown names in `errors`."""
 
     def __init__(self, query: Mapping[str, str], known: tuple[str, ...]) -> None:
         self._query = query
@@ -57,7 +60,7 @@ class Reader:
         ]
 
     def limit(self) -> int:
-        """Return how long a page is to be."""
+        """Return the length of a page."""
         text = self._query.get("limit", str(DEFAULT_LIMIT))
         if text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MAX_LIMIT:
             return int(text)
@@ -77,12 +80,12 @@ class Reader:
 
 
 def cursor_behind(bound: Sequence[object], created_at: int, name: str) -> str:
-    """Return the cursor of a list by creation, behind what was created then under that name."""
+    """Return the cursor that continues a list by creation after the item with this time (ms) and name."""
     return cursor_of(bound, f"{created_at}.{name}")
 
 
 def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int, str] | None:
-    """Return when what a page ended with was created, and its name. Raises ProblemError for a foreign cursor."""
+    """Return the creation time (ms) and the name of a page's last item. Raises ProblemError for a foreign cursor."""
     if "cursor" not in query:
         return None
     created_at, _, name = position_in(query["cursor"]).partition(".")
@@ -94,10 +97,11 @@ def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int
 
 
 def page_of(shown: Iterable[tuple[Answer, str]], next_cursor: str | None, most_bytes: int) -> Reply:
-    """Return a page of answers, each given with the cursor that goes on after it; `next_cursor`: after the last.
+    """Return a page of answers, each given with the cursor that continues after it.
 
-    The page ends earlier where it would have more bytes. It has one item at least, so each list comes to its end.
-    Bytes are counted as Lambda sends them: as text within JSON, where a quote or a letter takes up to six.
+    `next_cursor` continues after the last one. The page ends early before it exceeds `most_bytes`; it has at least one
+    item, so every list comes to its end. Bytes are counted as Lambda sends them: as text within JSON, where a quote or
+    a letter takes up to six bytes.
     """
     texts: list[str] = []
     size, cursor_so_far = 0, ""
@@ -112,7 +116,7 @@ def page_of(shown: Iterable[tuple[Answer, str]], next_cursor: str | None, most_b
 
 
 def fitting(answers: Iterable[AnyAnswer], most_bytes: int) -> list[AnyAnswer]:
-    """Return the first of some answers: as many as come to no more bytes, as Lambda sends them."""
+    """Return the first answers that together have at most `most_bytes`, as Lambda sends them."""
     found: list[AnyAnswer] = []
     for answer in answers:
         most_bytes -= _sent_bytes(text_of(answer))

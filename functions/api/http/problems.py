@@ -1,4 +1,4 @@
-"""Everything that the API can say is wrong: one table of problems, answered as RFC 9457 says.
+"""Every problem that the API can answer, in one table, rendered as RFC 9457 says.
 
 A problem's `type` is for programs and never changes; its `detail` is one sentence that a person can act on.
 """
@@ -12,9 +12,9 @@ from typing import Any
 
 CONTENT_TYPE = "application/problem+json"
 MAX_ERRORS = 100
-"""Of the bad fields of one request, so many are named."""
+"""The most bad fields of one request that the answer names."""
 ENOUGH_ERRORS = MAX_ERRORS + 1
-"""Who has found so many bad fields need not look for more."""
+"""With this many bad fields, validation may stop."""
 
 _MAX_NAME = 100
 
@@ -23,36 +23,36 @@ class Problem(Enum):
     """A kind of problem: its slug, its HTTP status, its title."""
 
     MALFORMED_BODY = ("malformed-body", 400, "The body is not a JSON object")
-    INVALID_REQUEST = ("invalid-request", 400, "Some fields cannot be accepted")
+    INVALID_REQUEST = ("invalid-request", 400, "Some fields are invalid")
     UNAUTHENTICATED = ("unauthenticated", 401, "No valid API key")
     FORBIDDEN = ("forbidden", 403, "This API key may not do that")
     TENANT_DISABLED = ("tenant-disabled", 403, "The tenant is disabled")
-    NOT_FOUND = ("not-found", 404, "There is nothing here")
-    METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This path does not know that method")
-    LOCKS_OUT = ("locks-out", 409, "That might lock everybody out")
+    NOT_FOUND = ("not-found", 404, "There is no such resource")
+    METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This path does not support the method")
+    LOCKS_OUT = ("locks-out", 409, "The change might lock out every admin")
     KEY_REVOKED = ("key-revoked", 409, "The key is revoked")
-    TENANT_EXISTS = ("tenant-exists", 409, "There is a tenant of that name")
+    TENANT_EXISTS = ("tenant-exists", 409, "A tenant has this name already")
     TENANT_ENABLED = ("tenant-enabled", 409, "The tenant is not disabled")
     JOB_ENDED = ("job-ended", 409, "The job has ended")
     JOB_PAUSED = ("job-paused", 409, "The job is paused")
-    CALENDAR_EXISTS = ("calendar-exists", 409, "There is a calendar with this name")
+    CALENDAR_EXISTS = ("calendar-exists", 409, "A calendar has this name already")
     CALENDAR_IN_USE = ("calendar-in-use", 409, "A job names the calendar")
-    TOO_MANY_FREEZES = ("too-many-freezes", 409, "There are as many freezes as may be")
-    TOO_MANY_ITEMS = ("too-many-items", 409, "The run has named as many items as it may")
-    TOO_DEEP = ("too-deep", 409, "Calls have gone on for too many generations")
+    TOO_MANY_FREEZES = ("too-many-freezes", 409, "There are too many freezes")
+    TOO_MANY_ITEMS = ("too-many-items", 409, "The run has named too many items")
+    TOO_DEEP = ("too-deep", 409, "The calls have too many generations")
     RUN_OVER = ("run-over", 409, "The run is over")
     RUN_UNDER_WAY = ("run-under-way", 409, "The run is under way")
     TASK_IN_USE = ("task-in-use", 409, "Jobs name the task")
     STALE_ATTEMPT = ("stale-attempt", 409, "The attempt is not under way")
-    LEASE_EXPIRED = ("lease-expired", 409, "The lease is out")
+    LEASE_EXPIRED = ("lease-expired", 409, "The lease has expired")
     NO_CALLBACK_EXPECTED = ("no-callback-expected", 409, "The run takes no callback")
-    STALE_VERSION = ("stale-version", 412, "The resource has changed meanwhile")
+    STALE_VERSION = ("stale-version", 412, "The resource has another version")
     BODY_TOO_LARGE = ("body-too-large", 413, "The body is too large")
-    UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body is of another type")
+    UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", 415, "The body has an unsupported type")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 422, "The Idempotency-Key belongs to another request")
     QUOTA_EXCEEDED = ("quota-exceeded", 429, "A quota is used up")
-    INTERNAL = ("internal", 500, "Something went wrong here")
-    UNAVAILABLE = ("unavailable", 503, "Not possible at the moment")
+    INTERNAL = ("internal", 500, "Timeball failed")
+    UNAVAILABLE = ("unavailable", 503, "Temporarily unavailable")
 
     def __init__(self, slug: str, status: int, title: str) -> None:
         self.slug = slug
@@ -61,21 +61,24 @@ class Problem(Enum):
 
     @property
     def type(self) -> str:
-        """The URI that names this kind for ever."""
+        """Return the URI of this kind of problem, which never changes."""
         return f"urn:timeball:problem:{self.slug}"
 
 
 @dataclass(frozen=True)
 class FieldError:
-    """One bad field: its path as the caller wrote it (`target.headers.Host`), what to do about it, over which quota."""
+    """A bad field of a request."""
 
     field: str
+    """The path as the caller wrote it, such as `target.headers.Host`."""
     message: str
+    """How to correct the field."""
     quota: str | None = None
+    """The name of the quota that the value exceeds, if any."""
 
 
 class ProblemError(Exception):
-    """A request that ends in a problem."""
+    """A request ends with this problem."""
 
     def __init__(
         self,
@@ -94,7 +97,10 @@ class ProblemError(Exception):
 
 
 def invalid(errors: Iterable[FieldError]) -> ProblemError:
-    """Return the problem that names every bad field at once, of more than a hundred the first; no more are taken."""
+    """Return the problem that names every bad field, of more than a hundred the first.
+
+    It takes no more than ENOUGH_ERRORS from `errors`.
+    """
     found = list(islice(errors, ENOUGH_ERRORS))
     named = found[:MAX_ERRORS]
     subject = "One field needs" if len(found) == 1 else f"{len(found)} fields need"
@@ -106,29 +112,29 @@ def invalid(errors: Iterable[FieldError]) -> ProblemError:
 
 
 def shortened(name: str) -> str:
-    """Return a name that a caller wrote, or the beginning of a long one."""
+    """Return a name that a caller wrote, cut if it is long."""
     return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}..."
 
 
 def not_found(detail: str) -> ProblemError:
-    """Return the problem of an id or a path that names nothing for this caller."""
+    """Return the problem for an id or a path that names nothing for this caller."""
     return ProblemError(Problem.NOT_FOUND, detail)
 
 
 def over_quota(quota: str, detail: str, retry_seconds: int) -> ProblemError:
-    """Return the problem of a quota that is used up, by its name, for so many seconds."""
+    """Return the problem for a quota that is used up, by its name, for `retry_seconds` at least."""
     return ProblemError(
         Problem.QUOTA_EXCEEDED, detail, headers={"Retry-After": str(max(1, retry_seconds))}, quota=quota
     )
 
 
 def problem_body(error: ProblemError, request_id: str) -> str:
-    """Render a problem as JSON text. `instance` is the id under which the request stands in the logs."""
+    """Render a problem as JSON text; `instance` is the request's id, as in the logs."""
     return json.dumps({**problem_fields(error), "instance": request_id})
 
 
 def problem_fields(error: ProblemError) -> dict[str, Any]:
-    """Return what a problem says, but for the request that met it."""
+    """Return the fields of a problem without `instance`."""
     fields: dict[str, Any] = {
         "type": error.problem.type,
         "title": error.problem.title,

@@ -1,7 +1,7 @@
-"""Quotas of tenants: what is over one is refused, with its name, and nothing of it is done.
+"""Quotas of tenants: a request that exceeds a quota is refused as a whole, with the quota's name.
 
-Where there is a bound, each request that it is about costs one write, which counts exactly; where there is none,
-nothing is counted. A fire is never counted.
+With a bound, each request that counts against it costs one write, which counts exactly; without a bound nothing is
+counted. Fires are never counted.
 """
 
 from dataclasses import replace
@@ -24,26 +24,26 @@ PERIOD: Final = "leastPeriodSeconds"
 RUNS: Final = "runsPerRequest"
 
 _ENDS_SECONDS: Final = 10
-"""After how long it makes sense to ask whether jobs have ended."""
+"""When a caller should try again because some jobs may have ended."""
 
 
 def quotas_of(edge: Edge, request: Request) -> Quotas:
-    """Return the quotas of a caller's tenant: as the authorizer told them, or as they stand for the engine."""
+    """Return the quotas of a caller's tenant: from the authorizer, or as the engine reads them."""
     if request.quotas is None:
         return read_quotas(edge.context, [request.tenant])[request.tenant]
     return request.quotas.over(edge.context.rules.quotas)
 
 
 def count_submits(edge: Edge, request: Request, amount: int) -> Taking:
-    """Count jobs that a tenant creates now, whenever its request came; return them. Raises ProblemError for too many.
+    """Count jobs at their creation, and return what was counted. Raises ProblemError if there are too many.
 
-    One that came seconds ago would else be counted in no second that anybody still looks at.
+    The count uses the present second, not that of the request's arrival, which later counts would no longer include.
     """
     return _count(edge, _taking(edge, request, amount))
 
 
 def count_again(edge: Edge, request: Request, counted: Taking) -> Taking:
-    """Count jobs anew if their request has taken a second since; return them. Raises ProblemError for too many now."""
+    """Count jobs anew if a second has passed since, and return what was counted. Raises ProblemError if over quota."""
     if edge.context.clock.now() < counted.at + SECOND_MS:
         return counted
     uncount_submits(edge, counted, counted.amount)
@@ -51,51 +51,51 @@ def count_again(edge: Edge, request: Request, counted: Taking) -> Taking:
 
 
 def count_events(edge: Edge, request: Request, amount: int) -> None:
-    """Count events that a tenant is about to send: in their second as jobs are. Raises ProblemError if too many."""
+    """Count events that a tenant is about to send, in the same second as jobs. Raises ProblemError if over quota."""
     _count(edge, replace(_taking(edge, request, amount), active=0))
 
 
 def _count(edge: Edge, taking: Taking) -> Taking:
     match take_in(edge.context, taking):
         case Refused.SUBMITS:
-            when = "fewer at once" if taking.amount > taking.per_second else "this again a second later"
+            when = "fewer at once" if taking.amount > taking.per_second else "them again a second later"
             raise over_quota(
                 "submitsPerSecond", f"You may submit {taking.per_second} jobs and events a second; send {when}.", 1
             )
         case Refused.ACTIVE:
             raise over_quota(
                 "activeJobs",
-                f"You may have {taking.active} jobs that have not ended; cancel some, or wait until some have ended.",
+                f"You may have {taking.active} open jobs; cancel some, or wait until some have ended.",
                 _ENDS_SECONDS,
             )
     return taking
 
 
 def uncount_submits(edge: Edge, counted: Taking, amount: int) -> None:
-    """Take back so many of what was counted: these jobs stood already."""
+    """Subtract jobs that were counted, because they existed already."""
     intake.give_back(edge.context, counted, amount)
 
 
 def check_product(amount: int, times: int, what: str, jobs: str) -> None:
-    """Raise ProblemError if one request asks for more runs than one may: so many things, times so many jobs."""
+    """Raise ProblemError if one request would create too many runs: `amount` things for each of `times` jobs."""
     if amount * times > MOST_OF_A_REQUEST:
         most = MOST_OF_A_REQUEST // times
         detail = (
-            f"This may make {amount * times} runs: {amount} {what} times {times} {jobs}. A request may make "
-            f"{MOST_OF_A_REQUEST}, so send {most} {what} at once. Nothing was done."
+            f"This could create {amount * times} runs: {amount} {what} times {times} {jobs}. A request may create "
+            f"{MOST_OF_A_REQUEST}, so send at most {most} {what} at once. Nothing was done."
         )
         raise over_quota(RUNS, detail, 1)
 
 
 def check_payload(edge: Edge, request: Request, payload: object) -> None:
-    """Raise ProblemError if a payload is larger than the tenant's may be."""
+    """Raise ProblemError if a payload exceeds the tenant's quota."""
     errors = large_payload(quotas_of(edge, request), compact(payload))
     if errors:
         raise invalid(errors)
 
 
 def large_payload(quotas: Quotas, payload: str | None, field: str = "payload") -> list[FieldError]:
-    """Say what is wrong with a payload, as it is stored, that is larger than the tenant's may be."""
+    """Return the error for a payload, as it is stored, that exceeds the tenant's quota; empty if it does not."""
     size, most = len((payload or "").encode()), quotas.payload_bytes or 0
     if not most or size <= most:
         return []

@@ -1,10 +1,10 @@
-"""What an operation answers: names in camelCase, and every field in every answer, null where it has no value."""
+"""The answer of an operation: names in camelCase, and every field in every answer, null where it has no value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from timeball.domain.time.instants import format_instant
@@ -12,6 +12,11 @@ from timeball.domain.time.instants import format_instant
 Time = Annotated[
     str, WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]})
 ]
+
+CreatedAt = Annotated[Time, Field(description="When it was created.")]
+UpdatedAt = Annotated[Time, Field(description="When it last changed.")]
+Version = Annotated[int, Field(description="The number of the version, from 1; the `ETag` is this number in quotes.")]
+NextCursor = Annotated[str | None, Field(description="The `cursor` of the next page; null on the last page.")]
 
 
 class Answer(BaseModel):
@@ -22,26 +27,29 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True)
 class Reply:
-    """What an operation answers: a status, text that is JSON unless said otherwise, and headers of its own."""
+    """What an operation answers."""
 
     status: int
+    """The HTTP status."""
     body: str
+    """The text; JSON unless `media_type` says otherwise."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers besides those that every answer has."""
     media_type: str = "application/json"
 
 
 def ok(answer: BaseModel, *, version: int | None = None, is_repeated: bool = False) -> Reply:
-    """Return a 200, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
+    """Return a 200, with an ETag if there is a version; `is_repeated` says that an Idempotency-Key was used again."""
     return Reply(200, text_of(answer), {**_versioned(version), **_replayed(is_repeated=is_repeated)})
 
 
 def accepted(answer: BaseModel) -> Reply:
-    """Return a 202: what is asked for will be done, and there is nothing yet that could be read."""
+    """Return a 202: the request will be carried out, and there is nothing to read yet."""
     return Reply(202, text_of(answer))
 
 
 def created(answer: BaseModel, location: str, *, version: int | None = None, is_repeated: bool = False) -> Reply:
-    """Return a 201, with the ETag of what has versions; `is_repeated` says that an Idempotency-Key was used again."""
+    """Return a 201, with an ETag if there is a version; `is_repeated` says that an Idempotency-Key was used again."""
     replayed = _replayed(is_repeated=is_repeated)
     return Reply(201, text_of(answer), {**_versioned(version), "Location": location, **replayed})
 
@@ -57,7 +65,7 @@ def etag(version: int) -> str:
 
 
 def time_of(at: int | None) -> str | None:
-    """Return an instant (ms) that may be missing as text."""
+    """Return an instant (ms) as text; None without one."""
     return None if at is None else format_instant(at)
 
 

@@ -1,4 +1,4 @@
-"""One request as the operations see it, and the headers that steer it."""
+"""A request as the operations see it, and the headers that control it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 
 ANY_VERSION: Final = None
 NO_VERSION: Final = 0
-"""What no resource ever has: the version of an ETag that Timeball did not give."""
+"""The version of a foreign ETag; no resource ever has it."""
 
 JSON: Final = ("application/json",)
 EVENTS: Final = ("application/json", "application/cloudevents+json", "application/cloudevents-batch+json")
@@ -27,34 +27,39 @@ _OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
 
 @dataclass(frozen=True)
 class Request:
-    """A request of a tenant, by an actor. Names of headers are in lower case; `path` holds the path's ids by name.
-
-    `query` has what is given several times under one name with commas between, as the gateway joins it.
-    `bounds` are the tags of the caller's key: it sees and makes only jobs that have all of them. `attempt` is that of
-    the token by which the caller is known, if it is no key. `quotas` are the tenant's own; None: not told.
-    """
+    """A request of a tenant."""
 
     tenant: str
+    """The caller's tenant."""
     by: Actor = NOBODY
+    """The caller."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers; names are in lower case."""
     path: Mapping[str, str] = field(default_factory=dict)
+    """The ids in the path, by name."""
     query: Mapping[str, str] = field(default_factory=dict)
+    """Query parameters; the gateway joins the values of a repeated name with commas."""
     raw_query: str = ""
+    """The query string as it was sent."""
     body: bytes = b""
+    """The body as it was sent."""
     bounds: Mapping[str, str] = field(default_factory=dict)
+    """The tags of the caller's key: it sees and creates only jobs that have all of them."""
     attempt: int | None = None
+    """The attempt of the caller's token; None if the caller has a key."""
     quotas: Quotas | None = NO_QUOTAS
+    """The quotas of the caller's tenant; None if the authorizer did not give them."""
 
     def each(self, name: str) -> list[str]:
-        """Return each value of a parameter that may be given several times; a value may have commas of its own."""
+        """Return every value of a parameter that may be repeated; a value may contain commas."""
         given = [text for one, text in parse_qsl(self.raw_query, keep_blank_values=True) if one == name]
         return given or ([self.query[name]] if name in self.query else [])
 
 
 def expected_version(request: Request) -> int | None:
-    """Return the version that If-Match asks for: ANY_VERSION for none or `*`, NO_VERSION for a foreign ETag.
+    """Return the version of If-Match: ANY_VERSION for none or `*`, NO_VERSION for a foreign ETag.
 
-    Raises ProblemError for what is no single ETag.
+    Raises ProblemError if the header is not a single ETag.
     """
     header = request.headers.get("if-match")
     if header is None or header.strip() == "*":
@@ -66,24 +71,24 @@ def expected_version(request: Request) -> int | None:
 
 
 def expects_nothing(request: Request) -> bool:
-    """Say whether If-None-Match asks that the resource is not there yet. Raises ProblemError for all but `*`."""
+    """Say whether If-None-Match requires that the resource does not exist. Raises ProblemError for all but `*`."""
     header = request.headers.get("if-none-match")
     if header is not None and header.strip() != "*":
-        raise invalid([FieldError("If-None-Match", "Give *, which means: only if it is not there yet.")])
+        raise invalid([FieldError("If-None-Match", "Give *, which means: only if the resource does not exist.")])
     return header is not None
 
 
 def stale(what: str, version: int, verb: str) -> ProblemError:
-    """Return the problem of an If-Match that names another version than a resource has."""
+    """Return the problem for an If-Match with another version than the resource has."""
     return ProblemError(
         Problem.STALE_VERSION,
-        f"The {what} is at version {version} by now; read it again before you {verb} it.",
+        f"The {what} is at version {version} now; read it again before you {verb} it.",
         headers={"ETag": etag(version)},
     )
 
 
 def idempotency_key(request: Request, errors: list[FieldError]) -> str | None:
-    """Return the key, or None if there is no good one; what is wrong with it is added to the errors."""
+    """Return the Idempotency-Key, or None if it is missing or invalid; an invalid one adds to the errors."""
     key = request.headers.get("idempotency-key")
     if key is None or _IDEMPOTENCY_KEY.fullmatch(key):
         return key
@@ -92,39 +97,39 @@ def idempotency_key(request: Request, errors: list[FieldError]) -> str | None:
 
 
 def key_conflict() -> ProblemError:
-    """Return the problem of an Idempotency-Key that comes with another body than it did before."""
+    """Return the problem for an Idempotency-Key that was used with another body before."""
     return ProblemError(
         Problem.IDEMPOTENCY_CONFLICT,
-        "This Idempotency-Key was used with another body; send that body again, or take a new key.",
+        "This Idempotency-Key was used with another body; send that body again, or use a new key.",
     )
 
 
 def read_body(request: Request, accepted: Sequence[str] = JSON) -> dict[str, Any]:
-    """Return the JSON object that was sent, as a type that is accepted. Raises ProblemError."""
+    """Return the JSON object of the body, if its type is accepted. Raises ProblemError."""
     _check_content_type(request, accepted)
     return read_object(request.body)
 
 
 def read_one_or_many(request: Request, accepted: Sequence[str], most: int) -> dict[str, Any] | list[Any]:
-    """Return the JSON object that was sent, or the array of as many values as may be. Raises ProblemError."""
+    """Return the JSON object of the body, or an array of at most `most` values. Raises ProblemError."""
     _check_content_type(request, accepted)
     return read_objects(request.body, most)
 
 
 def read_optional_body(request: Request) -> dict[str, Any]:
-    """Return the JSON object that was sent, an empty one if nothing was. Raises ProblemError."""
+    """Return the JSON object of the body; an empty object if there is no body. Raises ProblemError."""
     return read_body(request) if request.body.strip() else {}
 
 
 def refuse_fields(request: Request) -> None:
-    """Raise ProblemError unless nothing is sent, or an empty object."""
+    """Raise ProblemError unless the body is missing or an empty object."""
     body = read_optional_body(request)
     if body:
         raise invalid(FieldError(shortened(name), "This request takes no fields; leave it out.") for name in body)
 
 
 def _check_content_type(request: Request, accepted: Sequence[str]) -> None:
-    """Raise ProblemError unless the body is said to be of an accepted type, in UTF-8, or nothing is said."""
+    """Raise ProblemError unless the body's declared type is accepted and UTF-8; no declaration is accepted too."""
     header = request.headers.get("content-type", "application/json")
     media_type, *parameters = (part.strip().lower() for part in header.split(";"))
     charsets = {part.partition("=")[2].strip('" ') for part in parameters if part.startswith("charset=")}

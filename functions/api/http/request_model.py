@@ -1,6 +1,6 @@
-"""How a body becomes a value: a model validates its fields one by one, all of them in one pass.
+"""Validate a body by a model: all of its fields in one pass.
 
-What is good of it goes on to be validated together, so that one mistake never hides another.
+The valid fields are then validated together, so that one mistake never hides another.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,9 +16,9 @@ from functions.api.http.sentences import field_errors
 
 
 class Strict(BaseModel):
-    """A part of a request: names in camelCase, no types but the declared ones, no unknown fields.
+    """A part of a request: names in camelCase, only the declared types, no unknown fields.
 
-    No field of a whole body is needed by itself: what is missing is validated together with the rest.
+    In the model of a whole body no field is required: what is missing is found when the fields are validated together.
     """
 
     model_config = ConfigDict(
@@ -28,7 +28,7 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _whole_numbers(cls, body: object) -> object:
-        """Take `2.0` for 2 where a whole number is asked for, as JSON Schema does; what is any JSON stays as it is."""
+        """Accept `2.0` as 2 for a whole number, as JSON Schema does; a field of any JSON is left as it is."""
         if not isinstance(body, dict) or float not in map(type, body.values()):
             return body
         whole = {field.alias for field in cls.model_fields.values() if int in _kinds(field.annotation)}
@@ -37,7 +37,7 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _few_unknown(cls, body: object) -> object:
-        """Leave of thousands of unknown fields as many as are told: each is an error, and those are dear."""
+        """Keep only as many unknown fields as an answer reports: each is an error, and errors are expensive."""
         if not isinstance(body, dict) or len(body) <= ENOUGH_ERRORS:
             return body
         known = set(aliases(cls))
@@ -46,7 +46,7 @@ class Strict(BaseModel):
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - an annotation is any object
-    """Return what a field may hold: the parts of a union, without what is said of them beside."""
+    """Return the types that a field may hold: the members of a union, without their annotations."""
     parts = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
     return tuple(get_args(part)[0] if get_origin(part) is Annotated else part for part in parts)
 
@@ -64,7 +64,7 @@ def aliases(model: type[Strict]) -> list[str]:
 
 
 def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], list[FieldError]]:
-    """Validate the fields of a body one by one: what is good of them, which were given, and what is wrong."""
+    """Validate the fields of a body: return the valid ones, the names of those that were given, and all errors."""
     known = set(aliases(model))
     given = {name for name in known & body.keys() if body[name] is not None}
     try:
@@ -77,14 +77,16 @@ def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], l
 
 
 def misplaced(given: set[str], needs: Mapping[str, tuple[str, ...]]) -> Iterator[FieldError]:
-    """Validate the fields that mean something only beside one of others."""
+    """Yield an error for each given field that needs one of its partners and has none."""
     for name, partners in needs.items():
         if name in given and not given & set(partners):
-            yield FieldError(name, f"This goes with {' or '.join(partners)} only; give that too, or leave this out.")
+            yield FieldError(
+                name, f"This is only valid with {' or '.join(partners)}; give that too, or leave this out."
+            )
 
 
 def cut_behind(limit: int) -> Callable[[object], object]:
-    """Return what leaves of an object just enough entries to be too many: each is validated before their number is."""
+    """Return a validator that cuts an object to `limit` + 1 entries: entries are validated before their number."""
 
     def cut(entries: object) -> object:
         return dict(islice(entries.items(), limit + 1)) if isinstance(entries, dict) else entries

@@ -1,4 +1,4 @@
-"""A route: the way in to one operation, and what is said of it."""
+"""A route: the path to one operation, and its documentation."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -31,43 +31,49 @@ _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
 
 @dataclass(frozen=True)
 class Route:
-    """A method and a path template, what answers it, and what the documentation says of it.
-
-    `access` says who may; it has no default, so that no route is open by mistake. One that `keeps_bounds` keeps to the
-    tags that a key is bounded to by itself (bounds.py). `query` and `headers` name parameters that
-    openapi/parameters.py describes. `also` are answers of another status. `problems` are those that do not follow from
-    the rest. `answer` None: the OpenAPI document, or the page of it.
-    """
+    """A method and a path template, the operation that answers, and its documentation."""
 
     method: str
+    """The HTTP method."""
     path: str
+    """The path template, such as `/v1/jobs/{jobId}`."""
     operation: Callable[[Edge, Request], Reply]
     summary: str
+    """One line for the documentation."""
     answer: type[BaseModel] | None
+    """The model of the answer; None for the OpenAPI document and its page."""
     status: int = 200
+    """The status of a successful answer."""
     body: type[BaseModel] | None = None
+    """The model of the body, if there is one."""
     is_body_optional: bool = False
     also: Mapping[int, type[BaseModel]] = field(default_factory=dict)
+    """Models of other successful answers, by status."""
     query: tuple[str, ...] = ()
+    """Names of query parameters, as openapi/parameters.py describes them."""
     headers: tuple[str, ...] = ()
+    """Names of request headers, as openapi/parameters.py describes them."""
     problems: tuple[Problem, ...] = ()
+    """Problems that do not follow from the other fields."""
     media_type: str = "application/json"
     keeps_bounds: bool = False
+    """Whether the operation itself checks the tags that a key is bounded to (bounds.py)."""
     access: Access = field(kw_only=True)
+    """The roles that may use it; no default, so that no route is open by mistake."""
 
     @property
     def is_public(self) -> bool:
-        """Whether it needs no key."""
+        """Return whether the route needs no key."""
         return self.access is Access.PUBLIC
 
     @property
     def answers(self) -> Mapping[int, type[BaseModel] | None]:
-        """What is answered where nothing is wrong, by status."""
+        """Return the models of successful answers, by status."""
         return {self.status: self.answer, **self.also}
 
     @property
     def all_problems(self) -> tuple[Problem, ...]:
-        """What may be answered where something is wrong."""
+        """Return the problems that may be answered."""
         return (
             *(_OF_A_BODY if self.takes_body else ()),
             *((Problem.NOT_FOUND,) if "{" in self.path else ()),
@@ -79,27 +85,28 @@ class Route:
 
     @property
     def takes_body(self) -> bool:
-        """Whether a body is read at all; elsewhere it is left alone, whatever it is."""
+        """Return whether a body is read; other methods ignore any body."""
         return self.method in {"PATCH", "POST", "PUT"}
 
     @cached_property
     def path_pattern(self) -> re.Pattern[str]:
-        """What a path of this route looks like, with ids and times of the characters that they have."""
+        """Return the pattern of paths of this route, with the characters that ids and times may have."""
         parts = re.split(r"\{(\w+)\}", self.path)
         patterns = [_TIME if name in _TIMES else _KEY if name in _KEYS else _ID for name in parts[1::2]]
         literals = map(re.escape, parts[::2])
         return re.compile("".join(chain.from_iterable(zip_longest(literals, patterns, fillvalue=""))))
 
     def ids_in(self, path: str) -> Mapping[str, str] | None:
-        """Return the ids in a path by their names, or None if it does not lead here."""
+        """Return the ids in a path by their names; None if the path is not of this route."""
         match = self.path_pattern.fullmatch(path)
         names = re.findall(r"\{(\w+)\}", self.path)
         return None if match is None else dict(zip(names, match.groups(), strict=True))
 
     def refuse_undeclared(self, query: Mapping[str, str]) -> None:
-        """Raise ProblemError if parameters are given and none are declared; who declares some validates them together.
+        """Raise ProblemError if there are parameters and the route declares none.
 
-        Public routes take any: who watches a page's health may add a number to its address, to pass by caches.
+        A route that declares some validates them itself. Public routes accept any: a health check may add a number to
+        its URL to bypass caches.
         """
         if query and not (self.query or self.is_public):
             raise invalid(FieldError(shortened(name), unknown_name("parameter", name, ())) for name in query)

@@ -1,6 +1,7 @@
-"""What the documentation says of fields that hang together, in JSON Schema: needed, exclusive, only beside others.
+"""JSON Schema for fields that depend on each other: required, exclusive, only beside others.
 
-The code validates them with sentences of its own (misplaced, and each room's `_together`). Null counts as not given.
+The code validates them with sentences of its own (`misplaced`, and `_together` of each resource). Null counts as not
+given.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ _NULL = {"type": "null"}
 
 
 def needed(*names: str) -> Callable[[_Schema], None]:
-    """Return what adds to a model's schema that fields must be given, and not as null."""
+    """Return a function that marks fields of a model's schema as required and not null."""
 
     def add(schema: _Schema) -> None:
         schema["required"] = list(names)
@@ -31,10 +32,11 @@ def together(
     beside: Mapping[str, Sequence[str | None]] | None = None,
     also: Sequence[_Schema] = (),
 ) -> Callable[[_Schema], None]:
-    """Return what adds rules to a model's schema.
+    """Return a function that adds rules to a model's schema.
 
-    One of `one_of`, an exclusive group, is given; of each group of `exclusive` at most one; each of `beside` only with
-    one of its partners, which are of one group; None stands for none of that. `also` are rules of another kind.
+    Exactly one of `one_of`, an exclusive group, must be given. At most one field of each group in `exclusive` may be
+    given. A field of `beside` may be given only with one of its partners, which belong to one group; None stands for no
+    field of the group. `also` has other rules.
     """
 
     def add(schema: _Schema) -> None:
@@ -46,9 +48,9 @@ def together(
 def one_at_most(
     group: Sequence[str], beside: Mapping[str, Sequence[str | None]], *, is_needed: bool = False
 ) -> _Schema:
-    """Return the rule of a group: its alternatives, each with the fields that are not given beside it.
+    """Return the rule for a group: its alternatives, each with the fields that must not be given beside it.
 
-    A generator of clients or of tests reads that in a moment; one `not` for each pair of fields costs it seconds.
+    Generators of clients and of tests process alternatives at once; a `not` for each pair of fields takes them seconds.
     """
     goes_with = {name: partners for name, partners in beside.items() if {*partners} <= {*group, None}}
     matters = is_needed or bool(goes_with)
@@ -62,6 +64,6 @@ def one_at_most(
 
 
 def given(*names: str) -> _Schema:
-    """Return what fits where fields are given."""
+    """Return a schema that matches if these fields are given."""
     needs = {"required": [*names]} if names else {}
     return {**needs, "properties": {name: {"not": _NULL} for name in names}}

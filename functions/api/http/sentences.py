@@ -1,4 +1,4 @@
-"""What a person reads for a bad field: one sentence for each kind of error that the models know."""
+"""The sentence for a bad field: one for each kind of error that the models raise."""
 
 from collections.abc import Mapping, Sequence
 from types import UnionType
@@ -10,9 +10,9 @@ from pydantic_core import ErrorDetails
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 
 _SENTENCES: Mapping[str, str] = {
-    "missing": "This field is needed; give it.",
+    "missing": "This field is required.",
     "string_type": "This must be a string.",
-    "string_unicode": "Leave out the half of a surrogate pair: it is no character.",
+    "string_unicode": "Leave out the unpaired surrogate: it is not a character.",
     "int_type": "This must be a whole number.",
     "float_type": "This must be a number.",
     "bool_type": "This must be true or false.",
@@ -20,7 +20,7 @@ _SENTENCES: Mapping[str, str] = {
     "list_type": "This must be an array.",
     "model_type": "This must be an object.",
     "model_attributes_type": "This must be an object.",
-    "union_tag_not_found": "This field is needed; give it.",
+    "union_tag_not_found": "This field is required.",
     "union_tag_invalid": "Use {expected_tags}.",
     "literal_error": "Use {expected}.",
     "greater_than_equal": "This must be at least {ge}.",
@@ -33,16 +33,16 @@ _SENTENCES: Mapping[str, str] = {
 }
 _MAX_NAME = 100
 TAG: Final = "type"
-"""The field by which the models of a union are told apart."""
+"""The field that selects a model of a union."""
 
 
 def field_errors(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> list[FieldError]:
-    """Turn the errors of a model, as many as are told, into bad fields with their paths as the caller wrote them."""
+    """Turn the errors of a model, up to the reported number, into bad fields with the paths that the caller wrote."""
     return [_field_error(model, error) for error in errors[:ENOUGH_ERRORS]]
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
-    """Return the sentence for a name that means nothing, with the known one that is probably meant."""
+    """Return the sentence for an unknown name, with the known name that is closest to it if there is one."""
     meant = _nearest(name, known)
     return f"There is no such {kind}; " + (f"did you mean {meant}?" if meant else "leave it out.")
 
@@ -59,9 +59,9 @@ def _field_error(model: type[BaseModel], error: ErrorDetails) -> FieldError:
 
 
 def _place(model: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
-    """Return a place within a model as the caller wrote it, and the fields of the model around it.
+    """Return a path within a model as the caller wrote it, and the fields of the innermost model on the path.
 
-    Of a union the place has the tag, too, which is no field.
+    Pydantic adds the tag of a union to the path; the tag is not a field, so it is left out.
     """
     within: type[BaseModel] | None = model
     place: list[int | str] = []
@@ -79,7 +79,7 @@ def _place(model: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[tuple[in
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - an annotation is any object
-    """List the models that a field may hold: several are told apart by their tag. A plain value is none."""
+    """List the models that a field may hold; a tag selects one of several. A plain value has none."""
     if get_origin(annotation) is Annotated:
         return models_of(get_args(annotation)[0])
     if get_origin(annotation) in {Union, UnionType}:
@@ -88,7 +88,7 @@ def models_of(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - an an
 
 
 def model_of(annotation: Any, tag: object = None) -> type[BaseModel] | None:  # noqa: ANN401 - as above
-    """Return the model that a field holds, of several the one with a tag; None if it holds a plain value."""
+    """Return the model that a field holds, selected by a tag if there are several; None for a plain value."""
     models = models_of(annotation)
     return models[0] if len(models) == 1 else _tagged_with(tag, models)
 

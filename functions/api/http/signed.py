@@ -1,6 +1,6 @@
-"""Requests that AWS callers have signed (SigV4): by a route of their own, on which API Gateway checks that.
+"""Requests that AWS callers have signed (SigV4); API Gateway verifies them on a path prefix of their own.
 
-Invariant: only what API Gateway says of the caller counts, under `authorizer.iam`, and no header.
+Invariant: only API Gateway's own statement about the caller counts, under `authorizer.iam`, and no header.
 """
 
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from typing import Any, Final
 from timeball.domain.model.tenants.iam_caller import IamCaller, principal_of
 
 PREFIX: Final = "/iam"
-"""What the paths of that route begin with; the rest is the path of the API."""
+"""The prefix of the paths for signed requests; the rest is the path of the API."""
 
 
 def known_by_signature(event: Mapping[str, Any], callers: Mapping[str, IamCaller]) -> Mapping[str, Any]:
-    """Return an event as if the authorizer had said whom its caller is mapped to; any other event as it is."""
+    """Return a signed event as if the authorizer had mapped its caller to a tenant; return other events unchanged."""
     context = event["requestContext"]
     signed = (context.get("authorizer") or {}).get("iam")
     if signed is None:

@@ -1,4 +1,4 @@
-"""The token of an attempt takes the place of a key, where its target reports on that attempt, and nowhere else."""
+"""An attempt's token replaces a key where the target reports on that attempt, and nowhere else."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,9 +15,9 @@ from timeball.domain.model.tenants.role import Role
 def told_by_token(
     edge: Edge, routes: Sequence[Route], path: str, headers: Mapping[str, str]
 ) -> Mapping[str, str] | None:
-    """Return what an authorizer would say of a worker, if a request brings the token of the attempt it is about.
+    """Return a worker's identity, as the authorizer would, if the request carries the token of its path's attempt.
 
-    None for any other request, whatever it brings.
+    None for any other request, whatever it carries.
     """
     scheme, _, text = headers.get("authorization", "").partition(" ")
     token = read_token(text.strip()) if scheme.lower() == "bearer" else None
@@ -31,13 +31,13 @@ def told_by_token(
 
 
 def check_attempt(request: Request, attempt: int) -> None:
-    """Raise ProblemError if a token reports on another attempt than its own."""
+    """Raise ProblemError if a token reports on an attempt that is not its own."""
     if request.attempt not in (None, attempt):
         raise ProblemError(
-            Problem.FORBIDDEN, f"This token is of attempt {request.attempt}; each attempt reports with its own."
+            Problem.FORBIDDEN, f"This token belongs to attempt {request.attempt}; each attempt reports with its own."
         )
 
 
 def _reported(route: Route, path: str) -> "Mapping[str, str] | None":
-    """Return the ids in a path on which a worker reports, if a route leads there."""
+    """Return the ids in a path on which a worker reports; None if no such route matches."""
     return route.ids_in(path) if route.access is Access.REPORT else None

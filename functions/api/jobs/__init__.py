@@ -1,1 +1,1 @@
-"""Jobs: created, read, changed, triggered. request.py says what a job may look like."""
+"""Jobs: created, read, changed, triggered. request.py describes what a request for a job may contain."""

@@ -1,6 +1,6 @@
-"""What the API answers about jobs: the models, and how they are filled from the domain's jobs.
+"""The models of answers about jobs, and how they are filled from the domain's jobs.
 
-Only `latestRun`, `waitingFor` and `claimedRuns` stand in those answers alone that are about them.
+`latestRun`, `waitingFor` and `claimedRuns` are set only in the answers to the requests that they concern.
 """
 
 import json
@@ -13,7 +13,7 @@ from pydantic import Field
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.dependencies.fields import for_each_document, parent_document
 from functions.api.http.edge import Edge
-from functions.api.http.reply import Answer, Time, time_of
+from functions.api.http.reply import Answer, CreatedAt, Time, UpdatedAt, Version, time_of
 from functions.api.jobs.flow import FlowAnswer, flow_document
 from functions.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
 from functions.api.jobs.of_tasks import shown
@@ -37,103 +37,99 @@ from timeball.domain.time.stepper import Gap, Overlap, clock_policies
 from timeball.engine.exclusions.outlook import NO_CALENDAR, Outlook, outlooks
 
 SHOWN: Final = 5
-"""Of the fire times to come, so many are shown."""
+"""How many of the next fire times an answer shows."""
 
 _WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
 
 
 class DstPolicyAnswer(Answer):
-    """What becomes of local times that clocks skip or show twice; where none was given, what follows from the cron."""
+    """The effect of a clock change on a cron's fires; a policy that was left out follows from the expression."""
 
-    gap: Gap
-    overlap: Overlap
+    gap: Gap = Field(description="The policy for local times that clocks skip.")
+    overlap: Overlap = Field(description="The policy for local times that occur twice.")
 
 
 class CatchUpAnswer(Answer):
-    """What becomes of fires that were missed."""
+    """The policy for missed fires, and its bounds."""
 
-    policy: CatchUpPolicy
-    max_runs: int | None = Field(description="Of `all`: so many run at most.")
-    max_age_seconds: int
+    policy: CatchUpPolicy = Field(description="Which of the missed fires run.")
+    max_runs: int | None = Field(description="The most missed fires that run; null unless the policy is `all`.")
+    max_age_seconds: int = Field(description="The age in seconds beyond which a missed fire does not run.")
 
 
 class CalendarUseAnswer(Answer):
-    """The calendar on whose dates a job does not fire."""
+    """The calendar on whose dates the job does not fire."""
 
-    name: str
-    policy: CalendarPolicy = Field(description="A fire on its dates is skipped, or starts on the next allowed day.")
+    name: str = Field(description="The name of the calendar.")
+    policy: CalendarPolicy = Field(description="`skip` skips a fire; `next` starts it on the next allowed day.")
 
 
 class JobSummaryAnswer(FlowAnswer):
-    """A job as it stands, without what it calls."""
+    """A job without its target and payload."""
 
-    job_id: str
-    name: str | None
-    status: JobStatus | Literal["running"]
-    next_run_at: Time | None
-    next_runs: list[Time] = Field(description="The next five fire times; of one that its calendar moves, its start.")
-    schedule_type: Literal["once", "cron", "interval", "event"]
-    schedule_at: Time | None
-    cron_expression: str | None
-    timezone: str | None
-    dst_policy: DstPolicyAnswer | None = Field(description="The policies that hold for the cron.")
-    every_seconds: int | None
-    anchor_at: Time | None
-    start_at: Time | None
-    end_at: Time | None
-    max_runs: int | None
-    event: Mapping[str, Any] | None = Field(description="The pattern of the events that let it run.")
-    depends_on: list[str | dict[str, str]] = Field(description="The jobs that it waits for: ids, or objects.")
-    trigger_rule: TriggerRule | None = Field(description="Of a job that depends on others.")
-    dependency_timeout_seconds: int | None = Field(description="The same.")
-    pass_parents: bool | None = Field(description="The same.")
-    for_each: str | None = Field(description="Of a job that has a run for each item: who names these.")
-    blocked_by: BlockedAnswer | None = Field(description="Of a blocked job, what blocks it.")
-    priority: Priority
-    max_retries: int
-    retry_policy: RetryPolicyAnswer
-    retry_timetable: list[int | float] = Field(description="The longest wait before each retry, in seconds.")
-    timeout_seconds: int
-    completion: Completion
-    heartbeat_seconds: int | None = Field(description="Of a job with completion `callback`.")
-    task_id: str | None = Field(description="The task that says what the job does not say itself, as it is now.")
-    overrides: list[Override] = Field(description="Of a job with a task, what it says itself.")
-    delivery: Guarantee
-    catch_up: CatchUpAnswer | None = Field(description="Of a recurring job.")
-    overlap_policy: OverlapPolicy
-    calendar: CalendarUseAnswer | None
-    jitter_seconds: int | None = Field(description="Of a recurring job.")
-    notify: NotifyAnswer | None = Field(description="Who is told of how its runs fare.")
-    pause_after_failures: int | None = Field(description="So many failures in a row pause it.")
-    notice: NoticeAnswer | None = Field(description="Of a job that Timeball made to tell of another, what it tells.")
-    tags: Mapping[str, str]
-    schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was reckoned.")
-    paused_at: Time | None
-    paused_reason: Literal["failures"] | None = Field(description="Null if a user has paused it.")
-    created_at: Time
+    job_id: str = Field(description="The id of the job.")
+    name: str | None = Field(description="A name for people.")
+    status: JobStatus | Literal["running"] = Field(description="Its status; `running` while a run of it is live.")
+    next_run_at: Time | None = Field(description="The first of `nextRuns`; null if there is none.")
+    next_runs: list[Time] = Field(description="The next five fire times, or starts where the calendar moves a fire.")
+    schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
+    schedule_at: Time | None = Field(description="The fire time of a job that runs once.")
+    cron_expression: str | None = Field(description="The cron expression of a job with a cron.")
+    timezone: str | None = Field(description="The IANA time zone of the cron.")
+    dst_policy: DstPolicyAnswer | None = Field(description="The effect of a clock change on the cron's fires.")
+    every_seconds: int | None = Field(description="The interval in seconds of a job with an interval.")
+    anchor_at: Time | None = Field(description="An instant from which the interval counts, back and forth.")
+    start_at: Time | None = Field(description="The job does not fire before this time.")
+    end_at: Time | None = Field(description="The job does not fire after this time.")
+    max_runs: int | None = Field(description="The number of runs after which the job is completed.")
+    event: Mapping[str, Any] | None = Field(description="The pattern of the events on which the job runs.")
+    depends_on: list[str | dict[str, str]] = Field(description="The jobs that it waits for: ids or objects.")
+    trigger_rule: TriggerRule | None = Field(description="Which ends of these jobs let it run.")
+    dependency_timeout_seconds: int | None = Field(description="The longest wait for these jobs in seconds.")
+    pass_parents: bool | None = Field(description="Whether its calls receive the results of these jobs.")
+    for_each: str | None = Field(description="The job whose items each get a run of this one.")
+    blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks the job.")
+    priority: Priority = Field(description="The priority of its runs.")
+    max_retries: int = Field(description="The most retries of a run.")
+    retry_policy: RetryPolicyAnswer = Field(description="When a failed attempt is retried.")
+    retry_timetable: list[int | float] = Field(description="The longest wait before each retry in seconds.")
+    timeout_seconds: int = Field(description="The longest time for one attempt in seconds.")
+    completion: Completion = Field(description="Whether the call's answer ends an attempt, or the target's report.")
+    heartbeat_seconds: int | None = Field(description="The longest time in seconds between heartbeats after a 202.")
+    task_id: str | None = Field(description="The task that supplies the target and the policies as they are now.")
+    overrides: list[Override] = Field(description="The policies that the job states itself instead of its task.")
+    delivery: Guarantee = Field(description="`at_most_once`: no second call after a call that may have left.")
+    catch_up: CatchUpAnswer | None = Field(description="The policy for missed fires; null unless the job recurs.")
+    overlap_policy: OverlapPolicy = Field(description="The policy for a fire while an earlier run is live.")
+    calendar: CalendarUseAnswer | None = Field(description="The calendar on whose dates the job does not fire.")
+    jitter_seconds: int | None = Field(description="The most seconds by which a fire starts later.")
+    notify: NotifyAnswer | None = Field(description="The targets to call when runs fail, recover, succeed or are late.")
+    pause_after_failures: int | None = Field(description="The number of failed runs in a row that pauses the job.")
+    notice: NoticeAnswer | None = Field(description="The content of this notice; null if the job is not a notice.")
+    tags: Mapping[str, str] = Field(description="The tags of the job.")
+    schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was calculated.")
+    paused_at: Time | None = Field(description="When the job was paused; null unless it is paused.")
+    paused_reason: Literal["failures"] | None = Field(description="`failures` if failed runs paused it, else null.")
+    created_at: CreatedAt
     created_by: str | None = Field(description="The id of the API key that created it.")
-    updated_at: Time
-    version: int = Field(description="Counts the changes of users; the ETag.")
+    updated_at: UpdatedAt
+    version: Version
 
 
 class JobAnswer(JobSummaryAnswer):
-    """A job as it stands."""
+    """A job."""
 
-    target: TargetAnswer | None
-    payload: Any = None
+    target: TargetAnswer | None = Field(description="The target of its runs; of a job with a task, the task's target.")
+    payload: Any = Field(None, description="The body of its runs' calls; any JSON.")
     latest_run: RunAnswer | None = Field(
-        None, description="The newest row of the ledger where a job is read; the skipped row where a fire is skipped."
+        None, description="The newest row of the ledger, where a job is read; the skipped row, where a fire is skipped."
     )
-    waiting_for: list[str] = Field(
-        [], description="The ids of the jobs that a one-off still waits for; only where a job is read."
-    )
-    claimed_runs: list[str] = Field(
-        [], description="Runs that were under way already; only in the answer to a change of the job."
-    )
+    waiting_for: list[str] = Field([], description="The jobs that a one-off waits for; only where a job is read.")
+    claimed_runs: list[str] = Field([], description="The runs under way at a change; only in the answer to it.")
 
 
 def shown_job(edge: Edge, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
-    """Return the answer about a job now, as its task and its calendar are now; the rest is as of `job_answer`."""
+    """Return the answer about a job with its task and its calendar as they are now; the rest as `job_answer`."""
     now = edge.context.clock.now()
     calendars = outlooks(edge.context, [job], now)
     return job_answer(shown(edge, [job])[0], now, status, calendars=calendars, **about)
@@ -146,9 +142,10 @@ def job_answer(
     calendars: Mapping[JobKey, Outlook] | None = None,
     **about: Any,  # noqa: ANN401 - of the model
 ) -> JobAnswer:
-    """Return the answer about a job at an instant (ms); `about` is `latest_run` or `claimed_runs`.
+    """Return the answer about a job at an instant (ms).
 
-    `status` is what is shown of it, if its row says another; `calendars` say what they do to the fires of jobs.
+    `status` replaces the status of the job's row. `calendars` has what calendars do to the fires of jobs. `about` sets
+    `latest_run`, `waiting_for` or `claimed_runs`.
     """
     return JobAnswer(**_fields(job, now, status, calendars or {}), **_work_fields(job), **about)
 
@@ -202,9 +199,9 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, O
 def upcoming(job: Job, now: int, count: int = SHOWN, outlook: Outlook = NO_CALENDAR) -> tuple[int, ...]:
     """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
 
-    Those that its calendar skips are left out, unless they are sent; of one that this moves it is the start. One that
-    is due and not dispatched yet may lie in the past. A job that waits for its parents, without a schedule of its own,
-    has none.
+    For a fire that the calendar moves, the list has its start. Fires that the calendar skips are left out, unless they
+    were dispatched before. A fire that is due and not dispatched yet may be in the past. A job that waits for its
+    parents and has no schedule of its own has none.
     """
     if job.status is not JobStatus.PENDING or (job.waits and job.spec.inherits):
         return ()
@@ -225,7 +222,7 @@ def _dependency_fields(job: Job) -> dict[str, Any]:
 
 
 def _recurring_fields(job: Job) -> dict[str, Any]:
-    """Return what only a recurring job has."""
+    """Return the fields that only a recurring job has."""
     if not job.spec.schedule.is_recurring:
         return {"catch_up": None, "jitter_seconds": None}
     counted = job.spec.catch_up.policy is CatchUpPolicy.ALL
@@ -282,7 +279,7 @@ def _seconds(milliseconds: int) -> int | float:
 
 
 def _dispatched(job: Job, now: int) -> Iterator[int]:
-    """Yield the fires to come whose runs wait in the queue already; behind them may be some that somebody skips."""
+    """Yield the fires to come whose runs are in the queue already; skipped fires may follow them."""
     last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
     if job.skipped_from is not None:
         last_at = job.skipped_from - 1
@@ -290,7 +287,7 @@ def _dispatched(job: Job, now: int) -> Iterator[int]:
 
 
 def _moved(job: Job, waiting: Run | None) -> Iterator[int]:
-    """Yield the fire of a run that its calendar has moved, if the job is behind it."""
+    """Yield the fire of a run that the calendar has moved, if the job's next fire is later."""
     is_behind = waiting is not None and (job.next_fire_at is None or waiting.id.fire_at < job.next_fire_at)
     return iter([waiting.id.fire_at] if waiting is not None and is_behind else [])
 

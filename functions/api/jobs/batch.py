@@ -1,4 +1,4 @@
-"""Up to a hundred jobs are created at once. Each has a result of its own: one bad item spoils no other."""
+"""Create up to a hundred jobs at once. Each item has a result of its own, so that a bad item spoils no other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -29,17 +29,19 @@ _STOOD: Final = 200
 
 
 class BatchJob(JobRequest):
-    """A job of a batch: what `POST /v1/jobs` takes, and a name for the other items. Only described by this."""
+    """A job of a batch: a body of `POST /v1/jobs`, and a name for the other items."""
 
-    model_config = ConfigDict(defer_build=True)  # no request needs it
+    model_config = ConfigDict(defer_build=True)  # only the document needs this model
 
     ref: str | None = Field(
-        None, pattern=f"^{JOB_ID.pattern}$", description="What `dependsOn` of other items calls this one."
+        None,
+        pattern=f"^{JOB_ID.pattern}$",
+        description="The name by which `dependsOn` of other items refers to this one.",
     )
 
 
 class _Described:
-    """An item is read by itself, so that a bad one spoils no other."""
+    """The schema of an item; the item itself is validated separately, so that a bad one spoils no other."""
 
     @classmethod
     def __get_pydantic_json_schema__(cls, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -56,30 +58,39 @@ class BatchRequest(Strict):
     model_config = ConfigDict(json_schema_extra=needed("jobs"))
 
     jobs: list[_Job] = Field(
-        [], min_length=1, max_length=MAX_JOBS, description="Each is what `POST /v1/jobs` takes, and may have a `ref`."
+        [],
+        min_length=1,
+        max_length=MAX_JOBS,
+        description="The jobs: each a body of `POST /v1/jobs`, optionally with a `ref`.",
     )
 
 
 class BatchItemAnswer(Answer):
-    """What became of one item: a job (201; 200 if it stood for its unique key), or a problem and its status.
+    """The result of one item: a job, or a problem.
 
-    Under an Idempotency-Key an item that is the same in its place is answered as before, and one that is not is a 422.
+    Under an Idempotency-Key an item that is the same at its index gets the same answer as before, and one that is not
+    gets a 422.
     """
 
-    index: int = Field(description="The place of the item in the request, from 0.")
-    status: int
-    job: JobAnswer | None = Field(default=None, description="Only where it was created.")
-    problem: ItemProblem | None = Field(default=None, description="Only where it was refused.")
+    index: int = Field(description="The index of the item in the request, from 0.")
+    status: int = Field(
+        description="201 for a new job, 200 for the job that holds the unique key, or the status of the problem."
+    )
+    job: JobAnswer | None = Field(default=None, description="The job, if there is no problem.")
+    problem: ItemProblem | None = Field(default=None, description="The problem, if the item was refused.")
 
 
 class BatchAnswer(Answer):
-    """A result for each item, in the order of the request."""
+    """The results of a batch."""
 
-    items: list[BatchItemAnswer]
+    items: list[BatchItemAnswer] = Field(description="A result for each item, in the order of the request.")
 
 
 def create_batch(edge: Edge, request: Request) -> Reply:
-    """Create up to a hundred jobs. An Idempotency-Key covers each item by its place: one that has changed is a 422."""
+    """Create up to a hundred jobs.
+
+    An Idempotency-Key covers each item by its index: an item that has changed gets a 422.
+    """
     wanted, given, errors = read_fields(BatchRequest, read_body(request))
     key = idempotency_key(request, errors)
     if "jobs" not in given and not errors:
@@ -98,20 +109,20 @@ def create_batch(edge: Edge, request: Request) -> Reply:
 def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked | ProblemError:
     if not isinstance(body, dict):
         return ProblemError(Problem.MALFORMED_BODY, f"This item is {kind_of(body)}; send a JSON object.")
-    # No Idempotency-Key has a blank, so no other request's key makes the same id.
+    # An Idempotency-Key has no blanks, so no other request's key yields the same id.
     ref, rest = body.get("ref"), {name: value for name, value in body.items() if name != "ref"}
     if not (ref is None or (isinstance(ref, str) and JOB_ID.fullmatch(ref))):
         return invalid([FieldError("ref", "Give 1 to 64 letters, digits, - or _.")])
     if ref is not None and ref in refs:
-        return invalid([FieldError("ref", "Another item has this ref; give each its own.")])
+        return invalid([FieldError("ref", "Another item has this ref; give each item its own.")])
     refs.add(ref or "")
     return Asked(rest, None if key is None else f"{key} {index}", ref=ref)
 
 
 def _fitting(items: Sequence[BatchItemAnswer], most_bytes: int) -> list[BatchItemAnswer]:
-    """Return a batch's items; of jobs that stood for their keys, as many as come to no more bytes with the others.
+    """Return a batch's items; leave out jobs that existed already, beyond the most bytes of an answer.
 
-    What was created comes of the request, and so is never too large.
+    New jobs come from the request and are never too large together.
     """
     created_first = sorted(items, key=lambda one: one.status == _STOOD)
     shown = {one.index for one in fitting(created_first, most_bytes)}
@@ -121,8 +132,8 @@ def _fitting(items: Sequence[BatchItemAnswer], most_bytes: int) -> list[BatchIte
 def _left_out(index: int) -> BatchItemAnswer:
     problem = ProblemError(
         Problem.UNAVAILABLE,
-        "The job of this unique key stands, but the answer to the whole batch is too large with it; "
-        "send this item again, alone.",
+        "A job holds this unique key, but the answer to the whole batch would be too large with it; "
+        "send this item again on its own.",
     )
     return _refused(index, problem)
 

@@ -1,4 +1,4 @@
-"""What a user changes about a job: cancel, pause, resume, patch. Each answers with the job, and the runs under way."""
+"""Changes of a job by a user: cancel, pause, resume, patch. Each answers with the job and its runs under way."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -32,13 +32,13 @@ from timeball.engine.exclusions.calendars import calendar_of, note_end_of_use, n
 from timeball.ports.errors import ContendedError
 
 _TRIES: Final = 4
-"""A patch is validated at most so often, if the job keeps changing meanwhile."""
+"""How often a patch is validated at most, if the job keeps changing."""
 
 _Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
 
 
 def cancel_job(edge: Edge, request: Request) -> Reply:
-    """Cancel a job: nothing of it is called from then on."""
+    """Cancel a job: no further call of it leaves."""
     return _change(edge, request, cancel, "cancel")
 
 
@@ -55,7 +55,7 @@ def resume_job(edge: Edge, request: Request) -> Reply:
 
 
 def patch_job(edge: Edge, request: Request) -> Reply:
-    """Change a job's fields by a merge patch; the whole of what comes of it is validated as a new job's."""
+    """Change a job's fields by a merge patch; validate the whole result like a new job."""
     patch = read_body(request, MERGE_PATCH)
     version, key = expected_version(request), job_key(request)
     for _ in range(_TRIES):
@@ -84,7 +84,7 @@ def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
 
 
 def _spec(edge: Edge, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
-    """Return what a patch makes of a job. Raises ProblemError that names all that is wrong with it."""
+    """Return the spec of a job after a patch. Raises ProblemError that names every error."""
     now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
     if errors:
@@ -97,12 +97,12 @@ def _spec(edge: Edge, request: Request, job: Job, patch: Mapping[str, Any]) -> J
 
 
 def misfits_of(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec) -> list[FieldError]:
-    """Say what is wrong now with what a faultless request makes of a job.
+    """Return what is wrong now with the result of a valid request.
 
-    A task is read if the request changes anything between the job and that.
+    Reads the task only if the request changes something that depends on it.
     """
     if before.notice is not None:
-        return [FieldError("jobId", "This job tells of another, and stays as it is; trigger it again, or cancel it.")]
+        return [FieldError("jobId", "This job is a notice and cannot be changed; trigger it again, or cancel it.")]
     misfits = unfit(edge, wanted, spec, before, edge.context.clock.now())
     misfits += over_quotas(spec, before, quotas_of(edge, request))
     if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
@@ -111,14 +111,14 @@ def misfits_of(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, 
 
 
 def timed_as(before: JobSpec, spec: JobSpec) -> JobSpec:
-    """Return a spec without a schedule of its own at the time that it has, if it had none of its own before."""
+    """Return a spec that inherits its parents' schedule with the schedule that the job inherited before, if it did."""
     return replace(spec, schedule=before.schedule) if spec.inherits and before.inherits else spec
 
 
 def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSpec:
-    """Return what a job is to be, with the parents that it gets. Raises ProblemError that says what is wrong with them.
+    """Return a job's new spec, bound to its parents. Raises ProblemError that says what is wrong with them.
 
-    One without a schedule of its own keeps the fire time that it has, unless it gets other parents.
+    A job without a schedule of its own keeps its fire time, unless its parents change.
     """
     errors = [*misnamed(spec), *([] if spec.inherits else _left_behind(edge, job, spec))]
     if errors:
@@ -131,22 +131,26 @@ def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSp
 
 
 def _left_behind(edge: Edge, job: Job, spec: JobSpec) -> list[FieldError]:
-    """Say why a job cannot get a schedule, its own or that of its parents: others depend on it as it is."""
+    """Return why the job cannot change its schedule while other jobs depend on it."""
     form = "dependsOn" if spec.inherits else "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
     if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
-        return [FieldError(form, "Jobs depend on this one; it stays as it is, recurring or not.")]
+        return [
+            FieldError(form, "Other jobs depend on this job, so it cannot change between recurring and running once.")
+        ]
     if job.has_children and not spec.schedule.is_one_off and _is_moved(edge, job, spec):
-        return [FieldError(form, "Jobs depend on this one, and share its recurrence; take that from them first.")]
+        return [
+            FieldError(form, "Other jobs depend on this job and share its schedule; remove their dependency first.")
+        ]
     return []
 
 
 def _is_moved(edge: Edge, job: Job, spec: JobSpec) -> bool:
-    """Say whether a recurring job gets another recurrence on which others depend, that may still run."""
+    """Say whether a recurring job gets another recurrence while jobs that may still run depend on it."""
     return spec.schedule.timing != job.spec.schedule.timing and is_depended_on(edge.context, job.key)
 
 
 def _policies(spec: JobSpec, before: JobSpec) -> bool:
-    """Say whether what goes together with a task's callbacks is as it was."""
+    """Say whether the fields that must fit a task's completion are unchanged."""
     return (spec.timeout_seconds, spec.completion, spec.heartbeat_seconds) == (
         before.timeout_seconds,
         before.completion,
@@ -155,7 +159,7 @@ def _policies(spec: JobSpec, before: JobSpec) -> bool:
 
 
 def revise_job(edge: Edge, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
-    """Make a job, as it was read, what a spec says.
+    """Change a job, as it was read, to a spec.
 
     Raises ProblemError if that leaves it no fire or no calendar, or if the bus cannot match its events.
     """
@@ -180,7 +184,7 @@ def revise_job(edge: Edge, job: Job, spec: JobSpec, action: Action, by: Actor) -
 
 
 def changed_job(done: Changed, verb: str) -> Job:
-    """Return the job as it was changed. Raises ProblemError if it was not."""
+    """Return the changed job. Raises ProblemError if it was not changed."""
     if done.job is None or done.outcome is Outcome.NOT_FOUND:
         raise no_job()
     if done.outcome is Outcome.STALE:
@@ -191,11 +195,11 @@ def changed_job(done: Changed, verb: str) -> Job:
 
 
 def changed_answer(edge: Edge, job: Job, done: Changed) -> Reply:
-    """Return the answer to a change: the job as it stands, and the runs that were under way."""
+    """Return the answer to a change: the job, and the runs that were under way."""
     answer = shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
     return ok(answer, version=job.version)
 
 
 def ended(job: Job, verb: str) -> ProblemError:
-    """Return the problem of a change that comes too late."""
+    """Return the problem of a change to a job that has ended."""
     return ProblemError(Problem.JOB_ENDED, f"The job is {job.status} already; there is nothing to {verb}.")

@@ -1,6 +1,6 @@
-"""Jobs are created, one or many at once, each once for its Idempotency-Key. One that is refused spoils no other.
+"""Create jobs, one or many at once, each once for its Idempotency-Key. A refused job spoils no other.
 
-Who submits one whose unique key stands for a job already is answered with that, and makes none.
+A submit under a unique key that a job holds already answers with that job and creates none.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -40,32 +40,31 @@ from timeball.engine.scheduling.unique import meant_by
 
 @dataclass(frozen=True)
 class Asked:
-    """A job as a body asks for it, and under which Idempotency-Key, if any; `errors` are those of its headers.
-
-    `ref` is what others of a batch call it: without one, that is a name that it alone has.
-    """
+    """A job as a request's body asks for it."""
 
     body: Mapping[str, Any]
     key: str | None
+    """The Idempotency-Key, if any."""
     errors: Sequence[FieldError] = ()
+    """The errors in the headers."""
     ref: str | None = None
+    """The name by which others of the batch refer to it; without a `ref`, its name if no other item has the same."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A job as it was stored at its creation, resolved; `is_repeated`: by an earlier request under the same key.
-
-    One that `stood` for its unique key already is as it is now.
-    """
+    """A created job, resolved; with `stood` the job that held the unique key, as it is now."""
 
     job: Job
     is_repeated: bool = False
+    """Whether an earlier request with the same Idempotency-Key created it."""
     stood: bool = False
+    """Whether it held the unique key already."""
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a body asks for that is faultless at any time; `errors_now` is what is wrong with it only now."""
+    """A job whose body is valid at any time; `errors_now` has what is wrong with it only now."""
 
     request: JobRequest
     spec: JobSpec
@@ -77,7 +76,7 @@ class _Wanted:
 
 @dataclass(frozen=True)
 class _Met:
-    """What a body asks for, and the job that stands for its unique key."""
+    """A wanted job, and the job that holds its unique key."""
 
     wanted: _Wanted
     job: Job
@@ -103,10 +102,10 @@ def create_job(edge: Edge, request: Request) -> Reply:
 
 
 def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError]:
-    """Create each job, or return the problem with it. Raises UnavailableError if it is unknown what was stored.
+    """Create each job, or return its problem. Raises UnavailableError if it is unknown what was stored.
 
-    Of those with one unique key one goes before the next, which finds what came of it. A job that depends on one that
-    has to wait so waits with it.
+    Jobs with the same unique key are created one after the other, so that each finds the one before. A job that depends
+    on a job that has to wait for this waits with it.
     """
     bodies = [one.body for one in asked]
     refs = refs_of(bodies, [one.ref for one in asked])
@@ -123,9 +122,10 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
 def _create(
     edge: Edge, request: Request, asked: Sequence[Asked], meant: Mapping[str, Made | ProblemError]
 ) -> list[Made | ProblemError | None]:
-    """Create each job, no two with one unique key; None: what stood for that has begun just now, so ask again.
+    """Create each job, of which no two have the same unique key.
 
-    `meant` is what came of those that went before, by their refs.
+    None means that the run of the unique key's job has just begun, so the caller must ask again. `meant` has the
+    results of earlier rounds, by their refs.
     """
     now = edge.context.clock.now()
     read: list[_Read] = [_read(edge, request, one, now) for one in asked]
@@ -148,9 +148,9 @@ def _create(
 
 
 def _with_unique_keys(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
-    """Find out for which jobs unique keys stand; who is the first under one goes on, as the job that it names.
+    """Find the jobs that hold the unique keys; the first job under a key goes on with the id that the key names.
 
-    What an Idempotency-Key has made already is repeated, whatever the unique key stands for by now.
+    A job that an Idempotency-Key has created already is repeated, whatever job the unique key names now.
     """
     asking = [one for one in read if isinstance(one, _Wanted) and one.spec.flow.unique and not one.errors_now]
     if not asking:
@@ -167,7 +167,7 @@ def _with_unique_keys(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read
 
 
 def _met(edge: Edge, request: Request, met: _Met) -> Made | ProblemError | None:
-    """Answer with the job that stands for a unique key; one that collects takes the submit in, unless it has begun."""
+    """Return the job that holds the unique key, after it has collected the submit if it debounces; None: ask again."""
     try:
         check_standing(request, met.job.spec.tags)
     except ProblemError as refused:
@@ -185,7 +185,7 @@ def _met(edge: Edge, request: Request, met: _Met) -> Made | ProblemError | None:
 def _with_parents(
     edge: Edge, request: Request, wanted: Sequence[_Wanted], lost: Collection[str], stood: Mapping[str, str]
 ) -> list[_Wanted]:
-    """Return what is wanted with the parents that are meant, in an order in which these come first."""
+    """Return the wanted jobs with the parents that they name, parents first."""
     if not any(one.spec.depends_on for one in wanted):
         return list(wanted)
     by_key = {one.spec.key: one for one in wanted}
@@ -223,7 +223,7 @@ def _with_task(wanted: _Wanted, tasks: Tasks, allowance: Allowance) -> _Wanted:
 
 
 def _with_calendars(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
-    """Note the calendars that jobs are about to name; a job whose calendar does not exist may not be created now."""
+    """Note the calendars that the jobs will use; a job whose calendar does not exist gets an error."""
     specs = [one.spec for one in read if isinstance(one, _Wanted) and not one.errors_now]
     lacking = note_uses(edge.context, specs, now)
     return [
@@ -233,7 +233,7 @@ def _with_calendars(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
 
 
 def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, _Done]:
-    """Count jobs, then let the bus match their patterns, then create them: a job that is refused leaves no rule."""
+    """Count jobs, then make rules for their patterns, then create them: a refused job leaves no rule behind."""
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
     made: dict[JobKey, _Done] = {}
     try:
@@ -266,7 +266,7 @@ def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int
 
 
 def _found(edge: Edge, wanted: _Wanted, done: Submitted) -> _Done:
-    """Tell of a job that stood under its id: of this very request, or of others with the same unique key."""
+    """Return the job under the id: created by this very request before, or by another with the same unique key."""
     is_own = wanted.is_idempotent and done.outcome is Submission.REPEATED
     if wanted.spec.flow.unique is None or is_own:
         return _repeated(wanted, done.job)
@@ -275,21 +275,21 @@ def _found(edge: Edge, wanted: _Wanted, done: Submitted) -> _Done:
 
 
 def _standing(edge: Edge, wanted: Sequence[_Wanted], problems: Mapping[JobKey, ProblemError]) -> dict[JobKey, _Done]:
-    """Refuse what may not be created now. What was right when its key was first used may be wrong by now: it stands."""
+    """Return the job that an earlier request created with the same key, which stands; otherwise the problem."""
     jobs = _repeats(edge, wanted)
     keys = {one.spec.key: one for one in wanted}
     return {key: _repeated(one, jobs[key]) if key in jobs else problems[key] for key, one in keys.items()}
 
 
 def _repeats(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Job]:
-    """Read the jobs that earlier requests under the same keys have created."""
+    """Read the jobs that earlier requests with the same keys have created."""
     keys = [one.spec.key for one in wanted if one.is_idempotent]
     jobs = edge.context.store.jobs.read(keys) if keys else []
     return {job.key: job for job in jobs if job is not None}
 
 
 def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
-    """Repeat the job as it was at its creation, whatever has become of it since."""
+    """Return the job as it was at its creation, whatever has become of it since."""
     if standing.spec.fingerprint != wanted.spec.fingerprint:
         return key_conflict()
     spec = spec_of(wanted.request, wanted.spec.key, wanted.spec.fingerprint, standing.created_at)

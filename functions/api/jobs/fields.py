@@ -1,4 +1,4 @@
-"""The fields of a job that need more than a type: what a value must look like, with the sentence that says so."""
+"""Fields of a job that need more than a type: the form of each value, with the sentence for a wrong one."""
 
 import re
 from typing import Annotated, Final
@@ -26,7 +26,7 @@ def _plain(text: str) -> str:
 
 def _tag_key(text: str) -> str:
     if ":" in text:
-        raise ValueError("Leave out the colon: in a query it ends the key of a tag.")
+        raise ValueError("Leave out the colon: in a query a colon ends the key of a tag.")
     return _plain(text)
 
 

@@ -1,4 +1,4 @@
-"""What a job may say of what comes again: a key of its own, how triggers are collected, what newer runs do."""
+"""Flow control in requests and answers: unique keys, collected triggers, superseding runs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -13,56 +13,67 @@ from timeball.domain.model.terms.flow import Debounce, Flow, Unique
 LONGEST_WINDOW_SECONDS: Final = 2_592_000
 LONGEST_WAIT_SECONDS: Final = 86_400
 _WAITS: Final = 10
-"""Where no longest wait is given, it is so many times as long as the wait."""
+"""The default of the longest wait, as a multiple of the wait."""
 
 FLOW_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "uniqueSeconds": ("uniqueKey",),
     "debounceMaxSeconds": ("debounceSeconds",),
 }
-"""Fields that mean something only beside another."""
+"""Fields that are only valid beside another."""
 
 
 class FlowFields(KeyFields):
-    """What a job says of what comes again."""
+    """A job's flow control."""
 
     unique_key: Name | None = Field(
-        None, description="While this key stands for a job, who submits one with it is answered with that: 200."
+        None,
+        description=(
+            "While a job holds this key, a submit with the same key answers 200 with that job and creates none."
+        ),
     )
     unique_seconds: int | None = Field(
         None,
         ge=1,
         le=LONGEST_WINDOW_SECONDS,
-        description="So long from the first submit on, whatever becomes of that job; default: until it is over.",
+        description="How many seconds from the first submit a job holds the key; default: until it has ended.",
     )
     debounce_seconds: int | None = Field(
         None,
         ge=1,
         le=LONGEST_WAIT_SECONDS,
-        description="Triggers, or submits under its `uniqueKey`, have one run, when so long none has come.",
+        description=(
+            "Triggers, or submits under `uniqueKey`, share one run, which starts after so many seconds without another."
+        ),
     )
     debounce_max_seconds: int | None = Field(
         None,
         ge=1,
         le=LONGEST_WAIT_SECONDS,
-        description="It starts so long after the first one at the latest; default ten times `debounceSeconds`.",
+        description="The most seconds from the first trigger to that start; default ten times `debounceSeconds`.",
     )
     supersede: bool | None = Field(
-        None, description="Whether a newer run takes the place of one that has not started; default false."
+        None, description="Whether a newer run replaces one that has not started; default false."
     )
 
 
 class FlowAnswer(KeysAnswer):
-    """What a job says of what comes again."""
+    """A job's flow control."""
 
-    unique_key: str | None = Field(description="The key under which it was submitted.")
-    unique_seconds: int | None = Field(description="For how long that stands for it; null: until it is over.")
-    debounce_seconds: int | None = Field(description="For how long its start waits for another trigger, or submit.")
-    debounce_max_seconds: int | None = Field(description="How long that is together at most.")
-    supersede: bool = Field(description="Whether a newer run takes the place of one that has not started.")
+    unique_key: str | None = Field(description="The unique key under which it was submitted.")
+    unique_seconds: int | None = Field(
+        description="How many seconds it holds the unique key from the first submit; null: until it has ended."
+    )
+    debounce_seconds: int | None = Field(
+        description="How many seconds without another trigger or submit its run waits for."
+    )
+    debounce_max_seconds: int | None = Field(
+        description="The most seconds from the first trigger or submit to the start."
+    )
+    supersede: bool = Field(description="Whether a newer run replaces one that has not started.")
 
 
 def flow_of(request: FlowFields) -> Flow:
-    """Return what a faultless request says of what comes again."""
+    """Return the flow control of a valid request."""
     unique = None if request.unique_key is None else Unique(request.unique_key, request.unique_seconds)
     seconds = request.debounce_seconds
     debounce = None if seconds is None else Debounce(seconds, request.debounce_max_seconds or _longest(seconds))
@@ -71,7 +82,7 @@ def flow_of(request: FlowFields) -> Flow:
 
 
 def flow_document(flow: Flow) -> dict[str, Any]:
-    """Return what a job says of what comes again, as a request says it, and an answer tells it."""
+    """Return a job's flow control in the form of a request."""
     return {
         "uniqueKey": None if flow.unique is None else flow.unique.key,
         "uniqueSeconds": None if flow.unique is None else flow.unique.seconds,
@@ -83,7 +94,10 @@ def flow_document(flow: Flow) -> dict[str, Any]:
 
 
 def bad_flow(request: FlowFields, overlap: str | None, catch_up: str | None, *, waits: bool) -> Iterator[FieldError]:
-    """Validate what is to go together: also with the overlap and catch-up policies, and with waiting for others."""
+    """Yield what is wrong with flow control together with the overlap and catch-up policies, and with parents.
+
+    `waits` says that the job depends on others.
+    """
     least = request.debounce_seconds or 0
     if least > (request.debounce_max_seconds or least):
         yield FieldError("debounceMaxSeconds", f"This is the longest wait; give debounceSeconds, {least}, or more.")
@@ -91,10 +105,12 @@ def bad_flow(request: FlowFields, overlap: str | None, catch_up: str | None, *, 
         return
     if overlap == "skip":
         yield FieldError(
-            "supersede", "With overlapPolicy skip the newer run is skipped; choose another, or leave this out."
+            "supersede", "With overlapPolicy skip the newer run is skipped; choose another policy, or leave this out."
         )
     if waits:
-        yield FieldError("supersede", "A job that depends on others has a run for each cycle; leave out this or that.")
+        yield FieldError(
+            "supersede", "A job that depends on others needs a run in each cycle; leave out supersede or dependsOn."
+        )
     if catch_up == "all":
         yield FieldError(
             "supersede", "With the catchUp policy all each missed fire runs; choose latest, or leave this out."

@@ -1,12 +1,14 @@
-"""A tenant's jobs are listed, the newest first. What may be large, target and payload, is left to reading one."""
+"""List a tenant's jobs, the newest first. The list leaves out targets and payloads, which may be large."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pydantic import Field
+
 from functions.api.http.edge import Edge
 from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
-from functions.api.http.reply import Answer, Reply
+from functions.api.http.reply import Answer, NextCursor, Reply
 from functions.api.http.request import Request
 from functions.api.jobs.answers import JobSummaryAnswer, job_summary
 from functions.api.jobs.of_tasks import shown
@@ -24,10 +26,10 @@ _Position = tuple[int, JobKey]
 
 
 class JobPageAnswer(Answer):
-    """A page of jobs, the newest first. A filter may leave a page short, or empty, and yet not be the last."""
+    """A page of jobs, the newest first. A filter may leave a page short or empty although more pages follow."""
 
-    items: list[JobSummaryAnswer]
-    next_cursor: str | None
+    items: list[JobSummaryAnswer] = Field(description="The jobs.")
+    next_cursor: NextCursor
 
 
 def read_jobs(edge: Edge, request: Request) -> Reply:
@@ -54,7 +56,7 @@ def read_jobs(edge: Edge, request: Request) -> Reply:
 def _filter(request: Request, reader: Reader) -> JobFilter:
     from_at, to_at = reader.instant("from"), reader.instant("to")
     if from_at is not None and to_at is not None and to_at < from_at:
-        reader.errors.append(FieldError("to", "This lies before from; give a later time."))
+        reader.errors.append(FieldError("to", "This is before from; give a later time."))
     return JobFilter(
         request.tenant,
         statuses=_statuses(request.query, reader.errors),
@@ -69,7 +71,7 @@ def _filter(request: Request, reader: Reader) -> JobFilter:
 def _statuses(query: Mapping[str, str], errors: list[FieldError]) -> frozenset[str]:
     names = frozenset(query["status"].split(",")) if "status" in query else frozenset()
     if not names <= frozenset(STATUSES):
-        errors.append(FieldError("status", f"Give one or more of {', '.join(STATUSES)}, with commas between."))
+        errors.append(FieldError("status", f"Give one or more of {', '.join(STATUSES)}, separated by commas."))
     return names
 
 
@@ -80,10 +82,10 @@ def _task_id(query: Mapping[str, str], errors: list[FieldError]) -> str | None:
 
 
 def _tags(given: Sequence[str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:
-    """Return the key and the value of each tag; no key has a colon."""
+    """Return the key and the value of each tag; a key has no colon."""
     parts = [text.partition(":") for text in given]
     if not all(key and colon for key, colon, _ in parts):
-        errors.append(FieldError("tag", "Give a key and a value with a colon between, such as team:blue."))
+        errors.append(FieldError("tag", "Give a key and a value separated by a colon, such as team:blue."))
     return tuple((key, value) for key, _, value in parts)
 
 
@@ -93,7 +95,7 @@ def _cursor(asked: JobFilter, position: _Position) -> str:
 
 
 def _after(asked: JobFilter, query: Mapping[str, str]) -> _Position | None:
-    """Return where the page before ended. Raises ProblemError for a cursor of another query."""
+    """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
     if "cursor" not in query:
         return None
     created_at, _, job_id = position_in(query["cursor"]).partition(".")

@@ -1,4 +1,4 @@
-"""Who wants to be told of how a job's runs fare: what a request may say of that, and how it is told again."""
+"""Notices of a job's runs in requests and answers: which targets are called, and when."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -18,14 +18,14 @@ from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, N
 LONGEST_SECONDS: Final = 2_592_000
 
 WHOM: Final = ("onFailure", "onRecovery", "onLate", "onSuccess")
-"""Who may be told."""
+"""The events for which a target may be called."""
 
 WHEN_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "afterFailures": ("onFailure", "onRecovery"),
     "lateAfterSeconds": ("onLate",),
     "deadlineSeconds": ("onLate",),
 }
-"""When they are told, which means something only beside one of them."""
+"""Fields that say when a target is called; each is only valid beside one of these targets."""
 _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {**WHEN_NEEDS, "onLate": ("lateAfterSeconds", "deadlineSeconds")}
 
 
@@ -54,62 +54,75 @@ Whom = Annotated[Target, BeforeValidator(_called, json_schema_input_type=Url | T
 
 
 class NotifyRequest(Strict):
-    """Who is called, with a POST unless the target says otherwise, when something is news. Each once."""
+    """Targets that are called once for each event, with a POST unless the target says otherwise."""
 
     model_config = ConfigDict(json_schema_extra=together(also=_RULES))
 
-    on_failure: Whom | None = Field(None, description="Called when runs fail for good, or the job is blocked.")
-    on_recovery: Whom | None = Field(None, description="Called when a run succeeds after such failures.")
-    on_late: Whom | None = Field(None, description="Called when a run has not started, or not succeeded, in time.")
-    on_success: Whom | None = Field(None, description="Called when a run succeeds.")
+    on_failure: Whom | None = Field(
+        None, description="The target to call when runs fail for good or the job is blocked."
+    )
+    on_recovery: Whom | None = Field(None, description="The target to call when a run succeeds after such failures.")
+    on_late: Whom | None = Field(
+        None, description="The target to call when a run has not started or not succeeded in time."
+    )
+    on_success: Whom | None = Field(None, description="The target to call when a run succeeds.")
     after_failures: int | None = Field(
-        None, ge=1, le=MOST_AFTER_FAILURES, description="So many runs in a row that fail are a failure; default 1."
+        None,
+        ge=1,
+        le=MOST_AFTER_FAILURES,
+        description="The number of failed runs in a row that counts as a failure; default 1.",
     )
     late_after_seconds: int | None = Field(
-        None, ge=1, le=LONGEST_SECONDS, description="A run is late that has not started so long after its fire time."
+        None, ge=1, le=LONGEST_SECONDS, description="The seconds after its fire time within which a run must start."
     )
     deadline_seconds: int | None = Field(
-        None, ge=1, le=LONGEST_SECONDS, description="A run is late that has not succeeded so long after its fire time."
+        None, ge=1, le=LONGEST_SECONDS, description="The seconds after its fire time within which a run must succeed."
     )
 
 
 class NotifyAnswer(Answer):
-    """Who is told, and when."""
+    """Which targets are called, and when."""
 
-    on_failure: TargetAnswer | None
-    on_recovery: TargetAnswer | None
-    on_late: TargetAnswer | None
-    on_success: TargetAnswer | None
-    after_failures: int
-    late_after_seconds: int | None
-    deadline_seconds: int | None
+    on_failure: TargetAnswer | None = Field(
+        description="The target that is called when runs fail for good or the job is blocked."
+    )
+    on_recovery: TargetAnswer | None = Field(
+        description="The target that is called when a run succeeds after such failures."
+    )
+    on_late: TargetAnswer | None = Field(
+        description="The target that is called when a run has not started or not succeeded in time."
+    )
+    on_success: TargetAnswer | None = Field(description="The target that is called when a run succeeds.")
+    after_failures: int = Field(description="The number of failed runs in a row that counts as a failure.")
+    late_after_seconds: int | None = Field(description="The seconds after its fire time within which a run must start.")
+    deadline_seconds: int | None = Field(description="The seconds after its fire time within which a run must succeed.")
 
 
 class NoticeAnswer(Answer):
-    """What a notice tells: of which job, and of which of its runs."""
+    """The content of a notice: the event, the job, and the run."""
 
-    type: News
-    job_id: str
-    run_id: str | None
-    unless: Milestone | None = Field(description="It is called only if the run has not come so far by then.")
+    type: News = Field(description="The event that it reports.")
+    job_id: str = Field(description="The job that it is about.")
+    run_id: str | None = Field(description="The run that it is about; null if it is about the job.")
+    unless: Milestone | None = Field(description="The notice is called only if the run has not come this far by then.")
 
 
 def bad_notify(request: NotifyRequest | None) -> Iterator[FieldError]:
-    """Validate what is said of notices together."""
+    """Yield what is wrong with the fields of `notify` together."""
     if request is None:
         return
     said = {name for name, value in request.model_dump(by_alias=True).items() if value is not None}
     if not said & set(WHOM):
-        yield FieldError("notify", f"Say whom to call: give {', '.join(WHOM[:-1])} or {WHOM[-1]}.")
+        yield FieldError("notify", f"Say what to call: give {', '.join(WHOM[:-1])} or {WHOM[-1]}.")
     for error in misplaced(said, _NEEDS):
         yield FieldError(f"notify.{error.field}", error.message)
     for name, whom in targets_of(notify_of(request)):
         if model.is_followed(whom):
-            yield FieldError(f"notify.{name}.follow", "Leave this out: a notice is handed over, and not followed.")
+            yield FieldError(f"notify.{name}.follow", "Leave this out: the execution of a notice is not followed.")
 
 
 def notify_of(request: NotifyRequest | None) -> Notify | None:
-    """Return what a faultless request asks for."""
+    """Return the notices that a valid request asks for."""
     if request is None:
         return None
     return Notify(
@@ -124,14 +137,14 @@ def notify_of(request: NotifyRequest | None) -> Notify | None:
 
 
 def targets_of(notify: Notify | None) -> Iterator[tuple[str, model.Target]]:
-    """Yield whom it calls, by the names of the fields."""
+    """Yield the targets of notices, with the names of their fields."""
     if notify is not None:
         whom = (notify.on_failure, notify.on_recovery, notify.on_late, notify.on_success)
         yield from ((name, target) for name, target in zip(WHOM, whom, strict=True) if target is not None)
 
 
 def notify_document(notify: Notify | None) -> dict[str, Any] | None:
-    """Return the request that asks for it."""
+    """Return notices in the form of a request."""
     if notify is None:
         return None
     said = {
@@ -144,7 +157,7 @@ def notify_document(notify: Notify | None) -> dict[str, Any] | None:
 
 
 def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAnswer | None:
-    """Return the answer about it."""
+    """Return the answer about a job's notices."""
     if notify is None:
         return None
     return NotifyAnswer(
@@ -159,7 +172,7 @@ def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAn
 
 
 def notice_answer(notice: Notice | None) -> NoticeAnswer | None:
-    """Return the answer about what a job tells of another, if it is a notice."""
+    """Return the answer about what a notice reports; None for any other job."""
     if notice is None:
         return None
     run_id = None if notice.run is None else str(notice.run)

@@ -1,4 +1,4 @@
-"""Jobs that name tasks: whether they fit them as they are now, and how they are shown."""
+"""Jobs that name tasks: whether they fit their tasks as these are now, and how they are shown."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,13 +21,13 @@ Tasks = dict[TaskKey, Task]
 
 
 def tasks_of(edge: Edge, tenant: str, requests: Sequence[JobRequest]) -> Tasks:
-    """Return the tasks that requests name, as they are now; none of these costs nothing."""
+    """Return the tasks that requests name, as they are now; no read if none is named."""
     names = [name for request in requests if (name := named_task(request)) is not None]
     return read_tasks(edge.context, [TaskKey(tenant, name) for name in names])
 
 
 def unfit_for_task(request: JobRequest, spec: JobSpec, tasks: Tasks, allowance: Allowance) -> list[FieldError]:
-    """Say why a faultless request cannot have the task that it names: there is none, or one does not fit the other."""
+    """Return why a valid request cannot have the task that it names: it is missing, or does not fit the request."""
     if spec.task is None:
         return []
     task = tasks.get(TaskKey(spec.key.tenant, spec.task.task_id))
@@ -41,31 +41,31 @@ def unfit_for_task(request: JobRequest, spec: JobSpec, tasks: Tasks, allowance: 
 
 
 def shown(edge: Edge, jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs as they are shown: with what their tasks say now of what they do not say themselves."""
+    """Return jobs with the values that they take from their tasks now."""
     return resolved(edge.context, jobs)
 
 
 def seen(tasks: Tasks, job: Job) -> Job:
-    """Return a job as it is shown, with tasks that were read."""
+    """Return a job with the values that it takes from its task, one of those that were read."""
     return job if job.task_id is None else resolve(tasks.get(TaskKey(job.key.tenant, job.task_id)), job)
 
 
 def _beyond_the_task(spec: JobSpec, task: Task) -> Iterator[FieldError]:
-    """Say what of a job makes no sense with its task: what goes with callbacks, and how long an attempt may take."""
+    """Yield what in a job conflicts with its task: completion, heartbeats and timeouts."""
     own = () if spec.task is None else spec.task.own
     both = resolve_spec(task, spec)
     reports = both.completion is Completion.CALLBACK
     if not reports and Override.HEARTBEAT in own:
         yield FieldError(
-            Override.HEARTBEAT, "This goes with completion callback only, of the job or of its task; leave it out."
+            Override.HEARTBEAT, "This is only valid with completion callback, of the job or of its task; leave it out."
         )
     has_time = is_followed(task.spec.target) or (reports and both.heartbeat_seconds is not None)
     if both.timeout_seconds > LONGEST_CALL_SECONDS and not has_time:
         field = Override.TIMEOUT if Override.TIMEOUT in own else Override.COMPLETION
         yield FieldError(
             field,
-            f"An attempt may take {both.timeout_seconds} s; more than {LONGEST_CALL_SECONDS} goes with completion "
-            "callback and heartbeatSeconds only.",
+            f"An attempt may take {both.timeout_seconds} s; more than {LONGEST_CALL_SECONDS} s is only valid with "
+            "completion callback and heartbeatSeconds.",
         )
     if both.heartbeat_seconds is not None and both.heartbeat_seconds > both.timeout_seconds:
         field = Override.HEARTBEAT if Override.HEARTBEAT in own else Override.TIMEOUT

@@ -1,6 +1,6 @@
-"""A stored job as the request that would make it, and what a merge patch (RFC 7396) makes of that.
+"""A stored job in the form of a request, and what a merge patch (RFC 7396) makes of it.
 
-Invariant: a job's document, read as any request is, asks for just what the job is.
+Invariant: a job's document, read as a request, asks for exactly the stored job.
 """
 
 import json
@@ -29,11 +29,11 @@ from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
 from timeball.targets.http.url import parse_url
 
 _TARGETS: Final = ("target", *(f"notify.{name}" for name in WHOM))
-"""Where a job says what is called."""
+"""The fields of a job that hold targets."""
 
 
 def document_of(spec: JobSpec) -> dict[str, Any]:
-    """Return what a user asked for, read with its work, as a request body. What need not be said is left out."""
+    """Return a job, read with its work, as a request body. Values that need not be stated are left out."""
     if spec.work is None:
         raise ValueError(f"job {spec.key.job_id} was read without its work")
     document = {
@@ -62,14 +62,14 @@ def _said(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
-    """Validate the job that a patch makes of a stored one: the request for it, and all that is wrong with that.
+    """Validate a stored job after a patch: return the request for it, and every error.
 
-    A time that has passed since the job was made is no mistake unless the patch gives it.
+    A time that has passed since the job was created is an error only if the patch gives it.
     """
     document = document_of(job.spec)
     merged = patched(document, patch)
     if job.spec.inherits and not merged.get("dependsOn") and not merged.keys() & set(SCHEDULE_FORMS):
-        merged |= _said(_schedule(job.spec.schedule))  # what it had of its parents is its own from now on
+        merged |= _said(_schedule(job.spec.schedule))  # the inherited schedule becomes the job's own
     request, errors, errors_now = read_job_request(merged, now)
     unknown = islice(_unknown_nulls(JobRequest, patch, merged), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
@@ -81,11 +81,11 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
 
 
 def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document that a patch makes of a job's, without what the patch leaves meaningless.
+    """Return a job's document after a patch, without the fields that the patch makes meaningless.
 
-    A new schedule takes the place of the old one, whatever its form, and a new `handler` or `taskId` that of the
-    target; with a task, what the job had by default is the task's to say. What went with these alone goes with them,
-    unless the patch itself gives it: then it is validated as in any request.
+    A new schedule replaces the old one, whatever its form, and a new `handler` or `taskId` replaces the target; with a
+    task, the job's default values are dropped because the task states them. Fields that are only valid beside a
+    replaced field are dropped too, unless the patch itself gives them: then they are validated as in any request.
     """
     merged = merge(document, patch)
     given = {name for name, value in patch.items() if value is not None}
@@ -109,7 +109,7 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
 
 
 def _replace_targets(merged: dict[str, Any], document: Mapping[str, Any], patch: Mapping[str, Any]) -> None:
-    """Leave nothing of a target to one of another type, and no queue's ARN beside its URL."""
+    """Keep nothing of a target when the patch changes its type, and no queue ARN beside a new URL."""
     for field in _TARGETS:
         before, asked, after = (_part(one, field) for one in (document, patch, merged))
         if not (isinstance(before, dict) and isinstance(asked, dict) and isinstance(after, dict)):
@@ -137,14 +137,14 @@ def _names_a_task(handler: object) -> bool:
 
 
 def _is_default(name: str, value: object) -> bool:
-    """Say whether nobody said this of a job without a task: with one it is the task's to say."""
+    """Say whether a job without a task has this value by default: with a task, the task states it."""
     return name in _DEFAULTS and value == _DEFAULTS[name]
 
 
 def _unknown_nulls(
     model: type[BaseModel], patch: Mapping[str, Any], merged: Mapping[str, Any]
 ) -> Iterator[tuple[str, ...]]:
-    """Find what a patch removes that no job has, at whatever depth: the merged document does not show it."""
+    """Yield the unknown fields that a patch removes, at any depth: the merged document does not show them."""
     fields = {field.alias: field for field in model.model_fields.values()}
     for name, value in patch.items():
         if name not in fields:
@@ -164,26 +164,29 @@ def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
 
 
 def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
-    """Name the schedule that a patch takes away without another: a request without any means now."""
+    """Yield an error for a schedule that a patch removes without another: a request without a schedule runs now."""
     if not merged.keys() & {*SCHEDULE_FORMS, "event"}:
         for form in (*SCHEDULE_FORMS, "event"):
             if form in document:
                 yield FieldError(
-                    form, "Give another schedule instead, such as delaySeconds 0 for now, or pause the job."
+                    form, "Give another schedule instead, such as delaySeconds 0 to run now, or pause the job."
                 )
 
 
 def _submitted_under_another(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
-    """Name what a patch changes of the key under which a job was submitted."""
+    """Yield an error for a patch that changes the unique key of the submit."""
     for name in ("uniqueKey", "uniqueSeconds"):
         if document.get(name) != merged.get(name):
-            yield FieldError(name, "A job keeps the key under which it was submitted; leave this out.")
+            yield FieldError(name, "A job keeps the unique key under which it was submitted; leave this out.")
 
 
 def _taken_elsewhere(
     document: Mapping[str, Any], merged: Mapping[str, Any], patch: Mapping[str, Any]
 ) -> Iterator[FieldError]:
-    """Name the headers that would go along to another host: their values are shown to nobody, whoever patches too."""
+    """Yield an error for each header that the patch would send to another host.
+
+    A header's value is never shown, so a patch must not send it to a host of its choice.
+    """
     for field in _TARGETS:
         before, after, asked = (_part(one, field) for one in (document, merged, patch))
         if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)):
@@ -196,12 +199,13 @@ def _taken_elsewhere(
         for name in before["headers"] if isinstance(headers, dict) else ():
             if name not in headers:
                 yield FieldError(
-                    f"{field}.headers.{shortened(name)}", "This was given for another host; give it anew, or null."
+                    f"{field}.headers.{shortened(name)}",
+                    "This value was given for another host; give it again, or null.",
                 )
 
 
 def _part(document: Mapping[str, Any], field: str) -> object:
-    """Return the value of a field of a document, or of a field of that; None if there is none."""
+    """Return the value at a dotted path of a document; None if there is none."""
     value: object = document
     for name in field.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -209,7 +213,7 @@ def _part(document: Mapping[str, Any], field: str) -> object:
 
 
 def _origin(url: object) -> str | None:
-    """Return what of a url says who is called; nothing of what is no url, of which others tell."""
+    """Return the origin of a URL; None if it is not a URL, which another check reports."""
     try:
         return parse_url(str(url)).origin
     except ValueError:
@@ -217,7 +221,7 @@ def _origin(url: object) -> str | None:
 
 
 def kept_times(job: Job, request: JobRequest) -> set[str]:
-    """Name the times of a request that a job has already: they may have passed since it was made."""
+    """Return the names of times in a request that the job has already: they may have passed since its creation."""
     kept = set()
     if request.end_at == job.spec.schedule.end_at:
         kept.add("endAt")
@@ -227,7 +231,7 @@ def kept_times(job: Job, request: JobRequest) -> set[str]:
 
 
 def _policies(spec: JobSpec, said: Iterable[Override]) -> dict[str, Any]:
-    """Return what a spec says of its runs; of a job with a task, what it says itself."""
+    """Return the policies of a spec; of a job with a task, those that the job states itself."""
     policies = {
         Override.PRIORITY: spec.priority.value,
         Override.MAX_RETRIES: spec.retry.max_retries,

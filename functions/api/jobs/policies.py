@@ -1,4 +1,4 @@
-"""How runs are carried out: what a job may say of that, and a task for all of its jobs."""
+"""Policies of runs, which a job states, or a task for all of its jobs."""
 
 from collections.abc import Iterator
 from typing import Any, Final, Literal
@@ -16,40 +16,57 @@ from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 
 class RetryPolicy(Strict):
-    """How a failed attempt is tried again: exponential backoff, whichever limit comes first."""
+    """A retry policy: exponential backoff within all limits."""
 
-    base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry.")
-    factor: Factor = Field(2.0, description="What each wait grows by.")
-    max_seconds: int = Field(3600, ge=0, le=86_400, description="No wait is longer.")
-    jitter: Literal["full", "none"] = Field("full", description="`full` spreads a wait over all of its length.")
+    base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry in seconds.")
+    factor: Factor = Field(2.0, description="The factor by which the longest wait grows with each retry.")
+    max_seconds: int = Field(3600, ge=0, le=86_400, description="The bound of every wait in seconds.")
+    jitter: Literal["full", "none"] = Field(
+        "full", description="`full`: a wait is random, up to the longest; `none`: it is the longest."
+    )
     max_age_seconds: int | None = Field(
-        None, ge=1, le=2_592_000, description="No retry begins longer after the fire time."
+        None,
+        ge=1,
+        le=2_592_000,
+        description="The seconds after the fire time from which no retry begins; default: no bound.",
     )
     retry_on: RetryCauses = Field(
         [str(cause) for cause in policies.RETRIED_BY_DEFAULT],
-        description="What is worth another try: `timeout`, `connection`, `reported`, a status, a class of them.",
+        description=(
+            "The failures that are retried: `timeout`, `connection`, `reported`, a status, a class of statuses."
+        ),
     )
 
 
 class PolicyFields(Strict):
-    """The policies of a job, or of a task."""
+    """The policies of a job or a task."""
 
-    priority: Literal["high", "normal", "low"] | None = Field(None, description="Default `normal`.")
-    max_retries: int | None = Field(None, ge=0, le=100, description="Default 3.")
-    retry_policy: RetryPolicy | None = Field(None, description="How a failed attempt is tried again.")
+    priority: Literal["high", "normal", "low"] | None = Field(
+        None, description="The priority of runs; default `normal`."
+    )
+    max_retries: int | None = Field(None, ge=0, le=100, description="The most retries of a run; default 3.")
+    retry_policy: RetryPolicy | None = Field(None, description="When a failed attempt is retried.")
     timeout_seconds: int | None = Field(
         None,
         ge=1,
         le=LONGEST_SECONDS,
-        description=f"How long one attempt may take; default 300. More than {LONGEST_CALL_SECONDS} only with "
-        "completion `callback` and `heartbeatSeconds`.",
+        description=(
+            f"The longest time for one attempt in seconds; default 300. More than {LONGEST_CALL_SECONDS} is "
+            "only valid with completion `callback` and `heartbeatSeconds`, or with a target that is followed."
+        ),
     )
     completion: Literal["answer", "callback"] | None = Field(
         None,
-        description="What ends an attempt: the answer to its call (default), or, after a 202, the target's own word.",
+        description="Whether the call's answer ends an attempt (default), or, after a 202, the target's report.",
     )
     heartbeat_seconds: int | None = Field(
-        None, ge=1, le=3600, description="After a 202 the target must be heard of so often. With completion `callback`."
+        None,
+        ge=1,
+        le=3600,
+        description=(
+            "The longest time in seconds between two heartbeats of the target after a 202; only with "
+            "completion `callback`."
+        ),
     )
 
 
@@ -57,7 +74,10 @@ _FOLLOWED: Final = {"type": "object", "required": ["follow"], "properties": {"fo
 
 
 def only_of_reports(*otherwise: dict[str, Any]) -> dict[str, Any]:
-    """Return `beyond_an_answer` in JSON Schema, but for what compares two fields; it holds unless `otherwise` fits."""
+    """Return the rule of `beyond_an_answer` in JSON Schema, without its comparison of two fields.
+
+    The rule does not apply where one of the schemas `otherwise` matches.
+    """
     short = {"timeoutSeconds": {"maximum": LONGEST_CALL_SECONDS}}
     reports = {"completion": {"const": "callback"}}
     return {
@@ -76,29 +96,29 @@ def only_of_reports(*otherwise: dict[str, Any]) -> dict[str, Any]:
 
 
 def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | None = None) -> Iterator[FieldError]:
-    """Validate what only a target may have that reports later. What is wrong by itself is not held against the rest.
+    """Yield the errors of fields that only a target with reports may have. A field's own errors are not repeated.
 
-    One that is followed may take as long without a heartbeat.
+    A target that is followed may take as long without a heartbeat. `names` are the fields of the body.
     """
     reports = request.completion == "callback" or ("completion" in names and request.completion is None)
     if "heartbeatSeconds" in names and not reports:
         yield FieldError(
-            "heartbeatSeconds", "This goes with completion callback only; give that too, or leave this out."
+            "heartbeatSeconds", "This is only valid with completion callback; give that too, or leave this out."
         )
     seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
     is_followed = isinstance(target, StepFunctionsTarget | EcsTarget) and target.follow
     if seconds > LONGEST_CALL_SECONDS and not is_followed and not (reports and "heartbeatSeconds" in names):
         yield FieldError(
             "timeoutSeconds",
-            f"This must be at most {LONGEST_CALL_SECONDS}; more, up to {LONGEST_SECONDS}, goes with completion "
-            "callback and heartbeatSeconds only, or with a target that is followed.",
+            f"This must be at most {LONGEST_CALL_SECONDS}; up to {LONGEST_SECONDS} is only valid with completion "
+            "callback and heartbeatSeconds, or with a target that is followed.",
         )
     if reports and 0 < seconds < (request.heartbeat_seconds or 0):
         yield FieldError("heartbeatSeconds", f"This is longer than timeoutSeconds, which is {seconds}; give less.")
 
 
 def retry_of(request: PolicyFields) -> policies.RetryPolicy:
-    """Return the retry policy that a faultless request asks for."""
+    """Return the retry policy that a valid request asks for."""
     asked = request.retry_policy or _DEFAULT
     return policies.RetryPolicy(
         max_retries=policies.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
@@ -116,6 +136,6 @@ _NAMED: Final = {str(cause): place for place, cause in enumerate(policies.Cause)
 
 
 def _place(cause: str) -> tuple[int, str]:
-    """Return where a cause stands, whatever order a request has: causes by name, then statuses, then classes."""
+    """Return the sort key of a cause, for a fixed order: causes by name, then statuses, then classes."""
     place = _NAMED.get(cause)
     return (len(_NAMED) + (not cause.isdigit()), cause) if place is None else (place, "")

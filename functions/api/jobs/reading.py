@@ -1,4 +1,4 @@
-"""A job is read with its newest run; one that collects, and has not begun, with its start as that is by now."""
+"""Read a job with its newest run; a job whose run still collects, with the present start of that run."""
 
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ _Answer = TypeVar("_Answer", bound=JobSummaryAnswer)
 
 
 def read_job(edge: Edge, request: Request) -> Reply:
-    """Read a job with its newest run, and beside that the run of a one-off: newer ones may have been triggered."""
+    """Read a job with its newest run, and a one-off's own run too: triggers may have made newer runs."""
     job = read_job_row(edge, job_key(request), with_work=True)
     return ok(standing_answer(edge, job), version=job.version)
 
@@ -39,7 +39,7 @@ def standing_answer(edge: Edge, job: Job) -> JobAnswer:
 
 
 def starting_at(answer: _Answer, start: int | None) -> _Answer:
-    """Return the answer about a job with the start (ms) that its run alone knows; None: as it is."""
+    """Return the answer about a job with the start (ms) of its collecting run; unchanged if it is None."""
     if start is None:
         return answer
     shown = format_instant(start)
@@ -47,7 +47,7 @@ def starting_at(answer: _Answer, start: int | None) -> _Answer:
 
 
 def _own_run(edge: Edge, own: RunId | None, latest: Run | None) -> Run | None:
-    """Return the run of a one-off, if it may be live; mostly that is the newest one, which was read already."""
+    """Return the run of a one-off, if it may be live; mostly it is the newest run, which was read already."""
     if latest is not None and latest.id == own:
         return latest
     return None if own is None else edge.context.store.runs.read([own])[0]

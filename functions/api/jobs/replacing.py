@@ -1,7 +1,7 @@
-"""PUT: a job under an id that its client chose is created, or made to be what the request says; or it is so already.
+"""PUT: create a job under an id that its client chose, or make it what the request says, if it is not so already.
 
-Invariant: the same request may come again and again. What it says relatively (a delay, an interval without an anchor,
-no time at all) counts from the job's creation, and a job that is as it says gets no new version.
+Invariant: the same request may be repeated. Its relative times (a delay, an interval without an anchor, no time at all)
+count from the job's creation, and a job that is already as the request says gets no new version.
 """
 
 from functions.api.dependencies.examining import Item, examine_together
@@ -41,10 +41,10 @@ from timeball.engine.scheduling.submit import Submission, submit
 
 
 def put_job(edge: Edge, request: Request) -> Reply:
-    """Create a job under the id in the path, or replace all that its user may say of it."""
+    """Create a job under the id in the path, or replace all of its fields."""
     body = read_body(request)
     version, is_to_be_new = expected_version(request), expects_nothing(request)
-    given_depth(request)  # a job that is replaced is made by nobody; what is no depth is refused all the same
+    given_depth(request)  # replacing a job creates nothing, but an invalid depth is refused all the same
     key, now = new_job_key(request), edge.context.clock.now()
     standing = edge.context.store.jobs.read([key], with_work=True)[0]
     wanted, errors, errors_now = read_job_request(body, now)
@@ -66,10 +66,12 @@ def put_job(edge: Edge, request: Request) -> Reply:
 
 
 def _check_key(wanted: JobRequest, standing: Job | None) -> None:
-    """Raise ProblemError for a unique key, but that of the job: a document that was read may be sent again."""
+    """Raise ProblemError for a unique key other than the job's: a document that was read may be sent again."""
     unique = flow_of(wanted).unique
     if unique is not None and (standing is None or unique != standing.spec.flow.unique):
-        raise invalid([FieldError("uniqueKey", "The id in the path is its key; leave this out, or POST the job.")])
+        raise invalid(
+            [FieldError("uniqueKey", "The id in the path is the job's unique key; leave this out, or POST the job.")]
+        )
 
 
 def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
@@ -102,7 +104,7 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
 
 
 def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
-    """Make a job what is wanted. Whoever loses a race against another writer is told, and nothing of it is done."""
+    """Change a job to what a request asks for. A request that loses a race is refused, and changes nothing."""
     verb = "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
     spec = timed_as(standing.spec, spec)

@@ -1,4 +1,4 @@
-"""The next fire of a job is skipped by hand, once for each Idempotency-Key."""
+"""Skip the next fire of a job manually, once for each Idempotency-Key."""
 
 from functions.api.http.edge import Edge, job_key
 from functions.api.http.identity import fingerprint
@@ -14,7 +14,7 @@ from timeball.engine.changes.skip import Skipping
 
 
 def skip_next_fire(edge: Edge, request: Request) -> Reply:
-    """Give the next fire of a job a skipped row; answer with the job, and with that row as its `latestRun`."""
+    """Give the next fire of a job a skipped row; answer with the job, and with this row as its `latestRun`."""
     refuse_fields(request)
     version, key = expected_version(request), job_key(request)
     errors: list[FieldError] = []
@@ -32,5 +32,5 @@ def skip_next_fire(edge: Edge, request: Request) -> Reply:
 
 def _nothing_to_skip(status: JobStatus) -> ProblemError:
     if status is JobStatus.PAUSED:
-        return ProblemError(Problem.JOB_PAUSED, "The job is paused, so no fire of it is next; resume it first.")
-    return ProblemError(Problem.JOB_ENDED, "The job has no fire to come that could be skipped.")
+        return ProblemError(Problem.JOB_PAUSED, "The job is paused, so it has no next fire; resume it first.")
+    return ProblemError(Problem.JOB_ENDED, "The job has no next fire to skip.")

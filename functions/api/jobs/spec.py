@@ -1,4 +1,4 @@
-"""From a faultless request to what the engine is asked: now, delays and intervals get their instants here."""
+"""From a valid request to a spec for the engine: now, delays and intervals become instants here."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ from timeball.targets.aws.sizes import too_large
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
-    """Return the schedule that a faultless request asks for at an instant (ms)."""
+    """Return the schedule that a valid request asks for at an instant (ms)."""
     waits = 0 if request.unique_key is None else request.debounce_seconds or 0
     delay = waits if request.delay_seconds is None else request.delay_seconds
     unscheduled = At(now + delay * SECOND_MS) if request.event is None else OnEvents()
@@ -39,7 +39,7 @@ def schedule_of(request: JobRequest, now: int) -> Schedule:
 
 
 def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int) -> JobSpec:
-    """Return what a faultless request asks of the engine. What is not given takes its default."""
+    """Return the spec that a valid request asks for. Fields that are not given take their defaults."""
     return JobSpec(
         key=key,
         schedule=schedule_of(request, now),
@@ -68,7 +68,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
 
 
 def unfit(edge: Edge, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
-    """Say what is wrong with a faultless request at an instant (ms); what a job has `before` is held against nobody."""
+    """Return what is wrong with a valid request at an instant (ms); what the job had `before` is accepted."""
     misfits: list[FieldError] = []
     if before is None or before.schedule != spec.schedule:
         misfits += _never_fires(request, spec.schedule, now)
@@ -84,12 +84,12 @@ def unfit(edge: Edge, request: JobRequest, spec: JobSpec, before: JobSpec | None
 
 
 def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[FieldError]:
-    """Say what of a job is over a quota; what it has `before` is held against nobody."""
+    """Return which parts of a job exceed a quota; what the job had `before` is accepted."""
     errors: list[FieldError] = []
     least, period = quotas.least_period_seconds or 0, least_period_seconds(spec.schedule)
     is_new = before is None or before.schedule.timing != spec.schedule.timing
     if is_new and period is not None and period < least:
-        message = f"This job would fire every {period} s at times; your quota {PERIOD} asks for {least} s at least."
+        message = f"This job would sometimes fire every {period} s; your quota {PERIOD} requires at least {least} s."
         errors.append(FieldError(form_of(spec.schedule), message, PERIOD))
     payload = None if spec.work is None else spec.work.payload
     if before is None or before.work is None or before.work.payload != payload:
@@ -98,24 +98,24 @@ def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[F
 
 
 def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
-    """Say what is wrong with a faultless request's schedule if it has no fire from now on."""
+    """Return the error of a valid request whose schedule has no fire from now on."""
     if first_fire(schedule, now) is not None or isinstance(schedule.timing, OnEvents):
         return []
     form = form_of(schedule)
     if request.end_at is None:
         return [FieldError(form, "This schedule has no fire time before the year 2400; give another one.")]
-    return [FieldError("endAt", "The schedule has no fire time up to then; give a later time.")]
+    return [FieldError("endAt", "The schedule has no fire time before this; give a later time.")]
 
 
 def form_of(schedule: Schedule) -> str:
-    """Return the field that says when a job runs that does so more than once."""
+    """Return the name of the field that makes a job recur."""
     if isinstance(schedule.timing, OnEvents):
         return "event"
     return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
 
 
 def _closed_target(edge: Edge, request: JobRequest, spec: JobSpec) -> list[FieldError]:
-    """Say what is wrong with a faultless request's own target if that may not be called."""
+    """Return the errors of a request's own target if this deployment may not call it."""
     if named_task(request) is not None or spec.work is None:
         return []
     url_field = "handler" if request.target is None else None
@@ -134,7 +134,7 @@ def _work(request: JobRequest) -> Work:
 
 
 def _task(request: JobRequest) -> TaskUse | None:
-    """Return the task that a request names, with what it says itself of what that says too."""
+    """Return the task that a request names, with the policies that the request states itself."""
     task_id = named_task(request)
     said = {
         Override.PRIORITY: request.priority,

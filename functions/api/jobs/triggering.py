@@ -1,4 +1,4 @@
-"""A job is run manually, beside its schedule, once for each Idempotency-Key; or one run has those of a while."""
+"""Run a job manually, beside its schedule, once for each Idempotency-Key; a job that debounces collects triggers."""
 
 from pydantic import Field
 
@@ -18,15 +18,15 @@ from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 
 
 class TriggerRequest(Strict):
-    """What is unlike the job in a run that is triggered by hand."""
+    """The differences of a manual run from its job."""
 
     payload: Payload = Field(
-        None, description="Any JSON, at most 256 KB: the body of this run's calls, instead of the job's payload."
+        None, description="The body of this run's calls instead of the job's payload: any JSON, at most 256 KB."
     )
 
 
 def trigger_job(edge: Edge, request: Request) -> Reply:
-    """Run a job now, beside its schedule; repeat the first run to the same Idempotency-Key and body."""
+    """Run a job now, beside its schedule; return the first run for a repeated Idempotency-Key and body."""
     body = read_optional_body(request)
     wanted, _, errors = read_fields(TriggerRequest, body)
     idempotent = idempotency_key(request, errors)

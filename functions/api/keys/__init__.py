@@ -1,1 +1,1 @@
-"""Keys that jobs name: how many runs at once, or calls a second, they allow, and who has and awaits what they allow."""
+"""Limits that jobs share by a key: how many runs at once, or calls a second, they allow; their holders and waiters."""

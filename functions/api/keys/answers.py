@@ -1,4 +1,4 @@
-"""What the API answers about keys that jobs name."""
+"""The models of answers about limits that jobs share by a key."""
 
 from typing import Literal
 
@@ -13,49 +13,55 @@ from timeball.engine.quotas.keys import MOST_SHOWN, KeyView
 
 
 class HolderAnswer(Answer):
-    """A run that has a place: it is under way, was just called, or waits for what else it needs."""
+    """A run that has a slot: it is under way, was admitted just now, or waits for something else that it needs."""
 
-    run_id: str
-    job_id: str
-    status: RunState
-    attempt: int
+    run_id: str = Field(description="The id of the run.")
+    job_id: str = Field(description="The job of the run.")
+    status: RunState = Field(description="The status of the run.")
+    attempt: int = Field(description="The attempt that has the slot.")
     claimed_at: Time | None = Field(description="When its newest attempt was claimed.")
-    lease_until: Time | None = Field(description="Then its place is free, unless its attempt is heard of again.")
+    lease_until: Time | None = Field(description="When the slot becomes free, unless the attempt renews its lease.")
 
 
 class WaiterAnswer(Answer):
     """A run that waits."""
 
-    run_id: str
-    job_id: str
-    priority: Priority
-    fire_time: Time
-    waits_for: Literal["place", "turn"] = Field(description="A place of the concurrencyKey, or a turn of the rateKey.")
+    run_id: str = Field(description="The id of the run.")
+    job_id: str = Field(description="The job of the run.")
+    priority: Priority = Field(description="The priority of the run.")
+    fire_time: Time = Field(description="The fire time of the run.")
+    waits_for: Literal["place", "turn"] = Field(
+        description="`place`: a slot of the `concurrencyKey`; `turn`: a rate token of the `rateKey`."
+    )
 
 
 class FixedAnswer(Answer):
-    """What a person has set; null: what jobs say holds."""
+    """The bounds that a person has set; null where the bounds that jobs state hold."""
 
-    limit: int | None
-    per_second: float | None
-    burst: int | None
+    limit: int | None = Field(description="The most runs under way at once.")
+    per_second: float | None = Field(description="The most calls that begin in a second.")
+    burst: int | None = Field(description="The most calls that begin at once.")
 
 
 class FlowKeyAnswer(Answer):
-    """A key as it stands."""
+    """A limit that jobs share by a key."""
 
-    key: str
-    limit: int | None = Field(description="Runs that may be under way at once; null: no concurrencyKey names it.")
-    per_second: float | None = Field(description="Calls that may begin in a second; null: no rateKey names it.")
-    burst: int | None = Field(description="Calls that may begin at once.")
-    fixed: FixedAnswer = Field(description="What a person has set: it holds, whatever jobs say.")
-    holders: list[HolderAnswer] = Field(description="The runs that have its places.")
-    waiters: list[WaiterAnswer] = Field(description=f"The first {MOST_SHOWN} runs that wait, in their order.")
-    version: int = Field(description="Counts how often people have set something else. The ETag.")
+    key: str = Field(description="The key by which jobs name it.")
+    limit: int | None = Field(description="The most runs under way at once; null if no `concurrencyKey` names it.")
+    per_second: float | None = Field(
+        description="The most calls that begin in a second; null if no `rateKey` names it."
+    )
+    burst: int | None = Field(description="The most calls that begin at once.")
+    fixed: FixedAnswer = Field(description="The bounds that a person has set; they hold whatever jobs state.")
+    holders: list[HolderAnswer] = Field(description="The runs that have its slots.")
+    waiters: list[WaiterAnswer] = Field(description=f"The first {MOST_SHOWN} runs that wait, in order.")
+    version: int = Field(
+        description="The number of the version of `fixed`, from 1; the `ETag` is this number in quotes."
+    )
 
 
 def key_answer(view: KeyView) -> FlowKeyAnswer:
-    """Return the answer about a key."""
+    """Return the answer about a limit."""
     limiter = view.limiter
     bounds, fixed = limiter.bounds, limiter.fixed.bounds
     return FlowKeyAnswer(

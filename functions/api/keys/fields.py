@@ -1,4 +1,4 @@
-"""Keys that a job may name, by which its runs share places and turns with those of other jobs."""
+"""The limits that a job names by a key; its runs share their slots and rate tokens with those of other jobs."""
 
 import re
 from typing import Annotated, Any, Final, Literal
@@ -11,7 +11,7 @@ from timeball.domain.model.terms import flow
 from timeball.domain.model.terms.flow import OnFull
 
 MOST_AT_ONCE: Final = 1_000
-"""A row names who has a place."""
+"""The row of a limit lists the holders of its slots, so it bounds them."""
 FLOW_KEY: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 WHAT_A_KEY_IS: Final = "Give 1 to 128 letters, digits, or any of - _ . and :"
 
@@ -31,55 +31,57 @@ PerSecond = Annotated[float, Field(ge=0.001, le=1_000)]
 
 
 class ConcurrencyKey(Strict):
-    """So many runs at once, over all jobs of the tenant that name the key."""
+    """A limit of runs at once, over all jobs of the tenant that name the key."""
 
-    key: FlowKey = Field(description="What it is called; see `GET /v1/keys/{key}`.")
-    limit: int = Field(ge=1, le=MOST_AT_ONCE, description="So many runs may be under way at once.")
+    key: FlowKey = Field(description="The key of the limit; see `GET /v1/keys/{key}`.")
+    limit: int = Field(ge=1, le=MOST_AT_ONCE, description="The most runs under way at once.")
     on_full: Literal["wait", "skip"] = Field(
-        "wait", description="A run that finds no place waits, by priority and fire time; or it is skipped."
+        "wait", description="A run that finds no free slot waits, by priority and fire time, or is skipped."
     )
 
 
 class RateKey(Strict):
-    """So many calls a second, over all jobs of the tenant that name the key."""
+    """A limit of calls a second, over all jobs of the tenant that name the key."""
 
-    key: FlowKey = Field(description="What it is called; see `GET /v1/keys/{key}`.")
-    per_second: PerSecond = Field(description="So many calls may begin in a second: evenly, but for bursts.")
-    burst: int = Field(1, ge=1, le=MOST_AT_ONCE, description="So many of them may begin at once.")
+    key: FlowKey = Field(description="The key of the limit; see `GET /v1/keys/{key}`.")
+    per_second: PerSecond = Field(
+        description="The most calls that begin in a second; they are spread evenly, except for bursts."
+    )
+    burst: int = Field(1, ge=1, le=MOST_AT_ONCE, description="The most calls that begin at once.")
 
 
 class KeyFields(Strict):
-    """What a job says of how its runs share what they call."""
+    """The limits that the runs of a job share."""
 
-    concurrency_key: ConcurrencyKey | None = Field(None, description="How many runs are under way at once.")
-    rate_key: RateKey | None = Field(None, description="How many calls begin in a second.")
+    concurrency_key: ConcurrencyKey | None = Field(None, description="The limit of runs at once.")
+    rate_key: RateKey | None = Field(None, description="The limit of calls a second.")
 
 
 class ConcurrencyKeyAnswer(Answer):
-    """A key that allows so many runs at once."""
+    """A limit of runs at once."""
 
-    key: str
-    limit: int
-    on_full: OnFull
+    key: str = Field(description="The key of the limit.")
+    limit: int = Field(description="The most runs under way at once, as the job states it.")
+    on_full: OnFull = Field(description="The policy for a run that finds no free slot.")
 
 
 class RateKeyAnswer(Answer):
-    """A key that allows so many calls a second."""
+    """A limit of calls a second."""
 
-    key: str
-    per_second: float
-    burst: int
+    key: str = Field(description="The key of the limit.")
+    per_second: float = Field(description="The most calls that begin in a second, as the job states it.")
+    burst: int = Field(description="The most calls that begin at once, as the job states it.")
 
 
 class KeysAnswer(Answer):
-    """What a job says of how its runs share what they call."""
+    """The limits that the runs of a job share."""
 
-    concurrency_key: ConcurrencyKeyAnswer | None
-    rate_key: RateKeyAnswer | None
+    concurrency_key: ConcurrencyKeyAnswer | None = Field(description="The limit of runs at once.")
+    rate_key: RateKeyAnswer | None = Field(description="The limit of calls a second.")
 
 
 def keys_of(request: KeyFields) -> tuple[flow.ConcurrencyKey | None, flow.RateKey | None]:
-    """Return the keys that a faultless request names."""
+    """Return the limits that a valid request names."""
     concurrency, rate = request.concurrency_key, request.rate_key
     return (
         None
@@ -90,7 +92,7 @@ def keys_of(request: KeyFields) -> tuple[flow.ConcurrencyKey | None, flow.RateKe
 
 
 def key_documents(said: flow.Flow) -> dict[str, Any]:
-    """Return the keys that a job names, as a request says them, and an answer tells them."""
+    """Return the limits that a job names, in the form of requests and answers."""
     concurrency, rate = said.concurrency, said.rate
     return {
         "concurrencyKey": None

@@ -1,4 +1,4 @@
-"""A key is read, and bounded by a person: what that sets holds at once, and outlives what jobs say."""
+"""Read a limit, and set its bounds: bounds that a person sets hold at once, whatever jobs state."""
 
 from urllib.parse import quote, unquote
 
@@ -17,16 +17,16 @@ from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key, view_of
 
 
 def read_a_flow_key(edge: Edge, request: Request) -> Reply:
-    """Read a key: what it allows, who has its places, and who waits."""
+    """Read a limit: its bounds, the runs that have its slots, and the runs that wait."""
     key = _key(request)
     view = read_key(edge.context, key) if FLOW_KEY.fullmatch(key.name) else None
     if view is None:
-        raise not_found("No job of yours has named this key lately, and nobody has set it.")
+        raise not_found("None of your jobs has named this key lately, and no bounds are set for it.")
     return ok(key_answer(view), version=view.limiter.fixed.version)
 
 
 def put_a_flow_key(edge: Edge, request: Request) -> Reply:
-    """Set what a key allows; what is left out is as jobs say."""
+    """Set the bounds of a limit; bounds that are left out are those that jobs state."""
     key = _key(request)
     if not FLOW_KEY.fullmatch(key.name):
         raise invalid([FieldError("key", WHAT_A_KEY_IS)])
@@ -40,9 +40,9 @@ def put_a_flow_key(edge: Edge, request: Request) -> Reply:
     now = edge.context.clock.now()
     outcome, limiter = fix_key(edge.context, key, bounds, version, now, is_to_stand=is_to_stand)
     if outcome is KeyOutcome.ABSENT:
-        raise ProblemError(Problem.STALE_VERSION, "You have no key of this name; leave out If-Match.")
+        raise ProblemError(Problem.STALE_VERSION, "You have no limit with this key; leave out If-Match.")
     if outcome is KeyOutcome.EXISTS:
-        raise ProblemError(Problem.STALE_VERSION, "You have a key of this name; leave out If-None-Match.")
+        raise ProblemError(Problem.STALE_VERSION, "You have a limit with this key already; leave out If-None-Match.")
     if outcome is KeyOutcome.STALE:
         raise stale("key", limiter.fixed.version, "set")
     answer = key_answer(view_of(edge.context, limiter))

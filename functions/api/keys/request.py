@@ -1,4 +1,4 @@
-"""What a person may set of a key."""
+"""The bounds of a limit that a person may set."""
 
 from pydantic import Field
 
@@ -7,10 +7,10 @@ from functions.api.keys.fields import MOST_AT_ONCE, PerSecond
 
 
 class FlowKeyBody(Strict):
-    """What a key allows from now on, whatever jobs say; what is left out, or null, is as they say."""
+    """The bounds of a limit from now on; bounds that are left out, or null, are those that jobs state."""
 
     limit: int | None = Field(
-        None, ge=0, le=MOST_AT_ONCE, description="So many runs may be under way at once; 0: none begins."
+        None, ge=0, le=MOST_AT_ONCE, description="The most runs under way at once; 0: no run begins."
     )
-    per_second: PerSecond | None = Field(None, description="So many calls may begin in a second.")
-    burst: int | None = Field(None, ge=1, le=MOST_AT_ONCE, description="So many of them may begin at once.")
+    per_second: PerSecond | None = Field(None, description="The most calls that begin in a second.")
+    burst: int | None = Field(None, ge=1, le=MOST_AT_ONCE, description="The most calls that begin at once.")

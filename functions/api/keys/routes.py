@@ -1,4 +1,4 @@
-"""The routes of keys that jobs name."""
+"""The routes of limits that jobs share by a key."""
 
 from functions.api.http.access import Access
 from functions.api.http.route import Route
@@ -11,7 +11,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/keys/{key}",
         read_a_flow_key,
-        "Read a key that jobs name: what it allows, who has its places, and who waits",
+        "Read a limit by its key: its bounds, the runs that have its slots, and the runs that wait",
         FlowKeyAnswer,
         access=Access.READ,
     ),
@@ -19,7 +19,7 @@ ROUTES: tuple[Route, ...] = (
         "PUT",
         "/v1/keys/{key}",
         put_a_flow_key,
-        "Set what a key allows from now on, whatever jobs say; the same request again changes nothing",
+        "Set the bounds of a limit, whatever jobs state; repeating the request changes nothing",
         FlowKeyAnswer,
         body=FlowKeyBody,
         also={201: FlowKeyAnswer},

@@ -29,18 +29,18 @@ VERSION: Final = "1.0.0"
 
 _REF: Final = "#/components/schemas/{model}"
 _VERSIONED: Final = (JobAnswer, BackfillAnswer, OperationAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
-"""The answers that come with an ETag."""
+"""The answers with an ETag."""
 _PATCH_OF: Final[dict[type[BaseModel], str]] = {
     JobRequest: "JobPatch",
     KeyRequest: "KeyPatch",
     TenantRequest: "TenantPatch",
 }
 _EXCLUSIVE: Final[dict[type[BaseModel], Sequence[Sequence[str]]]] = {JobRequest: (TO_CALL, SCHEDULE_FORMS)}
-"""What none can be given together, no patch of it can either; what goes beside what depends on what is patched."""
+"""Fields of which a patch may give only one, like the whole body; other rules depend on what is patched."""
 
 
 _DONE: Final = {200: "Done.", 201: "Created.", 202: "Accepted."}
-"""What is said of an answer where nothing is wrong."""
+"""The descriptions of successful answers."""
 
 
 def document() -> dict[str, Any]:
@@ -53,7 +53,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Timeball",
             "version": VERSION,
-            "description": "Run work now, later, at an interval or on a cron; see what became of it.",
+            "description": "Run work now, later, at an interval or on a cron, and see the result of each run.",
         },
         "security": [{"apiKey": []}],
         "paths": paths,
@@ -92,7 +92,9 @@ def _operation(route: Route) -> dict[str, Any]:
 
 def _operation_id(route: Route) -> str:
     first, *rest = route.operation.__name__.split("_")
-    of_tenant = "OfTenant" if "/{tenant}/" in route.path else ""  # beside the same operation of the caller's own
+    of_tenant = (
+        "OfTenant" if "/{tenant}/" in route.path else ""
+    )  # differs from the operation for the caller's own tenant
     return first + "".join(word.capitalize() for word in rest) + of_tenant
 
 
@@ -168,12 +170,14 @@ def _schemas() -> dict[str, Any]:
         schemas[name] = patch_of(schemas[model.__name__], schemas)
         if model in _EXCLUSIVE:
             schemas[name]["allOf"] = [one_at_most(group, {}) for group in _EXCLUSIVE[model]]
-        schemas[name]["description"] = "A merge patch (RFC 7396): what is given replaces, null removes, the rest stays."
+        schemas[name]["description"] = (
+            "A merge patch (RFC 7396): given fields replace, null removes, other fields stay."
+        )
     return {name: _tidy(schema) for name, schema in sorted(schemas.items())}
 
 
 def _tidy(schema: Any) -> Any:  # noqa: ANN401 - a schema is any JSON
-    """Leave out what says nothing: titles made from names, and defaults of null."""
+    """Leave out titles made from names, and defaults of null."""
     if isinstance(schema, list):
         return [_tidy(part) for part in schema]
     if not isinstance(schema, dict):

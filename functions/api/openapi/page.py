@@ -1,4 +1,4 @@
-"""The page that shows people the OpenAPI document: plain HTML, made here, with no script and nothing from elsewhere."""
+"""The OpenAPI document as a page for people: plain HTML made here, without scripts or external resources."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -92,7 +92,7 @@ def _schema(name: str, schema: _Schema) -> str:
 
 
 def _type(schema: _Schema) -> str:
-    """Return what a value may be, as HTML: kinds, the named ones linked, and their bounds."""
+    """Return the type of a value as HTML: its kinds, with links to named ones, and its bounds."""
     if "$ref" in schema:
         name = escape(_name(schema["$ref"]))
         return f'<a href="#{name}">{name}</a>'
@@ -126,7 +126,7 @@ def _about(schema: _Schema) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return a sentence as HTML; what stands between backticks is code."""
+    """Return a sentence as HTML; text between backticks becomes code."""
     parts = [escape(part) for part in text.split("`")]
     return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
 

@@ -1,4 +1,4 @@
-"""The parameters of paths, queries and headers: what the document says of them."""
+"""The parameters of paths, queries and headers, with their descriptions in the document."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,63 +13,84 @@ from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.runs.run import RunState
 
 _ETAG_OR_ANY: Final = {"type": "string", "if": {"not": {"const": "*"}}, "then": {"pattern": r'^(W/)?"[!#-~]*"$'}}
-"""A string, for generators of clients, which take no union in a header."""
+"""A plain string, because generators of clients accept no union in a header."""
 
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jobId": {
         "in": "path",
         "required": True,
+        "description": "The id of the job.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
     "fireTime": {
         "in": "path",
         "required": True,
-        "description": "The fire time of the cycle; of a graph of jobs that run once that of any of them.",
+        "description": "The fire time of the cycle; for a graph of jobs that run once, the fire time of any of them.",
         "schema": INSTANT_SCHEMA,
     },
     "revision": {
         "in": "path",
         "required": True,
-        "description": "A version that the job had.",
+        "description": "A version of the job.",
         "schema": {"type": "integer", "minimum": 1},
     },
     "actor": {
         "in": "query",
-        "description": "Only what the API key of this id did.",
+        "description": "Only changes by the API key with this id.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"},
     },
     "name": {
         "in": "path",
         "required": True,
+        "description": "The name of the calendar.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
     "taskId": {
         "in": "path",
         "required": True,
+        "description": "The id of the task.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
-    "freezeId": {"in": "path", "required": True, "schema": {"type": "string"}},
+    "freezeId": {
+        "in": "path",
+        "required": True,
+        "description": "The id of the freeze.",
+        "schema": {"type": "string"},
+    },
     "tenant": {
         "in": "path",
         "required": True,
-        "description": "A tenant's name.",
+        "description": "The name of the tenant.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}$"},
     },
     "keyId": {
         "in": "path",
         "required": True,
+        "description": "The id of the API key.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}[.][0-9a-f]{12}$"},
     },
-    "key": {"in": "path", "required": True, "schema": {"type": "string", "pattern": f"^{FLOW_KEY.pattern}$"}},
-    "runId": {"in": "path", "required": True, "schema": {"type": "string"}},
+    "key": {
+        "in": "path",
+        "required": True,
+        "description": "The key by which jobs name the limit.",
+        "schema": {"type": "string", "pattern": f"^{FLOW_KEY.pattern}$"},
+    },
+    "runId": {
+        "in": "path",
+        "required": True,
+        "description": "The id of the run.",
+        "schema": {"type": "string"},
+    },
     "backfillId": {
         "in": "path",
         "required": True,
+        "description": "The id of the backfill.",
         "schema": {"type": "string", "pattern": "^[a-z0-9]{1,26}$"},
     },
     "operationId": {
         "in": "path",
         "required": True,
+        "description": "The id of the operation.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
     },
     "status": {
@@ -79,8 +100,16 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "explode": False,
         "schema": {"type": "array", "minItems": 1, "items": {"enum": [state.value for state in RunState]}},
     },
-    "from": {"in": "query", "description": "No (first) fire time before this.", "schema": INSTANT_SCHEMA},
-    "to": {"in": "query", "description": "No (first) fire time after this.", "schema": INSTANT_SCHEMA},
+    "from": {
+        "in": "query",
+        "description": "Only rows whose (first) fire time is at this time or later.",
+        "schema": INSTANT_SCHEMA,
+    },
+    "to": {
+        "in": "query",
+        "description": "Only rows whose (first) fire time is at this time or earlier.",
+        "schema": INSTANT_SCHEMA,
+    },
     "reason": {
         "in": "query",
         "description": "Only runs with this reason.",
@@ -88,12 +117,12 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "error": {
         "in": "query",
-        "description": "Part of what the last attempt's error says, in upper or lower case.",
+        "description": "Text that the last attempt's error contains, in upper or lower case.",
         "schema": {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS},
     },
     "tag": {
         "in": "query",
-        "description": "Only jobs with all of these tags, each a key and a value with a colon between, such as "
+        "description": "Only jobs with all of these tags, each a key and a value separated by a colon, such as "
         "`tag=team:blue&tag=env:prod`.",
         "style": "form",
         "explode": True,
@@ -101,42 +130,42 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "limit": {
         "in": "query",
-        "description": "Items of a page.",
+        "description": "The most items of a page.",
         "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
     },
     "cursor": {
         "in": "query",
-        "description": "`nextCursor` of the page before; the rest of the query must be the same. Empty: the first.",
+        "description": "The `nextCursor` of the page before, for the same query. Empty: the first page.",
         "schema": {"type": "string", "pattern": "^([A-Za-z0-9_-]{12,})?$"},
     },
     "Idempotency-Key": {
         "in": "header",
-        "description": "The same key and body gives the first answer, with `Idempotency-Replayed: true`.",
+        "description": "A repeat with the same key and body gets the first answer, with `Idempotency-Replayed: true`.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     },
     DEPTH: {
         "in": "header",
-        "description": "As the call brought it from which this comes: what is made is a generation deeper.",
+        "description": "The generation of the call during which the request is sent; what it creates has the next one.",
         "schema": {"type": "integer", "minimum": 0, "maximum": 9999},
     },
     RUN_ID: {
         "in": "header",
-        "description": "As the call brought it from which this comes.",
+        "description": "The run of the call during which the request is sent.",
         "schema": {"type": "string"},
     },
     "If-None-Match": {
         "in": "header",
-        "description": "`*`: the request is done only if the resource is not there yet.",
+        "description": "`*`: carry out the request only if the resource does not exist.",
         "schema": {"type": "string", "enum": ["*"]},
     },
     "If-Match": {
         "in": "header",
-        "description": "An ETag: the request is done only if the resource still has it. `*` means any.",
+        "description": "An ETag: carry out the request only if the resource still has it. `*` means any.",
         "schema": {**_ETAG_OR_ANY, "examples": ['"3"', "*"]},
     },
 }
 _AGAINST_A_LIMIT: Final = (
-    "Keeps no answer, for what was dealt with is dead no more; refused beside `limit`, whose repeat goes further."
+    "A repeat finds no dead letters left, and no answer is stored. Refused beside `limit`, where a repeat would go on."
 )
 _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/jobs", "status"): {
@@ -144,29 +173,29 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "schema": {"type": "array", "minItems": 1, "items": {"enum": [str(status) for status in STATUSES]}},
     },
     ("/v1/jobs:batch", "Idempotency-Key"): {
-        "description": "Covers each item by its place: under the same key an item that is the same is answered as "
-        "before, with 201 or 200, and one that has changed with 422.",
+        "description": "Covers each item by its index: under the same key an unchanged item gets the same answer as "
+        "before, with 201 or 200, and a changed item gets a 422.",
     },
     ("/v1/jobs", "taskId"): {"in": "query", "required": False, "description": "Only jobs that name this task."},
-    ("/v1/jobs", "from"): {"description": "Not created before this."},
-    ("/v1/jobs", "to"): {"description": "Not created after this."},
-    ("/v1/audit", "jobId"): {"in": "query", "required": False, "description": "Only what was done to this job."},
-    ("/v1/audit", "from"): {"description": "Nothing before this."},
-    ("/v1/audit", "to"): {"description": "Nothing after this."},
+    ("/v1/jobs", "from"): {"description": "Only jobs created at this time or later."},
+    ("/v1/jobs", "to"): {"description": "Only jobs created at this time or earlier."},
+    ("/v1/audit", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
+    ("/v1/audit", "from"): {"description": "Only changes at this time or later."},
+    ("/v1/audit", "to"): {"description": "Only changes at this time or earlier."},
     ("/v1/dead-letters", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
     ("/v1/dead-letters", "taskId"): {
         "in": "query",
         "required": False,
-        "description": "Only runs of jobs that named this task.",
+        "description": "Only runs whose job named this task.",
     },
-    ("/v1/dead-letters", "from"): {"description": "No death before this."},
-    ("/v1/dead-letters", "to"): {"description": "No death after this."},
+    ("/v1/dead-letters", "from"): {"description": "Only runs that failed at this time or later."},
+    ("/v1/dead-letters", "to"): {"description": "Only runs that failed at this time or earlier."},
     ("/v1/dead-letters:replay", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
     ("/v1/dead-letters:discard", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
 }
-"""What the same names mean on other paths."""
+"""The meanings of the same names on other paths."""
 
 
 def described_parameter(name: str, path: str) -> dict[str, Any]:
-    """Return the description of a parameter of a path."""
+    """Return the description of a parameter on a path."""
     return {"name": name, **_PARAMETERS[name], **_ELSEWHERE.get((path, name), {})}

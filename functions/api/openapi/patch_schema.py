@@ -1,4 +1,4 @@
-"""The JSON Schema of a merge patch (RFC 7396), made from that of what it changes."""
+"""The JSON Schema of a merge patch (RFC 7396), made from the schema of the patched document."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,14 +7,14 @@ _NULL: Final = {"type": "null"}
 
 
 def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a patch: nothing must be given, objects may be given in part, and null removes what may go.
+    """Return the schema of a patch: no field is required, objects may be partial, and null removes optional fields.
 
-    `schemas` are those that references lead to, by name; the patch's schema has its own copies of them.
+    `schemas` has the schemas that references lead to, by name; the patch's schema contains copies of them.
     """
     if "$ref" in schema:
         return patch_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
     patch = {name: part for name, part in schema.items() if name not in {"required", "default", "allOf"}}
-    if "oneOf" in schema:  # told apart by what a patch need not give
+    if "oneOf" in schema:  # a patch need not give the discriminator
         patch = {name: part for name, part in patch.items() if name not in {"oneOf", "discriminator"}}
         patch["anyOf"] = [patch_of(part, schemas) for part in schema["oneOf"]]
     if "anyOf" in schema:

@@ -1,4 +1,4 @@
-"""What the API answers about operations."""
+"""The models of answers about operations."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from functions.api.http.edge import job_cancelled, no_job
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import Problem, ProblemError, problem_fields
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, UpdatedAt, Version
 from timeball.domain.operations.operation import (
     Failure,
     Fault,
@@ -22,64 +22,64 @@ from timeball.domain.time.instants import format_instant
 
 
 class OperationMatchAnswer(Answer):
-    """Which jobs: those for which all holds that is not null; all, if nothing is."""
+    """Which jobs: those for which every field that is not null holds; every job if all are null."""
 
-    tags: Mapping[str, str] | None
-    task_id: str | None
-    status: str | None
-    all: bool
+    tags: Mapping[str, str] | None = Field(description="Jobs that have all of these tags.")
+    task_id: str | None = Field(description="Jobs that name this task.")
+    status: str | None = Field(description="Jobs in this status.")
+    all: bool = Field(description="Whether every job matches.")
 
 
 class RerunAnswer(Answer):
-    """The cycle that is run again, and what of it."""
+    """The cycle that runs again."""
 
-    job_id: str = Field(description="The job by which it was asked for.")
-    fire_time: Time
-    mode: RerunMode
+    job_id: str = Field(description="The job in the path of the request.")
+    fire_time: Time = Field(description="The fire time of the cycle.")
+    mode: RerunMode = Field(description="Which runs of the cycle run again.")
 
 
 class ProgressAnswer(Answer):
-    """How far it is: when it is through, `matched` is the sum of the others."""
+    """Progress of the operation; at the end, `matched` is the sum of the others."""
 
-    matched: int = Field(description="So many jobs that match were found by now.")
-    done: int = Field(description="For so many of them it is done, or was so already.")
-    failed: int = Field(description="For so many it was not possible.")
+    matched: int = Field(description="How many matching jobs were found.")
+    done: int = Field(description="For how many of them the action is done, or was done before.")
+    failed: int = Field(description="For how many the action was not possible.")
 
 
 class FailureAnswer(Answer):
-    """A job for which it was not possible, and why."""
+    """A job for which the action was not possible."""
 
-    job_id: str
-    problem: ItemProblem
+    job_id: str = Field(description="The id of the job.")
+    problem: ItemProblem = Field(description="Why it was not possible.")
 
 
 class OperationSummaryAnswer(Answer):
-    """An operation as it stands, without what failed."""
+    """An operation without its failures."""
 
-    operation_id: str
-    action: OperationAction
-    match: OperationMatchAnswer | None = Field(description="Null, if it runs a cycle again.")
-    rerun: RerunAnswer | None = Field(description="Of one that runs a cycle again.")
-    per_second: int
-    status: OperationStatus = Field(description="`failed`: it is through, and `failures` names jobs.")
-    progress: ProgressAnswer
-    created_at: Time
-    created_by: str | None = Field(description="The id of the API key.")
-    updated_at: Time
-    version: int = Field(description="Counts the changes of users; the ETag.")
+    operation_id: str = Field(description="The id of the operation.")
+    action: OperationAction = Field(description="The action on each job.")
+    match: OperationMatchAnswer | None = Field(description="Which jobs; null if it runs a cycle again.")
+    rerun: RerunAnswer | None = Field(description="The cycle, if it runs a cycle again.")
+    per_second: int = Field(description="The most jobs in a second.")
+    status: OperationStatus = Field(description="`failed`: it is complete, and `failures` names jobs.")
+    progress: ProgressAnswer = Field(description="How many jobs it has processed.")
+    created_at: CreatedAt
+    created_by: str | None = Field(description="The id of the API key that created it.")
+    updated_at: UpdatedAt
+    version: Version
 
 
 class OperationAnswer(OperationSummaryAnswer):
-    """An operation as it stands."""
+    """An operation."""
 
-    failures: list[FailureAnswer] = Field(description="The first 100 jobs for which it was not possible.")
+    failures: list[FailureAnswer] = Field(description="The first 100 jobs for which the action was not possible.")
 
 
 class OperationPageAnswer(Answer):
-    """A page of operations, the newest first, without what failed."""
+    """A page of operations without their failures, the newest first."""
 
-    items: list[OperationSummaryAnswer]
-    next_cursor: str | None
+    items: list[OperationSummaryAnswer] = Field(description="The operations.")
+    next_cursor: NextCursor
 
 
 def operation_answer(operation: Operation) -> OperationAnswer:
@@ -130,10 +130,10 @@ def _problem(operation: Operation, failure: Failure) -> ProblemError:
         case Fault.JOB_GONE:
             return no_job()
         case Fault.UNDER_WAY:
-            return ProblemError(Problem.RUN_UNDER_WAY, "Its run was being run all the time; run the cycle again later.")
-        case Fault.UNAVAILABLE:
             return ProblemError(
-                Problem.UNAVAILABLE, f"It could not be done just now, again and again; {operation.action} this job."
+                Problem.RUN_UNDER_WAY, "Its run was under way during every try; run the cycle again later."
             )
+        case Fault.UNAVAILABLE:
+            return ProblemError(Problem.UNAVAILABLE, f"Every try failed for now; {operation.action} this job yourself.")
         case Fault.INTERNAL:
-            return ProblemError(Problem.INTERNAL, "Something went wrong here with this job; the logs have it.")
+            return ProblemError(Problem.INTERNAL, "Timeball failed with this job; see its logs.")

@@ -1,4 +1,4 @@
-"""A tenant's operations are listed, the newest first. What failed is left to reading one."""
+"""List a tenant's operations, the newest first. The list leaves out failures."""
 
 from typing import Final
 

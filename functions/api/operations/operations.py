@@ -1,4 +1,4 @@
-"""Operations are asked for, read and cancelled; listing.py lists them."""
+"""Create, read and cancel operations; listing.py lists them."""
 
 from functions.api.http.body import canonical
 from functions.api.http.edge import Edge, note
@@ -32,24 +32,24 @@ def create_an_operation(edge: Edge, request: Request) -> Reply:
     standing = create_operation(edge.context, operation)
     if standing is not None and standing.fingerprint != operation.fingerprint:
         raise key_conflict()
-    shown = standing or standing_operation(edge, key)  # by now it may be through
+    shown = standing or standing_operation(edge, key)  # it may be complete by now
     location = f"/v1/operations/{key.name}"
     return created(operation_answer(shown), location, version=shown.version, is_repeated=standing is not None)
 
 
 def read_operation(edge: Edge, request: Request) -> Reply:
-    """Read how far an operation is."""
+    """Read the progress of an operation."""
     operation = standing_operation(edge, _key(request))
     return ok(operation_answer(operation), version=operation.version)
 
 
 def cancel_an_operation(edge: Edge, request: Request) -> Reply:
-    """Cancel an operation: what is done stays done, and nothing more is begun."""
+    """Cancel an operation: processed jobs stay changed, and no further job is processed."""
     version, found = expected_version(request), standing_operation(edge, _key(request))
     if version is not None and found.version != version:
         raise stale("operation", found.version, "cancel")
     note(edge, request, Action.CANCEL, Resource(Kind.OPERATION, found.key.name))
-    # A cancel is the only change that a user makes to an operation: none that matters comes between these two.
+    # A cancel is the only change that a user makes to an operation, so no relevant change comes between these two.
     operation = cancel_operation(edge.context, found)
     return ok(operation_answer(operation), version=operation.version)
 
@@ -61,7 +61,7 @@ def _key(request: Request) -> OperationKey:
 
 
 def standing_operation(edge: Edge, key: OperationKey) -> Operation:
-    """Return an operation as it stands. Raises ProblemError if there is none."""
+    """Return an operation. Raises ProblemError if there is none."""
     operation = edge.context.store.operations.read([key])[0]
     if operation is None:
         raise _no_operation()

@@ -1,4 +1,4 @@
-"""What an operation is asked for: an action, which jobs, and how fast."""
+"""The request for an operation: an action, which jobs, and how fast."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
@@ -37,7 +37,7 @@ _Status = Annotated[str, AfterValidator(_status), WithJsonSchema({"type": "strin
 
 
 def _one_tag_at_least(schema: dict[str, Any]) -> None:
-    """Say of an object what Pydantic takes for the length of a string."""
+    """Replace the keyword that Pydantic writes for a string by the one for an object."""
     schema["minProperties"] = schema.pop("minLength")
 
 
@@ -52,42 +52,45 @@ _ALL_OR_SOME: Final = {
 
 
 class MatchRequest(Strict):
-    """Which jobs: those for which all holds that is given, or all jobs."""
+    """Which jobs: those for which every given field holds, or all jobs."""
 
     model_config = ConfigDict(json_schema_extra=together(also=[_ALL_OR_SOME]))
 
     tags: Annotated[Tags, Field(min_length=1, json_schema_extra=_one_tag_at_least)] | None = Field(
-        None, description="Only jobs with all of these tags."
+        None, description="Only jobs that have all of these tags."
     )
     task_id: _TaskId | None = Field(None, description="Only jobs that name this task.")
     status: _Status | None = Field(
         None,
-        description="Only jobs in this status. Unless it names theirs, jobs that have ended are not meant; by a retry "
-        "those are that were not cancelled.",
+        description=(
+            "Only jobs in this status. By default jobs that have ended do not match; for a retry, those that "
+            "were not cancelled do."
+        ),
     )
-    all: Literal[True] | None = Field(None, description="All jobs. Either this or any of the others.")
+    all: Literal[True] | None = Field(None, description="All jobs. Give either this or any of the others.")
 
 
 class OperationRequest(Strict):
-    """One action on all jobs that match."""
+    """An action on all jobs that match."""
 
     model_config = ConfigDict(json_schema_extra=needed("action", "match"))
 
     action: Literal["pause", "resume", "cancel", "trigger", "retry"] | None = Field(
-        None, description="What is done to each job; `retry` tries its newest run again, if that failed for good."
+        None, description="The action on each job; `retry` tries its newest run again if that failed for good."
     )
     match: MatchRequest | None = Field(None, description="Which jobs.")
     per_second: int | None = Field(
         None,
         ge=1,
         le=1000,
-        description=f"At most so many jobs each second; default {_CHANGES_PER_SECOND}, of a trigger or a retry "
-        f"{_STARTS_PER_SECOND}.",
+        description=(
+            f"The most jobs in a second; default {_CHANGES_PER_SECOND}, for a trigger or a retry {_STARTS_PER_SECOND}."
+        ),
     )
 
 
 def read_operation_request(body: Mapping[str, Any]) -> tuple[OperationRequest, list[FieldError]]:
-    """Validate a body; return what is good of it, and what is wrong."""
+    """Validate a body; return what is valid of it, and every error."""
     request, given, errors = read_fields(OperationRequest, body)
     spoilt = {error.field.partition(".")[0] for error in errors}
     return request, [*errors, *_together(request, {*given, *spoilt})]
@@ -95,7 +98,7 @@ def read_operation_request(body: Mapping[str, Any]) -> tuple[OperationRequest, l
 
 def _together(request: OperationRequest, given: set[str]) -> Iterator[FieldError]:
     if "action" not in given:
-        yield FieldError("action", f"Say what is to be done: {', '.join(_ACTIONS)}.")
+        yield FieldError("action", f"Say what to do: {', '.join(_ACTIONS)}.")
     if "match" not in given:
         yield FieldError("match", 'Say which jobs: {"tags": …}, {"taskId": …}, {"status": …}, or {"all": true}.')
     match = request.match
@@ -105,7 +108,7 @@ def _together(request: OperationRequest, given: set[str]) -> Iterator[FieldError
     if match.all and filters:
         yield FieldError("match.all", f"Give either all or {' and '.join(filters)}, not both.")
     if not match.all and not filters:
-        yield FieldError("match", "Say which jobs: give tags, taskId or status; or all: true, which means every job.")
+        yield FieldError("match", "Say which jobs: give tags, taskId or status; or all: true for every job.")
 
 
 def _filters(match: MatchRequest) -> dict[str, object]:
@@ -113,7 +116,7 @@ def _filters(match: MatchRequest) -> dict[str, object]:
 
 
 def operation_of(request: OperationRequest, key: OperationKey, shards: Shards, now: int) -> Operation:
-    """Return the operation that a faultless request asks for at an instant (ms), to stand in one of some shards."""
+    """Return the operation that a valid request asks for at an instant (ms)."""
     match = request.match
     action = OperationAction(request.action or OperationAction.PAUSE)
     starts = action in (OperationAction.TRIGGER, OperationAction.RETRY)

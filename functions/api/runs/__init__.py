@@ -1,1 +1,1 @@
-"""Runs: the fire ledger, manual retry and cancel, and what targets report."""
+"""Runs: the fire ledger, manual retry and cancel, and reports of targets."""

@@ -1,4 +1,4 @@
-"""What the API answers about runs and their attempts: the models, and how they are filled from the domain's runs."""
+"""The models of answers about runs and attempts, and how they are filled from the domain's runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
-from functions.api.http.reply import Answer, Time, time_of
+from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, time_of
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.runs.waits import WaitsAnswer, waits_answer
 from timeball.domain.model.evolve import evolve
@@ -20,118 +20,115 @@ from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.engine.runs.attempts import inline
 
 MAX_BODIES_BYTES: Final = 512 * 1024
-"""Of all the bodies of one run's attempts: JSON makes up to six bytes of one, and an answer may have six million."""
+"""The most bytes of the bodies of a run's attempts: JSON takes up to six for one, and an answer may have six million.
+"""
 
 
 class CallbackAnswer(Answer):
-    """What a run waits for whose target answered 202: that the target says how it ended."""
+    """A run whose target answered 202 and will report how it ended."""
 
-    until: Time = Field(description="Then the attempt has timed out, whatever was heard of it.")
-    heartbeat_seconds: int | None = Field(description="How often the target must be heard of; null: it need not be.")
-    lease_until: Time = Field(description="By then the target must be heard of, or have said how it ended.")
-    execution: str | None = Field(description="The ARN of what is followed, which is looked at when the lease is out.")
+    until: Time = Field(description="When the attempt times out, whatever the target reports before.")
+    heartbeat_seconds: int | None = Field(description="The longest time in seconds between heartbeats; null: no bound.")
+    lease_until: Time = Field(description="When the lease ends; the target must send a heartbeat or report before.")
+    execution: str | None = Field(description="The ARN of the followed execution, which is polled when the lease ends.")
 
 
 class ItemsAnswer(Answer):
-    """How far a run has come that stands for all runs of the items that another has named."""
+    """The progress of a run that stands for the runs of all items of another."""
 
-    of: str = Field(description="The run that has named them.")
-    count: int | None = Field(description="How many there are; null until that is known.")
-    released: int = Field(description="So many have been sent.")
+    of: str = Field(description="The run that named the items.")
+    count: int | None = Field(description="The number of items; null until it is known.")
+    released: int = Field(description="The number of runs that were sent.")
 
 
 class RunAnswer(Answer):
-    """One row of the fire ledger; a range of skipped fires is one row, with its last one and their count."""
+    """A row of the fire ledger: a run, or a range of skipped fires."""
 
-    run_id: str
-    job_id: str
+    run_id: str = Field(description="The id of the run.")
+    job_id: str = Field(description="The id of its job.")
     fire_time: Time = Field(description="The nominal instant.")
-    moved_to: Time | None = Field(
-        description="When its calendar, or what it collects, has it start instead, jitter apart; null: at that."
-    )
-    last_fire_time: Time | None = Field(description="Of a skipped range, its last instant.")
-    count: int = Field(description="Instants that this row stands for.")
-    origin: Origin
+    moved_to: Time | None = Field(description="The start without jitter, if its calendar or triggers moved it.")
+    last_fire_time: Time | None = Field(description="The last instant of a range of skipped fires.")
+    count: int = Field(description="The number of instants that this row stands for.")
+    origin: Origin = Field(description="Why the run exists.")
     backfill_id: str | None = Field(description="The backfill that it belongs to.")
-    item: int | None = Field(description="The number of the item whose run it is, from 1.")
+    item: int | None = Field(description="The number of the item that it runs for, from 1.")
     items: ItemsAnswer | None = Field(
-        description="Of a run that is called for nothing itself, but is as its items together."
+        description="Set if its target is not called because it stands for the runs of items."
     )
-    status: RunState
+    status: RunState = Field(description="The state of the run.")
     reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
     reason_text: str | None = Field(description="The reason as a sentence.")
-    waiting_for_key: str | None = Field(description="The key that it waits for; `GET /v1/keys/{key}` says who has it.")
+    waiting_for_key: str | None = Field(description="The key of the limit that it waits for; see `GET /v1/keys/{key}`.")
     task_id: str | None = Field(description="The task of its job.")
-    task_version: int | None = Field(description="The version of that which its attempts use, once it was claimed.")
-    attempt: int = Field(description="Attempts so far; the newest one's number.")
-    next_attempt_at: Time | None = Field(description="Before this no call leaves, while the run waits for one.")
-    created_at: Time
+    task_version: int | None = Field(description="The version of the task that its attempts use; null before a claim.")
+    attempt: int = Field(description="The number of the newest attempt; 0 before the first.")
+    next_attempt_at: Time | None = Field(description="While it waits for an attempt: no call leaves before this.")
+    created_at: CreatedAt
     started_at: Time | None = Field(description="When the first attempt's call left.")
-    finished_at: Time | None
+    finished_at: Time | None = Field(description="When it ended.")
     lateness: float | None = Field(
-        description="From when it could start, after `waits`, to `startedAt`, in seconds; null if it was caught up."
+        description="The seconds from when it could start, after `waits`, to `startedAt`; null if it was caught up."
     )
-    waits: WaitsAnswer = Field(description="What held it before, in seconds.")
+    waits: WaitsAnswer = Field(description="How long each gate held it before its first attempt.")
     cancel_requested: bool = Field(description="Whether a running attempt was asked to stop.")
-    callback: CallbackAnswer | None = Field(description="While its target has answered 202 and is to report.")
-    discarded_at: Time | None = Field(description="When somebody took it off the dead letters.")
-    retried_at: Time | None = Field(description="From when on a person last had it tried again.")
-    payload_edited_at: Time | None = Field(description="When such a retry last gave it another payload.")
+    callback: CallbackAnswer | None = Field(description="Set after its target answered 202, until the target reports.")
+    discarded_at: Time | None = Field(description="When a person removed it from the dead letters.")
+    retried_at: Time | None = Field(description="From when its last manual retry may start.")
+    payload_edited_at: Time | None = Field(description="When a manual retry last changed its payload.")
     waited_for: Literal["dependencies", "schedule"] | None = Field(
-        description="Of a run of origin `dependency` that its parents let go: which came last, they or its fire time."
+        description="For origin `dependency`: which came last, its parents' ends or its fire time."
     )
-    blocked_by: BlockedAnswer | None = Field(description="Of one that waits for others, the dead run that blocks it.")
-    succeeded_because: str | None = Field(description="Why a person has marked it as succeeded.")
-    collected: int | None = Field(
-        description="How many triggers, or submits, this run is of, if its job collects them."
-    )
+    blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks it.")
+    succeeded_because: str | None = Field(description="Why a person marked it as succeeded.")
+    collected: int | None = Field(description="How many triggers or submits it has collected, if its job does so.")
 
 
 class AttemptAnswer(Answer):
-    """One try of a run. `outcome` is null while it is under way."""
+    """One try of a run."""
 
-    number: int
-    worker_id: str | None = Field(description="The executor that had claimed it.")
-    outcome: Outcome | None
-    claimed_at: Time
+    number: int = Field(description="The number of the attempt, from 1.")
+    worker_id: str | None = Field(description="The executor that claimed it.")
+    outcome: Outcome | None = Field(description="How it ended; null while it is under way.")
+    claimed_at: Time = Field(description="When it was claimed.")
     started_at: Time | None = Field(description="When the call left.")
-    finished_at: Time | None
-    http_status: int | None
+    finished_at: Time | None = Field(description="When it ended.")
+    http_status: int | None = Field(description="The HTTP status of the target's answer.")
     duration_ms: int | None = Field(description="From the call to its end, in milliseconds.")
-    error: str | None
-    body: str | None = Field(description="What the target answered, at most 16 KB of it.")
+    error: str | None = Field(description="Why it failed.")
+    body: str | None = Field(description="The target's answer, at most 16 KB.")
 
 
 class ResultAnswer(Answer):
-    """What the target answered to the attempt that succeeded, or reported of it later, as JSON text."""
+    """The result of the attempt that succeeded: the target's answer or its report."""
 
-    http_status: int | None = Field(description="Null if it was reported later.")
-    body: str | None = Field(description="At most 16 KB of it.")
+    http_status: int | None = Field(description="The HTTP status of the answer; null for a report.")
+    body: str | None = Field(description="The answer, or the report as JSON text, at most 16 KB.")
 
 
 class RunDetailAnswer(RunAnswer):
     """A run with all of its attempts."""
 
     waiting_for: list[str] = Field(description="The ids of the jobs whose runs of its cycle it still waits for.")
-    attempts: list[AttemptAnswer]
-    result: ResultAnswer | None
-    max_retries: int | None = Field(
-        description="That of its job, as it was at the newest attempt; null if that is not kept any more."
+    attempts: list[AttemptAnswer] = Field(description="The attempts, the oldest first.")
+    result: ResultAnswer | None = Field(description="The result; null unless the run succeeded.")
+    max_retries: int | None = Field(description="The job's value at the newest attempt; null if it is no longer kept.")
+    retry_policy: RetryPolicyAnswer | None = Field(
+        description="The job's policy at the newest attempt; null if it is no longer kept."
     )
-    retry_policy: RetryPolicyAnswer | None = Field(description="The same.")
 
 
 class RunPageAnswer(Answer):
     """A page of the fire ledger, newest first."""
 
-    items: list[RunAnswer]
-    next_cursor: str | None
+    items: list[RunAnswer] = Field(description="The rows.")
+    next_cursor: NextCursor
 
 
 class HeartbeatAnswer(RunAnswer):
-    """A run that its target was heard of, and by when it must be heard of again."""
+    """A run after a heartbeat of its target."""
 
-    lease_until: Time = Field(description="By then the target must be heard of again, or have said how it ended.")
+    lease_until: Time = Field(description="When the lease ends; the target must send a heartbeat or report before.")
 
 
 def run_answer(run: Run) -> RunAnswer:
@@ -140,7 +137,7 @@ def run_answer(run: Run) -> RunAnswer:
 
 
 def heartbeat_answer(run: Run) -> HeartbeatAnswer:
-    """Return the answer about a running run that its target was heard of."""
+    """Return the answer about a running run after a heartbeat of its target."""
     if run.lease_until is None:
         raise ValueError(f"{run.id} has no lease")
     return HeartbeatAnswer(**run_fields(run), lease_until=format_instant(run.lease_until))
@@ -149,7 +146,7 @@ def heartbeat_answer(run: Run) -> HeartbeatAnswer:
 def run_detail_answer(
     run: Run, stored: Iterable[Attempt], policy: RetryPolicy | None, waiting_for: Sequence[str] = ()
 ) -> RunDetailAnswer:
-    """Return the answer about a run, its attempts, the policy by which these were tried again, and whom it awaits."""
+    """Return the answer about a run, its attempts, its retry policy, and the jobs that it waits for."""
     attempts = attempt_answers(run, stored)
     last = attempts[-1] if attempts and run.state is RunState.SUCCEEDED else None
     result = ResultAnswer(http_status=last.http_status, body=last.body) if last else None
@@ -172,7 +169,7 @@ def attempt_answers(run: Run, stored: Iterable[Attempt]) -> list[AttemptAnswer]:
 
 
 def _shown(attempts: Mapping[int, Attempt]) -> list[Attempt]:
-    """Return the attempts by number, without the bodies of the older ones if all together would be too much."""
+    """Return the attempts by number, without bodies of older ones beyond MAX_BODIES_BYTES."""
     shown: list[Attempt] = []
     left = MAX_BODIES_BYTES
     for _, attempt in sorted(attempts.items(), reverse=True):
@@ -182,9 +179,10 @@ def _shown(attempts: Mapping[int, Attempt]) -> list[Attempt]:
 
 
 def _attempts(run: Run, stored: Iterable[Attempt]) -> dict[int, Attempt]:
-    """Return the attempts that ended, by number. A stored one tells more than the run's row, if it tells the same.
+    """Return the ended attempts by number. A stored attempt replaces the run's shorter copy if both agree.
 
-    It may not: an executor stores what it saw before it writes the run, and its target's own word may come in between.
+    They may not agree: an executor stores what it saw before it writes the run, and the target's report may come in
+    between.
     """
     attempts = {attempt.number: attempt for attempt in stored}
     if run.last is not None:
@@ -194,7 +192,7 @@ def _attempts(run: Run, stored: Iterable[Attempt]) -> dict[int, Attempt]:
 
 
 def run_fields(run: Run) -> dict[str, Any]:
-    """Return what every answer about a run tells."""
+    """Return the fields that every answer about a run has."""
     return {
         "run_id": str(run.id),
         "job_id": run.id.job.job_id,
@@ -244,7 +242,7 @@ def _waited_for(run: Run) -> str | None:
 
 
 def next_attempt_at(run: Run) -> str | None:
-    """Return before when no call leaves, if the run waits for one."""
+    """Return the instant before which no call leaves, if the run waits for one."""
     waits = run.state in {RunState.QUEUED, RunState.RETRYING}
     return format_instant(run.not_before) if waits else None
 

@@ -1,4 +1,4 @@
-"""What the target of a callback run says of the attempt that it was called with: done, failed, or still at work."""
+"""Reports of a callback run's target on the attempt that called it: succeeded, failed, or still at work."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, TypeVar
@@ -29,34 +29,32 @@ def _result(result: object) -> object:
     size = len(compact(result).encode())
     if size > MAX_RESULT_BYTES:
         raise ValueError(
-            f"The result has {size} bytes; at most {MAX_RESULT_BYTES} (16 KB) are kept: store it elsewhere."
+            f"The result has {size} bytes; at most {MAX_RESULT_BYTES} (16 KB) are allowed: store it elsewhere."
         )
     return result
 
 
 class HeartbeatRequest(Strict):
-    """An attempt whose target is still at work."""
+    """A heartbeat for an attempt."""
 
     model_config = ConfigDict(json_schema_extra=needed("attempt"))
 
-    attempt: int | None = Field(None, ge=1, description="The `Timeball-Attempt` of the call. Needed.")
+    attempt: int | None = Field(None, ge=1, description="The `Timeball-Attempt` header of the call; required.")
 
 
 class CompleteRequest(HeartbeatRequest):
-    """An attempt that has succeeded."""
+    """The report that an attempt has succeeded."""
 
     result: Annotated[Any, AfterValidator(_result)] = Field(
-        None, description="Any JSON, at most 16 KB: kept as the run's result."
+        None, description="The run's result: any JSON, at most 16 KB."
     )
 
 
 class FailRequest(HeartbeatRequest):
-    """An attempt that has failed."""
+    """The report that an attempt has failed."""
 
-    error: str | None = Field(None, min_length=1, max_length=1000, description="Why, for people to read.")
-    retriable: bool | None = Field(
-        None, description="False: another try would fare no better. Default true: the retry policy decides."
-    )
+    error: str | None = Field(None, min_length=1, max_length=1000, description="Why, for people.")
+    retriable: bool | None = Field(None, description="False: do not retry. Default true: the retry policy decides.")
 
 
 _R = TypeVar("_R", bound=HeartbeatRequest)
@@ -65,7 +63,7 @@ _NO_ERROR_GIVEN = "The target reported that it failed."
 
 
 def complete_run(edge: Edge, request: Request) -> Reply:
-    """Take it from the target that the attempt has succeeded; the same report again is answered alike."""
+    """Accept the target's report that the attempt has succeeded; a repeated report gets the same answer."""
     wanted, attempt = _read(CompleteRequest, request)
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
     check_items(edge, request, len(answered_items(body) or ()))
@@ -74,14 +72,14 @@ def complete_run(edge: Edge, request: Request) -> Reply:
 
 
 def check_items(edge: Edge, request: Request, amount: int) -> None:
-    """Raise ProblemError if so many items would make more runs than one request may."""
+    """Raise ProblemError if so many items would create more runs than one request may."""
     if amount:
         jobs = count_runs_of_each(edge.context, run_id_in(request).job, MOST_OF_A_REQUEST // amount)
         check_product(amount, jobs, "items", "jobs with a run for each")
 
 
 def fail_run(edge: Edge, request: Request) -> Reply:
-    """Take it from the target that the attempt has failed; the retry policy decides what follows."""
+    """Accept the target's report that the attempt has failed; the retry policy decides what follows."""
     wanted, attempt = _read(FailRequest, request)
     may_retry = True if wanted.retriable is None else wanted.retriable
     told = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
@@ -89,13 +87,13 @@ def fail_run(edge: Edge, request: Request) -> Reply:
 
 
 def heartbeat_run(edge: Edge, request: Request) -> Reply:
-    """Extend the attempt's lease; the answer says until when, and whether the target is asked to stop."""
+    """Extend the attempt's lease; the answer says until when, and whether the target should stop."""
     _, attempt = _read(HeartbeatRequest, request)
     return ok(heartbeat_answer(heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
 
 
 def _read(model: type[_R], request: Request) -> tuple[_R, int]:
-    """Return a faultless request and its attempt. Raises ProblemError that names all that is wrong."""
+    """Return a valid request and its attempt. Raises ProblemError that names every error."""
     wanted, given, errors = read_fields(model, read_body(request))
     errors += missing(given)
     if errors or wanted.attempt is None:
@@ -105,13 +103,13 @@ def _read(model: type[_R], request: Request) -> tuple[_R, int]:
 
 
 def missing(given: set[str]) -> Iterator[FieldError]:
-    """Say so if a request names no attempt."""
+    """Yield an error if a request names no attempt."""
     if "attempt" not in given:
-        yield FieldError("attempt", "Say which attempt this is of: give the Timeball-Attempt of the call.")
+        yield FieldError("attempt", "Name the attempt: give the Timeball-Attempt header of the call.")
 
 
 def heard(answered: Answered, attempt: int) -> Run:
-    """Return the run as its target's report leaves it. Raises ProblemError if that was not taken."""
+    """Return the run after a report of its target. Raises ProblemError if the report was refused."""
     refusal, run = answered
     if run is None:
         raise no_run()
@@ -119,7 +117,7 @@ def heard(answered: Answered, attempt: int) -> Run:
         case Refusal.NOT_EXPECTED:
             raise ProblemError(
                 Problem.NO_CALLBACK_EXPECTED,
-                "The job of this run has completion answer: what its target answers to the call is all that counts.",
+                "The job of this run has completion answer, so only the target's answer to the call counts.",
             )
         case Refusal.STALE:
             raise ProblemError(
@@ -130,7 +128,7 @@ def heard(answered: Answered, attempt: int) -> Run:
         case Refusal.EXPIRED:
             raise ProblemError(
                 Problem.LEASE_EXPIRED,
-                f"Attempt {attempt} was not heard of in time, and another may begin; stop working on it.",
+                f"Attempt {attempt} sent no heartbeat in time, and another may begin; stop working on it.",
             )
         case _:
             return run

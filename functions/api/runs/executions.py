@@ -1,6 +1,6 @@
-"""A job's executions: a row for each attempt, the newest run first, and of a run its newest attempt first.
+"""A job's executions: a row for each attempt, the newest run first, and the newest attempt first within a run.
 
-What never executed (skipped fires, runs that wait) has no row here; it stands in the ledger, `/runs`.
+Fires that never executed (skipped fires, waiting runs) have no row here; they are in the ledger, `/runs`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from pydantic import Field
 from functions.api.http.edge import Edge, job_key, read_job_row
 from functions.api.http.paging import FOREIGN, cursor_of, page_of, position_in
 from functions.api.http.problems import invalid
-from functions.api.http.reply import Answer, Reply, Time
+from functions.api.http.reply import Answer, NextCursor, Reply, Time
 from functions.api.http.request import Request
 from functions.api.runs.answers import AttemptAnswer, attempt_answers
 from functions.api.runs.reading import ledger_query
@@ -23,30 +23,30 @@ from timeball.domain.time.instants import format_instant
 from timeball.ports.collections.runs import LedgerQuery
 
 _Position = tuple[RunId, int]
-"""Where a page ended: a run, and the number of its attempt."""
+"""The position at which a page ended: a run, and the number of its attempt."""
 
 
 class ExecutionAnswer(Answer):
-    """One attempt of one run."""
+    """An attempt of a run."""
 
-    run_id: str
-    fire_time: Time = Field(description="Of the run: the nominal instant.")
-    attempt: int
-    worker_id: str | None = Field(description="The executor that had claimed it.")
-    claimed_at: Time
+    run_id: str = Field(description="The id of the run.")
+    fire_time: Time = Field(description="The nominal instant of the run.")
+    attempt: int = Field(description="The number of the attempt, from 1.")
+    worker_id: str | None = Field(description="The executor that claimed it.")
+    claimed_at: Time = Field(description="When it was claimed.")
     started_at: Time | None = Field(description="When the call left.")
-    finished_at: Time | None
+    finished_at: Time | None = Field(description="When it ended.")
     duration_ms: int | None = Field(description="From the call to its end, in milliseconds.")
-    outcome: Outcome | None = Field(description="Null while it is under way.")
-    http_status: int | None
-    error: str | None
+    outcome: Outcome | None = Field(description="How it ended; null while it is under way.")
+    http_status: int | None = Field(description="The HTTP status of the target's answer.")
+    error: str | None = Field(description="Why it failed.")
 
 
 class ExecutionPageAnswer(Answer):
-    """A page of executions. It may be short, or empty, and yet not be the last: fires are skipped, runs wait."""
+    """A page of executions. Skipped fires and waiting runs may leave it short or empty although more pages follow."""
 
-    items: list[ExecutionAnswer]
-    next_cursor: str | None
+    items: list[ExecutionAnswer] = Field(description="The executions.")
+    next_cursor: NextCursor
 
 
 def list_executions(edge: Edge, request: Request) -> Reply:
@@ -67,9 +67,9 @@ def list_executions(edge: Edge, request: Request) -> Reply:
 
 
 def _executions(edge: Edge, runs: Sequence[Run], after: _Position | None) -> Iterator[tuple[Run, AttemptAnswer]]:
-    """Yield the attempts of runs, the newest first; of the run at a position only those behind it.
+    """Yield the attempts of runs, the newest first; of the run at a position only earlier ones.
 
-    What is kept beside a run is read for one that was tried more than once; of any other its own row tells enough.
+    Stored attempts are read only for a run with several attempts; for other runs the run's row suffices.
     """
     for run in runs:
         stored = edge.context.store.attempts.of_run(run.id) if run.attempt > 1 else []
@@ -100,7 +100,7 @@ def _cursor(asked: LedgerQuery, position: _Position) -> str:
 
 
 def _after(asked: LedgerQuery, query: Mapping[str, str]) -> _Position | None:
-    """Return where the page before ended. Raises ProblemError for a cursor of another query."""
+    """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
     if "cursor" not in query:
         return None
     name, _, number = position_in(query["cursor"]).rpartition(":")

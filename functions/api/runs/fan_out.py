@@ -1,4 +1,4 @@
-"""What a run names while its target works on it: items, for each of which other jobs have a run."""
+"""Items that a run names while its target works on it: other jobs have a run for each item."""
 
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ from timeball.engine.runs.refusal import Refusal
 def _items(items: list[Any]) -> list[Any]:
     size = sum(len(item_text(item)) for item in items)
     if size > MAX_ITEMS_BYTES:
-        raise ValueError(f"The items have {size} bytes; at most {MAX_ITEMS_BYTES} (256 KB) are possible.")
+        raise ValueError(f"The items have {size} bytes; at most {MAX_ITEMS_BYTES} (256 KB) are allowed.")
     return items
 
 
@@ -35,17 +35,19 @@ class FanOutRequest(HeartbeatRequest):
 
     items: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_items)] | None = Field(
         None,
-        description="Any JSON each: the payload of a run of each job that is `forEach` of this one's. At most 1,000 in "
-        "all, which may come to 256 KB. Needed.",
+        description=(
+            "The payloads, any JSON each, of the runs of jobs whose `forEach` names this run's job. At most "
+            "1,000 items of 256 KB in all; required."
+        ),
     )
 
 
 def name_run_items(edge: Edge, request: Request) -> Reply:
-    """Name items for which other jobs have a run each; the same list of the same attempt counts once."""
+    """Name items for which other jobs have a run each; a repeated list of the same attempt counts once."""
     wanted, given, errors = read_fields(FanOutRequest, read_body(request))
     errors += missing(given)
     if "items" not in given and not any(error.field.startswith("items") for error in errors):
-        errors.append(FieldError("items", 'Name them: give a list, such as [{"file": "a.csv"}].'))
+        errors.append(FieldError("items", 'Give a list of items, such as [{"file": "a.csv"}].'))
     key = idempotency_key(request, errors)
     if errors or wanted.attempt is None or wanted.items is None:
         raise invalid(errors)
@@ -59,13 +61,13 @@ def name_run_items(edge: Edge, request: Request) -> Reply:
         case Refusal.CONFLICT:
             raise key_conflict()
         case Refusal.TOO_MANY:
-            raise _too_many(f"more than {MAX_ITEMS}; name fewer, or lists of them")
+            raise _too_many(f"more than {MAX_ITEMS} items; name fewer, or lists of them")
         case Refusal.TOO_LARGE:
-            raise _too_many("more than 256 KB; name where they are stored")
+            raise _too_many("more than 256 KB; name where the items are stored")
     return ok(run_answer(heard(answered, wanted.attempt)))
 
 
 def _too_many(what: str) -> ProblemError:
     return ProblemError(
-        Problem.TOO_MANY_ITEMS, f"With those that it has named before, its items would be {what}. None of these counts."
+        Problem.TOO_MANY_ITEMS, f"With earlier items the run would have {what}. None of these items was added."
     )

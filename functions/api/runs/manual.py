@@ -1,4 +1,4 @@
-"""What a person does to a single run: try it again, cancel it, or mark it as succeeded."""
+"""Manual actions on one run: retry it, cancel it, or mark it as succeeded."""
 
 from typing import Final
 
@@ -28,10 +28,11 @@ _BECAME: Final = {
 
 
 class RetryRequest(Strict):
-    """What is to be unlike the run's earlier attempts."""
+    """The differences from the run's earlier attempts."""
 
     payload: Payload = Field(
-        None, description="Any JSON, at most 256 KB: the body of this run's calls from now on, instead of what it was."
+        None,
+        description="The body of this run's calls from now on instead of the former payload: any JSON, at most 256 KB.",
     )
 
 
@@ -39,12 +40,12 @@ class SucceedRequest(Strict):
     """Why a failed run counts as succeeded."""
 
     reason: str | None = Field(
-        None, min_length=1, max_length=500, description="Such as that its work was done otherwise."
+        None, min_length=1, max_length=500, description="Why, such as that its work was done in another way."
     )
 
 
 def succeed_run(edge: Edge, request: Request) -> Reply:
-    """Mark a run that has failed for good as succeeded: what waits for it goes on."""
+    """Mark a run that has failed for good as succeeded; jobs that wait for it go on."""
     wanted, _, errors = read_fields(SucceedRequest, read_optional_body(request))
     if errors:
         raise invalid(errors)
@@ -52,8 +53,8 @@ def succeed_run(edge: Edge, request: Request) -> Reply:
     note(edge, request, Action.SUCCEED, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
     refusal, run = succeed_runs(edge.context, [run_id], wanted.reason or "")[0]
     if refusal is not None and run is not None and not run.is_terminal:
-        raise ProblemError(Problem.RUN_UNDER_WAY, "The run has not failed for good; only then it can be marked.")
-    return ok(run_answer(_done((refusal, run), "only one that has failed can be marked as succeeded")))
+        raise ProblemError(Problem.RUN_UNDER_WAY, "Only a run that has failed for good can be marked as succeeded.")
+    return ok(run_answer(_done((refusal, run), "only a failed run can be marked as succeeded")))
 
 
 def retry_run(edge: Edge, request: Request) -> Reply:
@@ -71,7 +72,7 @@ def retry_run(edge: Edge, request: Request) -> Reply:
 
 
 def cancel_run(edge: Edge, request: Request) -> Reply:
-    """Cancel a run: one that waits ends, one that is under way is asked to stop."""
+    """Cancel a run: a waiting run ends, and a live attempt is asked to stop."""
     refuse_fields(request)
     run_id = run_id_in(request)
     note(edge, request, Action.CANCEL, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
@@ -79,7 +80,7 @@ def cancel_run(edge: Edge, request: Request) -> Reply:
 
 
 def _done(answered: Answered, otherwise: str) -> Run:
-    """Return the run as it was changed. Raises ProblemError if it was not."""
+    """Return the changed run. Raises ProblemError if it was not changed."""
     refusal, run = answered
     if run is None:
         raise no_run()
@@ -87,11 +88,15 @@ def _done(answered: Answered, otherwise: str) -> Run:
         case Refusal.JOB_CANCELLED:
             raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
         case Refusal.WRONG_STATE if run.state is RunState.WITHDRAWN:
-            raise ProblemError(Problem.JOB_PAUSED, "The job is paused, and took this run back; resume the job instead.")
+            raise ProblemError(
+                Problem.JOB_PAUSED, "The job is paused, which withdrew this run; resume the job instead."
+            )
         case Refusal.WRONG_STATE if run.cancel_requested and not run.is_terminal:
             raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
         case Refusal.WRONG_STATE if not run.is_terminal:
-            raise ProblemError(Problem.RUN_UNDER_WAY, "The run is being tried; its payload cannot be edited meanwhile.")
+            raise ProblemError(
+                Problem.RUN_UNDER_WAY, "An attempt of the run is under way; its payload cannot be changed now."
+            )
         case Refusal.WRONG_STATE:
             raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
         case _:

@@ -1,4 +1,4 @@
-"""What the API answers about the policy by which attempts are tried again."""
+"""The model of answers about the retry policy."""
 
 from pydantic import Field
 
@@ -7,14 +7,16 @@ from timeball.domain.model.terms.policies import Jitter, RetryPolicy
 
 
 class RetryPolicyAnswer(Answer):
-    """How a failed attempt is tried again."""
+    """A retry policy: exponential backoff within all limits."""
 
-    base_seconds: int
-    factor: float
-    max_seconds: int
-    jitter: Jitter
-    max_age_seconds: int | None
-    retry_on: list[str] = Field(description="What is worth another try: causes, statuses and classes of them.")
+    base_seconds: int = Field(description="The longest wait before the first retry in seconds.")
+    factor: float = Field(description="The factor by which the longest wait grows with each retry.")
+    max_seconds: int = Field(description="The bound of every wait in seconds.")
+    jitter: Jitter = Field(description="`full`: a wait is random, up to the longest; `none`: it is the longest.")
+    max_age_seconds: int | None = Field(
+        description="The seconds after the fire time from which no retry begins; null: no bound."
+    )
+    retry_on: list[str] = Field(description="The failures that are retried: causes, statuses and classes of statuses.")
 
 
 def retry_policy_answer(policy: RetryPolicy) -> RetryPolicyAnswer:

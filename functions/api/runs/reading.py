@@ -1,4 +1,4 @@
-"""The fire ledger: a job's runs are listed, newest first, and a run is read with every attempt."""
+"""The fire ledger: list a job's runs, newest first, and read a run with every attempt."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,7 +48,7 @@ def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
         states=_states(query.get("status"), reader.errors),
     )
     if asked.from_at is not None and asked.to_at is not None and asked.to_at < asked.from_at:
-        reader.errors.append(FieldError("to", "This lies before from; give a later time."))
+        reader.errors.append(FieldError("to", "This is before from; give a later time."))
     if reader.errors:
         raise invalid(reader.errors)
     if "cursor" not in query:
@@ -60,7 +60,7 @@ def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
 
 
 def next_cursor(query: LedgerQuery, before: RunId | None) -> str | None:
-    """Return the text by which the next page of a query is asked for, or None at its end."""
+    """Return the cursor of a query's next page; None at the end."""
     if before is None:
         return None
     states = ",".join(sorted(query.states))
@@ -74,12 +74,12 @@ def _read_cursor(query: LedgerQuery, cursor: str) -> RunId | None:
 
 
 def _states(text: str | None, errors: list[FieldError]) -> frozenset[RunState]:
-    """Return the states of `status`, none of them if it is not given; what is wrong is added to the errors."""
+    """Return the states of `status`; empty if it is not given. Errors are added to `errors`."""
     if text is None:
         return frozenset()
     known = {state.value: state for state in RunState}
     names = text.split(",")
     if any(name not in known for name in names):
-        errors.append(FieldError("status", f"Give one or more of {', '.join(known)}, with commas between."))
+        errors.append(FieldError("status", f"Give one or more of {', '.join(known)}, separated by commas."))
         return frozenset()
     return frozenset(known[name] for name in names)

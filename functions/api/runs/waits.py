@@ -1,4 +1,4 @@
-"""The gates that held a run before its first attempt, as its answers tell them."""
+"""The gates that held a run before its first attempt, in answers."""
 
 from pydantic import Field
 
@@ -8,18 +8,18 @@ from timeball.domain.time.instants import SECOND_MS
 
 
 class WaitsAnswer(Answer):
-    """How long a run was held before its first attempt, in seconds: 0 where it was not."""
+    """How long each gate held a run before its first attempt, in seconds; 0 if it did not."""
 
-    parents: float = Field(description="By the jobs that its own depends on.")
-    limits: float = Field(description="By keys that its job names.")
-    quota: float = Field(description="By quotas of its tenant.")
-    overlap: float = Field(description="By an earlier run of its job.")
-    circuit: float = Field(description="By what its target needs, which had failed.")
-    frozen: float = Field(description="By a pause or a freeze of its job.")
+    parents: float = Field(description="Seconds until its parents let it run.")
+    limits: float = Field(description="Seconds until the limits of its job admitted it.")
+    quota: float = Field(description="Seconds until the quotas of its tenant admitted it.")
+    overlap: float = Field(description="Seconds until an earlier run of its job let it run.")
+    circuit: float = Field(description="Seconds while the circuit of its target's resource was open.")
+    frozen: float = Field(description="Seconds in a pause or a freeze of its job.")
 
 
 def waits_answer(held: Held) -> WaitsAnswer:
-    """Return what held a run, in seconds."""
+    """Return how long each gate held a run, in seconds."""
     return WaitsAnswer(
         parents=held.parents / SECOND_MS,
         limits=held.limits / SECOND_MS,

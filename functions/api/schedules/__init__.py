@@ -1,1 +1,1 @@
-"""Schedules: what a request may say about when, and previews of it."""
+"""Schedules: their fields in requests, and previews."""

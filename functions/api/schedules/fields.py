@@ -1,4 +1,4 @@
-"""What a request may say about when: the fields of a schedule, which creating a job and previewing one share."""
+"""The fields of a schedule, which requests for jobs and for previews share."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
@@ -18,7 +18,7 @@ from timeball.domain.time.zones import load_zone
 
 
 def _duration(value: object) -> object:
-    """Turn an ISO 8601 duration into whole seconds; leave anything but text to the next check."""
+    """Convert an ISO 8601 duration to whole seconds; leave anything but text to the next check."""
     return parse_duration(value) if isinstance(value, str) else value
 
 
@@ -31,7 +31,7 @@ def _zone(name: str) -> str:
 
 
 _DURATION: Final = "^P([0-9]{1,9}W|([0-9]{1,9}D)?(T([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}S)?)?)$"
-"""Without years and months, whose length differs."""
+"""Without years and months, whose lengths differ."""
 
 
 def _seconds_schema(least: int, most: int) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _seconds_schema(least: int, most: int) -> dict[str, Any]:
 
 
 def _cron_pattern() -> str:
-    """Return what five fields, or a nickname, look like; whether they ever match, no pattern can say."""
+    """Return the pattern of five fields or a nickname; a pattern cannot say whether an expression ever matches."""
 
     def items(value: str, *others: str) -> str:
         item = "|".join([rf"(\*|{value}(-{value})?)(/[1-9][0-9]?)?", *others])
@@ -91,62 +91,65 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "startAt": RECURRING,
     "endAt": RECURRING,
 }
-"""Fields that mean something only beside one of others, whatever the request."""
+"""Fields that are only valid beside one of others, in every request."""
 
 
 class DstPolicy(Strict):
-    """What becomes of local times that clocks skip or show twice. What is not given follows from the expression."""
+    """The effect of a clock change on local times; a policy that is not given follows from the expression."""
 
     gap: Literal["next", "skip"] | None = Field(
-        None, description="Of times that clocks skip: fire once when they have, or not at all."
+        None, description="For local times that clocks skip: `next` fires once after the gap, `skip` does not fire."
     )
     overlap: Literal["first", "both"] | None = Field(
-        None, description="Of times that clocks show twice: fire at the first, or at both."
+        None, description="For local times that occur twice: fire at the `first`, or at `both`."
     )
 
 
 class CalendarUse(Strict):
     """The calendar on whose dates a job does not fire."""
 
-    name: CalendarName = Field(description="One of your calendars.")
+    name: CalendarName = Field(description="The name of one of your calendars.")
     policy: Literal["skip", "next"] = Field(
-        "skip", description="A fire on its dates is skipped, or starts at the same time of the next allowed day."
+        "skip",
+        description="`skip` skips a fire on its dates; `next` starts it at the same time of the next allowed day.",
     )
 
 
 class ScheduleFields(Strict):
-    """When a job is due."""
+    """When a job fires."""
 
     schedule_at: Instant | None = Field(None, description="Run once, at this time.")
-    cron_expression: Expression | None = Field(None, description="Run whenever a five-field expression matches.")
-    timezone: ZoneName | None = Field(None, description="The IANA zone of `cronExpression`, default UTC.")
-    dst_policy: DstPolicy | None = Field(None, description="What a clock change does to `cronExpression`.")
-    every_seconds: Period | None = Field(None, description="Run at an interval: seconds or `PT15M`.")
-    anchor_at: Instant | None = Field(
-        None, description="An instant of the interval; default `startAt`, else the next whole second."
+    cron_expression: Expression | None = Field(None, description="Run when this five-field expression matches.")
+    timezone: ZoneName | None = Field(None, description="The IANA time zone of `cronExpression`; default UTC.")
+    dst_policy: DstPolicy | None = Field(None, description="The effect of a clock change on fires of `cronExpression`.")
+    every_seconds: Period | None = Field(
+        None, description="Run at this interval: seconds, or a duration such as `PT15M`."
     )
-    start_at: Instant | None = Field(None, description="No fire before this time.")
-    end_at: Instant | None = Field(None, description="No fire after this time.")
+    anchor_at: Instant | None = Field(
+        None, description="An instant of the interval; default `startAt`, otherwise the next whole second."
+    )
+    start_at: Instant | None = Field(None, description="The job does not fire before this time.")
+    end_at: Instant | None = Field(None, description="The job does not fire after this time.")
 
 
 def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
-    """Validate the two ends of the window together."""
+    """Yield an error if the window ends before it begins."""
     if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
-        yield FieldError("endAt", "This lies before startAt; give a later time.")
+        yield FieldError("endAt", "This is before startAt; give a later time.")
 
 
 def calendar_use(asked: CalendarUse) -> calendar.CalendarUse:
-    """Return what is asked for as the domain has it."""
+    """Return the domain's value for the calendar of a request."""
     return calendar.CalendarUse(asked.name, calendar.CalendarPolicy(asked.policy))
 
 
 def no_calendar() -> FieldError:
-    """Say that a request names a calendar that does not exist."""
-    return FieldError("calendar.name", "You have no calendar with this name; make it at /v1/calendars first.")
+    """Return the error for a calendar that does not exist."""
+    return FieldError("calendar.name", "You have no calendar with this name; create it at /v1/calendars first.")
 
 
 def timing_of(request: ScheduleFields, now: int) -> Timing | None:
-    """Return the timing that the fields of a faultless request ask for at an instant (ms), if they ask for one."""
+    """Return the timing that a valid request asks for at an instant (ms); None if it has none."""
     if request.cron_expression is not None:
         asked = request.dst_policy or DstPolicy.model_validate({})
         return Cron(

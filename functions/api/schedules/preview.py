@@ -1,6 +1,6 @@
-"""Show the fire times that a schedule has, before there is a job, and what keeps some away: nothing is stored.
+"""Preview the fire times of a schedule before there is a job, and why some do not fire; nothing is stored.
 
-A schedule is read as if its job were created at the instant from which on it is shown.
+The schedule is read as if its job were created at the first instant of the preview.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,45 +37,45 @@ from timeball.engine.exclusions.calendars import standing_calendar
 from timeball.engine.exclusions.freezes import freezes_of
 
 MAX_COUNT: Final = 100
-"""The costliest schedules take some 5 ms of CPU for so many fires."""
+"""The most expensive schedules take some 5 ms of CPU for so many fires."""
 
 _COUNT: Final = 5
 _FORMS: Final = ("scheduleAt", "cronExpression", "everySeconds")
 
 
 class PreviewRequest(ScheduleFields):
-    """A schedule, and how much of it to show. Null counts as not given."""
+    """A schedule, and how many fires to show. Null counts as not given."""
 
     model_config = ConfigDict(json_schema_extra=together(one_of=_FORMS, exclusive=[_FORMS], beside=NEEDS))
 
     timezone: ZoneName | None = Field(
-        None, description="The IANA zone of `cronExpression`, and of all local times; default UTC."
+        None, description="The IANA time zone of `cronExpression` and of all local times; default UTC."
     )
-    calendar: CalendarUse | None = Field(None, description="The calendar that the job is to name.")
-    from_at: Instant | None = Field(None, alias="from", description="No fire before this time; default now.")
+    calendar: CalendarUse | None = Field(None, description="The calendar that the job would name.")
+    from_at: Instant | None = Field(None, alias="from", description="Show no fire before this time; default: now.")
     count: int | None = Field(
-        None, ge=1, le=MAX_COUNT, description="So many fire times, default 5; fewer if the schedule ends."
+        None, ge=1, le=MAX_COUNT, description="The number of fire times, default 5; fewer if the schedule ends."
     )
 
 
 class FireAnswer(Answer):
-    """One fire time of a preview."""
+    """A fire of a preview."""
 
-    fire_time: Time
-    local_time: str = Field(description="What clocks show then, without an offset: `2026-10-25T02:30:00`.")
-    utc_offset: str = Field(description="Local time minus UTC: `+02:00`.")
-    note: str | None = Field(description="What a clock change does to this fire, if anything.")
-    moved_to: Time | None = Field(description="When it starts instead, as the calendar's policy is `next`.")
+    fire_time: Time = Field(description="The fire time.")
+    local_time: str = Field(description="The local time without an offset, such as `2026-10-25T02:30:00`.")
+    utc_offset: str = Field(description="Local time minus UTC, such as `+02:00`.")
+    note: str | None = Field(description="The effect of a clock change on this fire, if any.")
+    moved_to: Time | None = Field(description="When it starts instead, if the calendar's policy is `next`.")
     reason: Literal["calendar", "frozen"] | None = Field(
-        description="What keeps this fire away: its date on the calendar, or a freeze of all jobs; null: it runs."
+        description="Why it does not fire: its date on the calendar, or a freeze of all jobs; null if it fires."
     )
 
 
 class PreviewAnswer(Answer):
-    """The next fire times of a schedule."""
+    """The next fires of a schedule."""
 
-    items: list[FireAnswer]
-    rules: RulesAnswer
+    items: list[FireAnswer] = Field(description="The fires.")
+    rules: RulesAnswer = Field(description="The rules by which they were calculated.")
 
 
 def preview_schedule(edge: Edge, request: Request) -> Reply:
@@ -104,7 +104,7 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
 
 
 def _excluded(edge: Edge, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Exclusions:
-    """Return what keeps fires away of which all is known: the calendar's dates, and the freezes of all jobs.
+    """Return the blackouts of a preview: the calendar's dates, and the freezes of all jobs.
 
     Raises ProblemError if there is no such calendar.
     """
@@ -132,7 +132,7 @@ def _reason(excluded: Exclusions, schedule: Schedule, fire_at: int) -> Literal["
 
 
 def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:
-    """Validate a body: what is good of it, and what is wrong with it."""
+    """Validate a body: return what is valid of it, and every error."""
     request, given, errors = read_fields(PreviewRequest, body)
     return request, [*errors, *_together(request, given)]
 
@@ -140,7 +140,7 @@ def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[
 def _together(request: PreviewRequest, given: set[str]) -> Iterator[FieldError]:
     forms = [form for form in _FORMS if form in given]
     if not forms:
-        yield FieldError("cronExpression", f"Say when: give one of {', '.join(_FORMS)}.")
+        yield FieldError("cronExpression", f"Give a schedule: one of {', '.join(_FORMS)}.")
     if len(forms) > 1:
         for form in forms:
             yield FieldError(form, f"Give only one of {', '.join(forms)}.")

@@ -1,4 +1,4 @@
-"""The rules that fire times follow, as an answer tells them."""
+"""The rules by which fire times are calculated, in answers."""
 
 from pydantic import Field
 
@@ -7,12 +7,12 @@ from timeball.domain.model.jobs.job import RuleSet
 
 
 class RulesAnswer(Answer):
-    """What fire times depend on besides the schedule."""
+    """The rules that fire times depend on besides the schedule."""
 
-    version: int = Field(description="Raised when the same schedule may give other instants than before.")
-    tzdata: str = Field(description="The release of the time zone database: `2026a`.")
+    version: int = Field(description="Grows when the same schedule may fire at other instants than before.")
+    tzdata: str = Field(description="The release of the time zone database, such as `2026a`.")
 
 
 def rules_answer(rules: RuleSet) -> RulesAnswer:
-    """Return the answer about the rules that fire times follow."""
+    """Return the answer about the rules of fire times."""
     return RulesAnswer(version=rules.version, tzdata=rules.tzdata)

@@ -1,1 +1,1 @@
-"""What a task says of its jobs' payloads: which schemas are accepted, and which payloads fit one."""
+"""Schemas of payloads: which schemas a task may have, and which payloads match."""

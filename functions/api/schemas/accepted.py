@@ -1,6 +1,6 @@
-"""Which JSON Schemas a task may have: of draft 2020-12, bounded in size and depth, and complete in themselves.
+"""Which JSON Schemas a task may have: draft 2020-12, bounded in size and depth, and self-contained.
 
-Nothing is ever fetched: a reference leads to a place in the same schema, or the schema is refused.
+Nothing is ever fetched: every reference leads to a part of the same schema, or the schema is refused.
 """
 
 import re
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from functions.api.http.body import compact
 from functions.api.http.problems import shortened
@@ -23,9 +23,9 @@ _HOLDERS: Final = frozenset(
     {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"}
     | {"allOf", "anyOf", "oneOf", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
 )
-"""Keywords whose values are schemas, or lists of schemas. All others hold data, which the metaschema does not check."""
+"""Keywords whose values are schemas or lists of schemas. Other values are data, which the metaschema ignores."""
 _NAMED: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose values hold schemas under names of the user's."""
+"""Keywords whose values hold schemas under names that the user chooses."""
 
 
 def _accepted(schema: dict[str, Any]) -> dict[str, Any]:
@@ -36,32 +36,25 @@ def _accepted(schema: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"The schema nests more than {MAX_DEPTH} levels deep; use $defs and $ref.")
     if schema.get("$schema", DIALECT) not in (DIALECT, f"{DIALECT}#"):
         raise ValueError(f"Use JSON Schema 2020-12: leave out $schema, or give {DIALECT}.")
-    import jsonschema  # noqa: F401, PLC0415 - slow to import, for which the schema is not to pay
+    import jsonschema  # noqa: F401, PLC0415 - its slow import must not count against the schema
 
     try:
         with Allowance().spent():
             _refuse_what_is_wrong(schema)
     except OutOfTimeError:
-        raise ValueError("The schema takes too long to be read; give a simpler one.") from None
+        raise ValueError("Reading the schema takes too long; give a simpler one.") from None
     except RecursionError:
         raise ValueError(
-            "The schema refers to itself without an end; let each round take a part of the data."
+            "The schema refers to itself without end; each reference must descend into the data."
         ) from None
     return schema
 
 
-PayloadSchema = Annotated[
-    dict[str, Any],
-    AfterValidator(_accepted),
-    Field(
-        description="A JSON Schema (2020-12) of the payload, at most 16 KB, with references to itself only. A job or a "
-        "trigger whose payload does not fit is refused; one without a payload counts as null."
-    ),
-]
+PayloadSchema = Annotated[dict[str, Any], AfterValidator(_accepted)]
 
 
 def _refuse_what_is_wrong(schema: dict[str, Any]) -> None:
-    """Raise ValueError with what is wrong: what Timeball itself asks first, then what the metaschema does."""
+    """Raise ValueError for the first fault: Timeball's own rules first, then the metaschema."""
     for place, part in _schemas(schema, ()):
         if "$id" in part and place:
             raise ValueError(f"Leave out the $id at {_shown(place)}: only the whole schema may have one.")
@@ -69,7 +62,7 @@ def _refuse_what_is_wrong(schema: dict[str, Any]) -> None:
             reference = part.get(keyword)
             if isinstance(reference, str) and not reference.startswith("#"):
                 raise ValueError(
-                    f"References stay within the schema, and so begin with #; {shortened(reference)} does not."
+                    f"A reference must stay within the schema and begin with #; {shortened(reference)} does not."
                 )
         for pattern in (part.get("pattern"), *_names(part.get("patternProperties"))):
             if isinstance(pattern, str):
@@ -82,10 +75,10 @@ def _refuse_what_is_wrong(schema: dict[str, Any]) -> None:
 def _refuse_bad_pattern(pattern: str) -> None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # what Python will read differently
+            warnings.simplefilter("error", FutureWarning)  # patterns that Python will read differently
             re.compile(pattern)
     except (re.error, OverflowError, FutureWarning):
-        raise ValueError(f"{shortened(pattern)} is no regular expression that Python's `re` knows.") from None
+        raise ValueError(f"{shortened(pattern)} is not a regular expression of Python's `re`.") from None
 
 
 def _refuse_by_metaschema(schema: dict[str, Any]) -> None:
@@ -94,7 +87,7 @@ def _refuse_by_metaschema(schema: dict[str, Any]) -> None:
 
     error = best_match(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema))
     if error is not None:
-        raise ValueError(f"This is no JSON Schema: look at {_shown(tuple(error.absolute_path)) or 'the whole'}.")
+        raise ValueError(f"This is not a JSON Schema: see {_shown(tuple(error.absolute_path)) or 'the whole'}.")
 
 
 def _refuse_loose_references(schema: dict[str, Any]) -> None:
@@ -120,7 +113,7 @@ def _refuse_loose_references(schema: dict[str, Any]) -> None:
 
 
 def _go_round(schema: dict[str, Any]) -> None:
-    """Raise RecursionError for a schema that refers to itself without taking a part of the data first."""
+    """Raise RecursionError for a schema that refers to itself without descending into the data."""
     from jsonschema import Draft202012Validator  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415
 
@@ -131,7 +124,7 @@ def _go_round(schema: dict[str, Any]) -> None:
 
 
 def _schemas(schema: object, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    """Yield each schema within a schema, and where it stands."""
+    """Yield each schema within a schema, with its path."""
     if isinstance(schema, list):
         for position, one in enumerate(schema):
             yield from _schemas(one, (*place, position))

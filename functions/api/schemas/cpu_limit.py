@@ -1,6 +1,6 @@
-"""Work on what callers wrote is ended by a clock of processor time, whatever they wrote.
+"""Limit the processor time of work on what callers wrote.
 
-A timer's signal reaches Python's main thread only, where a Lambda's handler runs; elsewhere there is no limit.
+The timer's signal reaches only Python's main thread, where a Lambda's handler runs; other threads have no limit.
 """
 
 import signal
@@ -14,22 +14,22 @@ from types import FrameType
 from typing import NoReturn
 
 _AGAIN_SECONDS = 0.02
-"""How soon the timer fires again: what is raised while an object is finalized, nobody gets, and nobody is told."""
+"""How soon the timer fires again: Python discards an exception that is raised while an object is finalized."""
 
 
 class OutOfTimeError(Exception):
-    """The work has taken all the processor time that it may."""
+    """The work has used all of its processor time."""
 
 
 @dataclass
 class Allowance:
-    """How much processor time (s) the work of one request may still take."""
+    """The processor time (s) that the work of one request may still use."""
 
     seconds: float = 1.0
 
     @contextmanager
     def spent(self) -> Iterator[None]:
-        """Do work within what is left. Raises OutOfTimeError."""
+        """Do work within the remaining time. Raises OutOfTimeError."""
         if self.seconds <= 0:
             raise OutOfTimeError
         begun = time.process_time()

@@ -1,6 +1,6 @@
-"""Whether a payload fits its task's schema: each place that does not is named, with a sentence of our own.
+"""Whether a payload matches its task's schema; each part that does not is named in a sentence of our own.
 
-The library that decides builds its messages from what it is given, so it is given values that print in a few letters.
+The library builds its messages from its input, so large values are replaced by equal ones with a short text.
 """
 
 import json
@@ -19,11 +19,11 @@ PAYLOAD: Final = "payload"
 _LONG: Final = 100
 _TOO_DEAR: Final = FieldError(
     PAYLOAD,
-    "It takes too long to compare this with the task's payloadSchema; give a smaller payload, or fewer at once.",
+    "Comparing this with the task's payloadSchema takes too long; give a smaller payload, or fewer at once.",
 )
 
 _BROKEN: Final = FieldError(
-    PAYLOAD, "The task's payloadSchema cannot be applied; replace it by one whose references lead to schemas."
+    PAYLOAD, "The task's payloadSchema cannot be applied; replace it by a schema whose references lead to schemas."
 )
 
 _SENTENCES: Final[Mapping[str, Callable[[Any], str]]] = {
@@ -43,15 +43,15 @@ _SENTENCES: Final[Mapping[str, Callable[[Any], str]]] = {
     "uniqueItems": lambda _: "Give each entry once.",
     "minProperties": lambda least: f"Give at least {least} fields.",
     "maxProperties": lambda most: f"At most {most} fields are allowed.",
-    "anyOf": lambda _: "This fits none of the forms that the schema allows.",
-    "oneOf": lambda _: "This must fit one, and only one, of the forms that the schema allows.",
+    "anyOf": lambda _: "This matches none of the forms that the schema allows.",
+    "oneOf": lambda _: "This must match exactly one of the forms that the schema allows.",
     "not": lambda _: "This is what the schema excludes.",
 }
-"""What a person reads where a keyword does not hold, by its value."""
+"""The sentence for each keyword that does not hold, from the keyword's value."""
 
 
 def misfits(schema: str, payload: object, allowance: Allowance) -> list[FieldError]:
-    """Say where a payload does not fit a schema (JSON text, accepted before); of very many places the first."""
+    """Return where a payload does not match a schema (JSON text, accepted before), of very many errors the first."""
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import, and needed for tasks with a schema only
     from referencing import Registry  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ class _Text(str):
 
 
 def _terse(value: object) -> object:
-    """Return a value that equals another, and prints in a few letters."""
+    """Return a value that equals another and has a short text."""
     if isinstance(value, dict):
         return _Object((name, _terse(part)) for name, part in value.items())
     if isinstance(value, list):
@@ -95,16 +95,16 @@ def _terse(value: object) -> object:
 
 
 def _field_errors(error: Any) -> Iterator[FieldError]:  # noqa: ANN401 - the library has no types
-    """Yield what is wrong at one place: of fields that are missing, or not known, each by its name."""
+    """Yield what is wrong at one place; missing and unknown fields each by name."""
     place = (PAYLOAD, *error.absolute_path)
     match error.validator:
         case "required":
             for name in error.validator_value:
                 if name not in error.instance:
-                    yield FieldError(_path(*place, name), "This field is needed; give it.")
+                    yield FieldError(_path(*place, name), "This field is required.")
         case "additionalProperties" if error.validator_value is False:
             for name in islice(_unknown(error.instance, error.schema), ENOUGH_ERRORS):
-                yield FieldError(_path(*place, name), "The schema knows no such field; leave it out.")
+                yield FieldError(_path(*place, name), "The schema has no such field; leave it out.")
         case keyword:
             sentence = _SENTENCES.get(keyword) if isinstance(keyword, str) else None
             said = sentence(error.validator_value) if sentence else f"The schema's {keyword or 'false'} does not hold."

@@ -1,4 +1,4 @@
-"""A payload that a person gives a run must fit what its job calls now: the schema of a task, and the target's size."""
+"""A payload for a single run must fit what its job calls now: the task's schema, and the target's size limit."""
 
 from collections.abc import Iterator
 
@@ -15,9 +15,9 @@ from timeball.targets.aws.sizes import fits_all, too_large
 
 
 def refuse_misfit(edge: Edge, job_key: JobKey, payload: object) -> None:
-    """Raise ProblemError that names each place where a payload does not fit, or says that it is too large."""
+    """Raise ProblemError that names each place where a payload does not match, or says that it is too large."""
     text = compact(payload)
-    is_small = fits_all(text)  # then it does not matter what the target is, and the job is read without it
+    is_small = fits_all(text)  # every target accepts this size, so the job is read without its target
     job = edge.context.store.jobs.read([job_key], with_work=not is_small)[0]
     if job is None:
         return

@@ -1,1 +1,1 @@
-"""Statistics: a tenant's jobs and runs as a whole."""
+"""Statistics of all jobs and runs of a tenant."""

@@ -1,4 +1,4 @@
-"""What the API answers about a tenant's jobs and runs as a whole."""
+"""The models of answers about all jobs and runs of a tenant."""
 
 from pydantic import Field
 
@@ -11,84 +11,92 @@ from timeball.ports.queue import Depth
 
 
 class CountAnswer(Answer):
-    """How many there are: counted, or an estimate."""
+    """A count or an estimate."""
 
-    count: int
+    count: int = Field(description="How many there are.")
     exact: bool = Field(description="Whether all were counted.")
-    standard_error: float = Field(description="Of an estimate: two times in three it is no farther off. Else 0.")
+    standard_error: float = Field(
+        description="The error of an estimate is at most this two times in three. 0 for a count."
+    )
 
 
 class DepthAnswer(Answer):
-    """About how many messages a queue holds, as SQS tells it: of all tenants together."""
+    """About how many messages of all tenants a queue holds, according to SQS."""
 
-    waiting: int = Field(description="To be received now.")
-    in_flight: int = Field(description="In the hands of executors.")
-    delayed: int = Field(description="Sent ahead, or put off.")
+    waiting: int = Field(description="Messages that can be received now.")
+    in_flight: int = Field(description="Messages that executors have received.")
+    delayed: int = Field(description="Messages whose delivery is delayed.")
 
 
 class RefusedAnswer(Answer):
-    """Requests that came with a key which opens nothing: of this tenant's, and for those who operate nobody's, too."""
+    """Requests with invalid keys: this tenant's, and for the operating tenant also those of unknown keys."""
 
-    since: Time = Field(description="The beginning of an hour, about a day ago.")
-    count: int
-    by_reason: dict[str, int] = Field(description="`expired` or `revoked`; `unknown` or `malformed`.")
+    since: Time = Field(description="The start of the count: the beginning of an hour about a day ago.")
+    count: int = Field(description="The number of requests.")
+    by_reason: dict[str, int] = Field(
+        description="The number for each reason: `expired` or `revoked`; `unknown` or `malformed`."
+    )
 
 
 class StatsAnswer(Answer):
-    """How a tenant stands now."""
+    """A tenant's present state."""
 
-    at: Time
-    jobs: dict[str, CountAnswer] = Field(description="By the status that the API shows.")
-    dead_letters: CountAnswer
-    queues: dict[str, DepthAnswer] | None = Field(description="By priority; null outside of the operating tenant.")
-    failed_authentications: RefusedAnswer | None = Field(description="Null for all roles but `admin`.")
+    at: Time = Field(description="When it was read.")
+    jobs: dict[str, CountAnswer] = Field(description="The number of jobs in each status.")
+    dead_letters: CountAnswer = Field(description="The number of dead letters.")
+    queues: dict[str, DepthAnswer] | None = Field(
+        description="The queue of each priority; null outside of the operating tenant."
+    )
+    failed_authentications: RefusedAnswer | None = Field(
+        description="Requests with invalid keys; null unless the caller's role is `admin`."
+    )
 
 
 class OnTimeAnswer(Answer):
-    """Which share of the runs started no later than so; null if none started."""
+    """The fraction of runs that started at most so late; null if none started."""
 
-    within1_second: float | None
-    within5_seconds: float | None
-    within30_seconds: float | None
+    within1_second: float | None = Field(description="At most 1 second late.")
+    within5_seconds: float | None = Field(description="At most 5 seconds late.")
+    within30_seconds: float | None = Field(description="At most 30 seconds late.")
 
 
 class LatenessAnswer(Answer):
-    """How late half of the runs, and 99 in 100, were at most: up to a third too much. Null if none started."""
+    """Percentiles of lateness, up to a third too high; null if none started."""
 
-    p50_seconds: float | None
-    p99_seconds: float | None
+    p50_seconds: float | None = Field(description="Half of the runs were at most so many seconds late.")
+    p99_seconds: float | None = Field(description="99 % of the runs were at most so many seconds late.")
 
 
 class FiguresAnswer(Answer):
-    """What runs came to."""
+    """Figures of runs."""
 
-    started: int = Field(description="Runs whose first attempt began, backfills too.")
-    succeeded: int
-    retried: int = Field(description="Attempts that were followed by another.")
+    started: int = Field(description="Runs whose first attempt began, including backfills.")
+    succeeded: int = Field(description="Runs that succeeded.")
+    retried: int = Field(description="Attempts that another attempt followed.")
     dead: int = Field(description="Runs that failed for good.")
-    skipped: int = Field(description="Fires that did not become a run, or whose run never started.")
-    failure_rate: float | None = Field(description="`dead` of `dead` and `succeeded`; null if there are none.")
-    on_time: OnTimeAnswer = Field(description="Backfills are left out.")
-    lateness: LatenessAnswer = Field(description="Backfills are left out.")
+    skipped: int = Field(description="Fires without a run, or whose run never started.")
+    failure_rate: float | None = Field(description="`dead` divided by `dead` plus `succeeded`; null if both are 0.")
+    on_time: OnTimeAnswer = Field(description="The fraction of runs on time, without backfills.")
+    lateness: LatenessAnswer = Field(description="Percentiles of lateness, without backfills.")
 
 
 class WindowAnswer(Answer):
-    """A window, and what runs came to within it."""
+    """A time window, and the figures of its runs."""
 
-    since: Time = Field(description="The beginning of an hour.")
-    total: FiguresAnswer
-    by_priority: dict[str, FiguresAnswer]
+    since: Time = Field(description="The start of the window: the beginning of an hour.")
+    total: FiguresAnswer = Field(description="The figures of all runs.")
+    by_priority: dict[str, FiguresAnswer] = Field(description="The figures of each priority.")
 
 
 class SloAnswer(Answer):
-    """How well a tenant's runs kept their time, by windows that end now."""
+    """How punctual a tenant's runs were, in windows that end now."""
 
-    at: Time
-    windows: dict[str, WindowAnswer] = Field(description="`hour`, `day` and `month` (30 days).")
+    at: Time = Field(description="When it was read: the end of the windows.")
+    windows: dict[str, WindowAnswer] = Field(description="The windows `hour`, `day` and `month` (30 days).")
 
 
 def count_answer(estimate: Estimate) -> CountAnswer:
-    """Return the answer about how many there are."""
+    """Return the answer about a count or an estimate."""
     return CountAnswer(count=estimate.count, exact=estimate.is_exact, standard_error=round(estimate.standard_error, 1))
 
 

@@ -1,4 +1,4 @@
-"""What a job has cost lately, by documented prices; of a tenant its admins are told the same (functions/api/admin)."""
+"""Recent costs of a job or a tenant, by documented prices."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,43 +15,47 @@ _USD_DIGITS = 9
 
 
 class ItemAnswer(Answer):
-    """How much of something, and what that is in dollars."""
+    """A quantity and its price."""
 
-    quantity: float
-    usd: float
+    quantity: float = Field(description="The quantity, in the unit of the item's name.")
+    usd: float = Field(description="The price in US dollars.")
 
 
 class CostAnswer(Answer):
-    """What was spent since some time, in dollars, and what that is made of."""
+    """The costs since a time, and their items."""
 
-    since: Time = Field(description="The beginning of an hour.")
-    usd: float = Field(description="In US dollars: all items together.")
+    since: Time = Field(description="The start of the window: the beginning of an hour.")
+    usd: float = Field(description="The sum of all items in US dollars.")
     exact: bool = Field(
-        description="Of a job: whether all of its runs were read; else the newest tell of all. Of a tenant: false."
+        description=(
+            "For a job: whether all of its runs were read; otherwise the newest stand for all. For a tenant: false."
+        )
     )
     items: Mapping[str, ItemAnswer] = Field(
-        description="`writeUnits`, `readUnits`, `queueRequests`, `functionCalls` and `executorSeconds` of runs; of a "
-        "tenant also `apiRequests` and `apiSeconds`."
+        description=(
+            "`writeUnits`, `readUnits`, `queueRequests`, `functionCalls` and `executorSeconds` of runs; for a "
+            "tenant also `apiRequests` and `apiSeconds`."
+        )
     )
 
 
 class CostsAnswer(Answer):
-    """What was spent within the last day, and within the last 30 days."""
+    """The costs of the last day and of the last 30 days."""
 
-    prices: str = Field(description="Where the prices are from.")
-    day: CostAnswer
-    month: CostAnswer
+    prices: str = Field(description="The source of the prices.")
+    day: CostAnswer = Field(description="The costs of the last day.")
+    month: CostAnswer = Field(description="The costs of the last 30 days.")
 
 
 class JobCostAnswer(CostsAnswer):
-    """What the fires of a job have cost whose time was within each window."""
+    """The costs of a job's fires whose time is within each window."""
 
-    job_id: str
-    at: Time
+    job_id: str = Field(description="The id of the job.")
+    at: Time = Field(description="When it was read: the end of the windows.")
 
 
 def read_job_cost(edge: Edge, request: Request) -> Reply:
-    """Tell what a job's runs have cost, from its ledger."""
+    """Read what a job's runs have cost, from its ledger."""
     job, now = read_job_row(edge, job_key(request)), edge.context.clock.now()
     costs = costs_answer(edge, job_costs(edge.context, job, now))
     return ok(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **dict(costs)))
@@ -63,7 +67,7 @@ def read_tenant_costs(edge: Edge, tenant: str) -> CostsAnswer:
 
 
 def costs_answer(edge: Edge, windows: Sequence[Costs], *, with_requests: bool = False) -> CostsAnswer:
-    """Return the answer about a day and a month."""
+    """Return the answer about the costs of a day and a month."""
     day, month = (
         _cost_answer(
             one,

@@ -1,4 +1,4 @@
-"""A tenant's statistics are read from what is kept: samples of the listing, counts by the hour, what SQS tells."""
+"""Read a tenant's statistics from samples of the listing, counts by the hour, and figures of SQS."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ from timeball.engine.stats.runs import read_windows, refused_callers
 
 
 def read_stats(edge: Edge, request: Request) -> Reply:
-    """Tell how many jobs and dead letters a tenant has, and, to whom that is for, what waits and who was refused."""
+    """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
     context, tenant = edge.context, request.tenant
     now, is_operating = context.clock.now(), tenant == edge.operating_tenant
     return ok(
@@ -41,7 +41,7 @@ def read_stats(edge: Edge, request: Request) -> Reply:
 
 
 def _queues(context: Context) -> dict[str, DepthAnswer]:
-    """Return the depth of each queue; all tenants' messages stand in it."""
+    """Return the depth of each queue, which carries messages of all tenants."""
     return {priority.value: depth_answer(context.queue.depth(priority)) for priority in Priority}
 
 
@@ -51,7 +51,7 @@ def _refused(context: Context, tenants: Sequence[str], now: int) -> RefusedAnswe
 
 
 def read_slo(edge: Edge, request: Request) -> Reply:
-    """Tell how well a tenant's runs kept their time lately."""
+    """Read how punctual a tenant's runs were lately."""
     now = edge.context.clock.now()
     windows = read_windows(edge.context, request.tenant, now)
     return ok(SloAnswer(at=format_instant(now), windows={one.name: window_answer(one) for one in windows}))

@@ -19,9 +19,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/jobs/{jobId}/cost",
         read_job_cost,
-        "Tell what a job's runs have cost lately",
+        "Read what a job's runs have cost lately",
         JobCostAnswer,
         access=Access.READ,
     ),
-    Route("GET", "/v1/slo", read_slo, "Tell how late runs were, and how many failed", SloAnswer, access=Access.READ),
+    Route("GET", "/v1/slo", read_slo, "Read how late runs were, and how many failed", SloAnswer, access=Access.READ),
 )

@@ -1,1 +1,1 @@
-"""Targets: what a request may say of what is called, how that is told again, and what is refused."""
+"""Targets: requests, answers, and the targets that a deployment refuses."""

@@ -1,4 +1,4 @@
-"""What is called, as it is told again: in an answer, where no header's value is shown, and as the request for it."""
+"""The models of answers about targets, without header values; and a target in the form of a request."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -22,73 +22,74 @@ _LONGEST_LISTED: Final = 1000
 
 
 class HttpTargetAnswer(Answer):
-    """A webhook that is called."""
+    """A webhook."""
 
-    type: Literal["http"]
-    url: str
-    method: str
-    headers: list[str] = Field(description="Names alone: the values may be secret, and are never shown.")
+    type: Literal["http"] = Field(description="The type of the target.")
+    url: str = Field(description="The URL of the call.")
+    method: str = Field(description="The HTTP method of the call.")
+    headers: list[str] = Field(description="The names of headers; values may be secret and are never shown.")
     body: str | None = Field(
-        description="The template of what is sent in place of the payload; in a list of jobs it is null if it "
-        "is over 1000 characters long."
+        description="The template of the body that replaces the payload; in a list, null if over 1000 characters."
     )
     secret_id: str | None = Field(description="The name of the secret whose keys sign the call.")
 
 
 class LambdaTargetAnswer(Answer):
-    """A function that is called."""
+    """A Lambda function."""
 
-    type: Literal["lambda"]
-    function_arn: str
-    invocation: Invocation
+    type: Literal["lambda"] = Field(description="The type of the target.")
+    function_arn: str = Field(description="The ARN of the function.")
+    invocation: Invocation = Field(
+        description="`requestResponse`: the function's answer ends the attempt; `event`: its queueing does."
+    )
 
 
 class SqsTargetAnswer(Answer):
-    """A queue that gets a message."""
+    """A queue of SQS."""
 
-    type: Literal["sqs"]
-    queue_arn: str
-    message_group_id: str | None
+    type: Literal["sqs"] = Field(description="The type of the target.")
+    queue_arn: str = Field(description="The ARN of the queue.")
+    message_group_id: str | None = Field(description="The message group, as the request gave it.")
 
 
 class SnsTargetAnswer(Answer):
-    """A topic that gets a message."""
+    """A topic of SNS."""
 
-    type: Literal["sns"]
-    topic_arn: str
-    subject: str | None
-    message_group_id: str | None
+    type: Literal["sns"] = Field(description="The type of the target.")
+    topic_arn: str = Field(description="The ARN of the topic.")
+    subject: str | None = Field(description="The subject of e-mails.")
+    message_group_id: str | None = Field(description="The message group, as the request gave it.")
 
 
 class StepFunctionsTargetAnswer(Answer):
-    """A state machine that is started."""
+    """A state machine of Step Functions."""
 
-    type: Literal["stepFunctions"]
-    state_machine_arn: str
-    follow: bool
+    type: Literal["stepFunctions"] = Field(description="The type of the target.")
+    state_machine_arn: str = Field(description="The ARN of the state machine.")
+    follow: bool = Field(description="Whether the run ends when the execution does.")
 
 
 class EcsTargetAnswer(Answer):
     """A task that ECS runs."""
 
-    type: Literal["ecs"]
-    cluster_arn: str
-    task_definition_arn: str
-    container_name: str
-    launch_type: LaunchType
-    subnets: list[str]
-    security_groups: list[str]
-    assign_public_ip: bool
-    follow: bool
+    type: Literal["ecs"] = Field(description="The type of the target.")
+    cluster_arn: str = Field(description="The ARN of the cluster.")
+    task_definition_arn: str = Field(description="The ARN of the task definition.")
+    container_name: str = Field(description="The container whose environment describes the run.")
+    launch_type: LaunchType = Field(description="The launch type of the task.")
+    subnets: list[str] = Field(description="The ids of the task's subnets.")
+    security_groups: list[str] = Field(description="The ids of the task's security groups.")
+    assign_public_ip: bool = Field(description="Whether the task gets a public address.")
+    follow: bool = Field(description="Whether the run ends when the task does.")
 
 
 class EventBridgeTargetAnswer(Answer):
-    """A bus that gets an event."""
+    """An event bus of EventBridge."""
 
-    type: Literal["eventBridge"]
-    bus_arn: str
-    source: str
-    detail_type: str
+    type: Literal["eventBridge"] = Field(description="The type of the target.")
+    bus_arn: str = Field(description="The ARN of the bus.")
+    source: str = Field(description="The `source` of the event.")
+    detail_type: str = Field(description="The `detail-type` of the event.")
 
 
 TargetAnswer = Annotated[
@@ -104,12 +105,12 @@ TargetAnswer = Annotated[
 
 
 def is_long(body: str | None) -> bool:
-    """Say whether the body of a target is left out where many targets are shown at once."""
+    """Say whether the body of a target is left out where many targets are shown."""
     return body is not None and len(body) > _LONGEST_LISTED
 
 
 def target_answer(target: Target, *, is_listed: bool = False) -> TargetAnswer:
-    """Return the answer about what is called."""
+    """Return the answer about a target."""
     match target:
         case HttpTarget():
             return HttpTargetAnswer(
@@ -136,7 +137,7 @@ def target_answer(target: Target, *, is_listed: bool = False) -> TargetAnswer:
 
 
 def target_document(target: Target) -> dict[str, Any]:
-    """Return what a request says of what is called, with the values of headers; what need not be said is left out."""
+    """Return a target in the form of a request, with header values; values that need not be stated are left out."""
     told = target_answer(target).model_dump(mode="json", by_alias=True)
     if isinstance(target, HttpTarget):
         told |= {"headers": dict(target.headers)}

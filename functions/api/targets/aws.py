@@ -1,4 +1,4 @@
-"""The fields of targets of AWS: what an ARN of each kind looks like, and what goes with it."""
+"""The fields of targets of AWS: the forms of ARNs and of what goes with them."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 @dataclass(frozen=True)
 class Shaped:
-    """Says of a text what it must look like: a pattern, and the sentence for what does not."""
+    """A text must match a pattern; `sentence` is the error otherwise."""
 
     pattern: str
     sentence: str
@@ -70,7 +70,7 @@ _PARTITIONS: Final[Mapping[str, str]] = {"cn-": "aws-cn", "us-gov-": "aws-us-gov
 
 
 def queue_arn(url: str) -> str:
-    """Return the ARN of the queue that a faultless URL names."""
+    """Return the ARN of the queue that a valid URL names."""
     found = _QUEUE_URL.fullmatch(url)
     if found is None:
         raise ValueError("a faultless URL names a queue")
@@ -84,10 +84,11 @@ QueueUrl = Annotated[
 ]
 MessageGroupId = Annotated[
     str,
-    Shaped("[!-~]{1,128}", "A message group is named by 1 to 128 visible characters of ASCII, without blanks."),
+    Shaped("[!-~]{1,128}", "A message group is 1 to 128 visible ASCII characters without blanks."),
 ]
 Subject = Annotated[
-    str, Shaped("[!-~][ -~]{0,98}", "A subject is a line of ASCII that begins with no blank, of up to 99 characters.")
+    str,
+    Shaped("[!-~][ -~]{0,98}", "A subject is one line of up to 99 ASCII characters that does not begin with a blank."),
 ]
 Source = Annotated[
     str,
@@ -96,9 +97,9 @@ Source = Annotated[
         "A source is 1 to 256 letters, digits, dots, slashes, hyphens or underscores, and does not begin with aws.",
     ),
 ]
-DetailType = Annotated[str, Shaped("[ -~]{1,128}", "A detailType is one line of ASCII, of 1 to 128 characters.")]
+DetailType = Annotated[str, Shaped("[ -~]{1,128}", "A detailType is one line of 1 to 128 ASCII characters.")]
 ContainerName = Annotated[
-    str, Shaped("[A-Za-z0-9_-]{1,255}", "A container is named by letters, digits, hyphens and underscores.")
+    str, Shaped("[A-Za-z0-9_-]{1,255}", "A container's name is letters, digits, hyphens and underscores.")
 ]
 
 
@@ -109,12 +110,12 @@ def _once(names: list[str]) -> list[str]:
 
 
 Subnets = Annotated[
-    list[Annotated[str, Shaped("subnet-[0-9a-f]{8,17}", "Give ids of subnets, such as subnet-0a1b2c3d.")]],
+    list[Annotated[str, Shaped("subnet-[0-9a-f]{8,17}", "Give the ids of subnets, such as subnet-0a1b2c3d.")]],
     Field(max_length=16, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_once),
 ]
 SecurityGroups = Annotated[
-    list[Annotated[str, Shaped("sg-[0-9a-f]{8,17}", "Give ids of security groups, such as sg-0a1b2c3d.")]],
+    list[Annotated[str, Shaped("sg-[0-9a-f]{8,17}", "Give the ids of security groups, such as sg-0a1b2c3d.")]],
     Field(max_length=5, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_once),
 ]

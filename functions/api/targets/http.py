@@ -1,4 +1,4 @@
-"""The fields of a webhook: a URL that HTTP would send, headers that are not Timeball's own, a body, a secret."""
+"""The fields of a webhook: a valid URL, headers other than Timeball's own, a body, a secret."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ MAX_URL_LENGTH: Final = 2048
 MAX_HEADERS: Final = 50
 MAX_HEADER_BYTES: Final = 8 * 1024
 MAX_BODY_LENGTH: Final = 16 * 1024
-"""Of a template; what comes of it may be longer."""
+"""The most characters of a template; the filled-in body may be longer."""
 
 _URL: Final = re.compile(r"[!-~]+", re.ASCII)
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -47,7 +47,7 @@ _OWN_HEADERS: Final = frozenset(
 
 
 def _url_pattern() -> str:
-    """Return what a URL looks like; of an address in brackets, only the characters."""
+    """Return the pattern of a URL; for an address in brackets it checks only the characters."""
     name = r"([0-9]*[A-Za-z_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?|[0-9]+-[A-Za-z0-9_-]{0,60}[A-Za-z0-9_])"
     octet = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
     host = rf"(({_LABEL}\.)*{name}\.?|{octet}(\.{octet}){{3}}\.?|\[[0-9A-Fa-f:.]{{2,45}}\])"
@@ -58,9 +58,9 @@ _URL_SCHEMA: Final = {"pattern": _url_pattern(), "examples": ["https://example.c
 
 
 def _url(url: str) -> str:
-    """Accept an absolute http or https URL that names a host, and nothing that HTTP would not send."""
+    """Accept an absolute http or https URL that names a host, without characters that HTTP cannot send."""
     if not _URL.fullmatch(url):
-        raise ValueError("A URL holds no blanks and no characters beyond ASCII; percent-encode them.")
+        raise ValueError("A URL has no blanks and only ASCII characters; percent-encode others.")
     if not url.lower().startswith(("https://", "http://")):
         raise ValueError("Give a URL that begins with https:// or http://.")
     check_url(url)
@@ -70,22 +70,22 @@ def _url(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ValueError("This is no URL; write one such as https://example.com/hook.") from None
+        raise ValueError("This is not a URL; write one such as https://example.com/hook.") from None
     if "@" in parts.netloc:
-        raise ValueError("Put no user name and no password into the URL; send an Authorization header instead.")
+        raise ValueError("Leave user name and password out of the URL; send an Authorization header instead.")
     bracketed, closing, _ = parts.netloc.rpartition("]")
     host = bracketed + closing if closing else parts.netloc.partition(":")[0]
     if port == 0 or len(host) > 253 or not _HOST.fullmatch(host):
-        raise ValueError("The URL names no host that can be called; write one such as https://example.com/hook.")
+        raise ValueError("The URL names no valid host; write one such as https://example.com/hook.")
     if _is_odd_address(host.removesuffix(".")):
         raise ValueError("Write an address as four decimal numbers, such as 203.0.113.7, or give a name.")
     return url
 
 
 def _is_odd_address(host: str) -> bool:
-    """Say whether a host would be looked up as an address, as `127.1` and `0x7f000001` are, but is not written as one.
+    """Say whether a host would be read as an address, as `127.1` and `0x7f000001` are, without being written as one.
 
-    The last label decides: no name ends in a number.
+    The last label decides: no host name ends in a number.
     """
     if not _NUMBER.fullmatch(host.rpartition(".")[2]):
         return False
@@ -112,7 +112,7 @@ def _task_id(text: str) -> str:
 
 def _header_name(name: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
-        raise ValueError("This is no legal name of a header; use letters, digits and hyphens.")
+        raise ValueError("This is not a valid header name; use letters, digits and hyphens.")
     if name.lower() in _OWN_HEADERS or name.lower().startswith(_OWN_PREFIXES):
         raise ValueError("Leave this header out: Timeball sets it itself.")
     return name
@@ -120,18 +120,18 @@ def _header_name(name: str) -> str:
 
 def _header_value(value: str) -> str:
     if not _HEADER_VALUE.fullmatch(value):
-        raise ValueError("A header's value is one line of ASCII without blanks at its ends.")
+        raise ValueError("A header's value is one line of ASCII without leading or trailing blanks.")
     check_header(value)
     return value
 
 
 def _headers(headers: dict[str, str]) -> dict[str, str]:
     if len({name.lower() for name in headers}) < len(headers):
-        raise ValueError("Give each header once; upper and lower case make no difference.")
+        raise ValueError("Give each header once; upper and lower case are the same.")
     if sum(len(name) + len(value) for name, value in headers.items()) > MAX_HEADER_BYTES:
-        raise ValueError(f"All headers together may hold {MAX_HEADER_BYTES} bytes.")
+        raise ValueError(f"All headers together may have {MAX_HEADER_BYTES} bytes.")
     if "{{" in _content_type(headers):
-        raise ValueError("Fill nothing into the Content-Type: by it the body is escaped.")
+        raise ValueError("Leave placeholders out of the Content-Type: it decides how the body is escaped.")
     return headers
 
 

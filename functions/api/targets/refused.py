@@ -1,6 +1,6 @@
-"""What a tenant may not call in this deployment, however well it is said: closed addresses, ARNs that are not listed.
+"""Targets that a tenant may not call in this deployment: closed addresses, and ARNs that are not listed.
 
-Nor may a secret of another tenant sign a call.
+A call may not be signed with another tenant's secret either.
 """
 
 from ipaddress import ip_address
@@ -12,17 +12,17 @@ from timeball.domain.model.tenants.secret import may_name, prefix_of
 from timeball.domain.model.terms.target import HttpTarget, Target
 
 _UNLISTED = (
-    "Your tenant may not use it in this deployment; whoever runs it lists what may be called in the setting "
-    "timeball:targets, and deploys again. What is Timeball's own is never called."
+    "Your tenant may not use this in this deployment; its operator must add it to the setting timeball:targets and "
+    "deploy again. Timeball's own resources are never called."
 )
 
 
 def closed_target(
     edge: Edge, tenant: str, field: str, target: Target, url_field: str | None = None
 ) -> list[FieldError]:
-    """Say what is wrong with a tenant's target in a field; its URL stands there, unless it has a field of its own.
+    """Return what is wrong with a tenant's target, by the name of its field; `url_field` is the field of its URL.
 
-    What a host's name stands for is looked up, and validated, at each call.
+    The addresses of a host name are looked up and checked at each call.
     """
     if isinstance(target, HttpTarget):
         closed = _closed_url(edge, url_field or f"{field}.url", target.url)

@@ -1,4 +1,4 @@
-"""What to call, as a request says it: a union told apart by `type`, with the fields that each type has."""
+"""Targets in requests: a union by `type`, with the fields of each type."""
 
 from typing import Annotated, Literal
 
@@ -31,25 +31,28 @@ _QUEUE = ("queueArn", "queueUrl")
 
 
 class HttpTarget(Strict):
-    """A webhook. What stands between double braces is filled in: `{{runId}}`, `{{payload.customer.id}}`."""
+    """A webhook. Placeholders in double braces are filled in: `{{runId}}`, `{{payload.customer.id}}`."""
 
-    type: Literal["http"]
-    url: Url
-    method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = "POST"
-    headers: Headers = Field(default_factory=dict, description="Headers of the call, beside those that Timeball sets.")
-    body: Body | None = Field(None, description="What is sent in place of the payload.")
+    type: Literal["http"] = Field(description="The type of the target.")
+    url: Url = Field(description="The URL to call.")
+    method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = Field(
+        "POST", description="The HTTP method of the call."
+    )
+    headers: Headers = Field(default_factory=dict, description="Headers of the call besides those that Timeball sets.")
+    body: Body | None = Field(None, description="The body that is sent instead of the payload.")
     secret_id: SecretId | None = Field(
-        None, description="The secret whose keys sign the call by Standard Webhooks; by default it is not signed."
+        None, description="The secret whose keys sign the call by Standard Webhooks; default: the call is not signed."
     )
 
 
 class LambdaTarget(Strict):
     """A Lambda function."""
 
-    type: Literal["lambda"]
-    function_arn: FunctionArn = Field(description="It may end in a version or an alias.")
+    type: Literal["lambda"] = Field(description="The type of the target.")
+    function_arn: FunctionArn = Field(description="The ARN of the function, optionally with a version or an alias.")
     invocation: Literal["requestResponse", "event"] = Field(
-        "requestResponse", description="Whether its answer ends the attempt, or that Lambda has queued the event."
+        "requestResponse",
+        description="`requestResponse`: the function's answer ends the attempt; `event`: its queueing does.",
     )
 
 
@@ -58,12 +61,14 @@ class SqsTarget(Strict):
 
     model_config = ConfigDict(json_schema_extra=together(one_of=_QUEUE, exclusive=[_QUEUE]))
 
-    type: Literal["sqs"]
-    queue_arn: QueueArn | None = Field(None, description="Either this or `queueUrl`.")
-    queue_url: QueueUrl | None = Field(None, description="Another way to name the queue: answers have its ARN.")
+    type: Literal["sqs"] = Field(description="The type of the target.")
+    queue_arn: QueueArn | None = Field(None, description="The ARN of the queue. Give either this or `queueUrl`.")
+    queue_url: QueueUrl | None = Field(None, description="The URL of the queue; answers show its ARN.")
     message_group_id: MessageGroupId | None = Field(
         None,
-        description="Of a FIFO queue by default the job's id. It is sent with the tenant's name and a dot before it.",
+        description=(
+            "The message group, prefixed with the tenant's name and a dot; default for a FIFO queue: the job's id."
+        ),
     )
 
     @model_validator(mode="after")
@@ -76,44 +81,59 @@ class SqsTarget(Strict):
 class SnsTarget(Strict):
     """A topic of SNS, standard or FIFO."""
 
-    type: Literal["sns"]
-    topic_arn: TopicArn
-    subject: Subject | None = Field(None, description="The subject of e-mails; default none.")
+    type: Literal["sns"] = Field(description="The type of the target.")
+    topic_arn: TopicArn = Field(description="The ARN of the topic.")
+    subject: Subject | None = Field(None, description="The subject of e-mails; default: none.")
     message_group_id: MessageGroupId | None = Field(
         None,
-        description="Of a FIFO topic by default the job's id. It is sent with the tenant's name and a dot before it.",
+        description=(
+            "The message group, prefixed with the tenant's name and a dot; default for a FIFO topic: the job's id."
+        ),
     )
 
 
 class StepFunctionsTarget(Strict):
-    """A state machine of Step Functions, of which an execution is started."""
+    """A state machine of Step Functions, of which each attempt starts an execution."""
 
-    type: Literal["stepFunctions"]
-    state_machine_arn: StateMachineArn = Field(description="It may end in a version or an alias.")
-    follow: bool = Field(default=False, description="The run ends when the execution does, and stops it if cancelled.")
+    type: Literal["stepFunctions"] = Field(description="The type of the target.")
+    state_machine_arn: StateMachineArn = Field(
+        description="The ARN of the state machine, optionally with a version or an alias."
+    )
+    follow: bool = Field(
+        default=False, description="True: the run ends when the execution does, and a cancel stops the execution."
+    )
 
 
 class EcsTarget(Strict):
     """A task that ECS runs."""
 
-    type: Literal["ecs"]
-    cluster_arn: ClusterArn
-    task_definition_arn: TaskDefinitionArn = Field(description="Without a revision: the newest that is active.")
-    container_name: ContainerName = Field(description="The container whose environment tells of the run.")
-    launch_type: Literal["FARGATE", "EC2", "EXTERNAL"] = "FARGATE"
-    subnets: Subnets = Field(default_factory=list, description="Needed where tasks have networks of their own.")
-    security_groups: SecurityGroups = Field(default_factory=list, description="By default that of the network.")
-    assign_public_ip: bool = False
-    follow: bool = Field(default=False, description="The run ends when the task does, and stops it if cancelled.")
+    type: Literal["ecs"] = Field(description="The type of the target.")
+    cluster_arn: ClusterArn = Field(description="The ARN of the cluster.")
+    task_definition_arn: TaskDefinitionArn = Field(
+        description="The ARN of the task definition; without a revision, the newest active one."
+    )
+    container_name: ContainerName = Field(description="The container whose environment describes the run.")
+    launch_type: Literal["FARGATE", "EC2", "EXTERNAL"] = Field("FARGATE", description="The launch type of the task.")
+    subnets: Subnets = Field(
+        default_factory=list,
+        description="The ids of the task's subnets; needed where tasks have their own network interface.",
+    )
+    security_groups: SecurityGroups = Field(
+        default_factory=list, description="The ids of the task's security groups; default: that of the network."
+    )
+    assign_public_ip: bool = Field(default=False, description="Whether the task gets a public address.")
+    follow: bool = Field(
+        default=False, description="True: the run ends when the task does, and a cancel stops the task."
+    )
 
 
 class EventBridgeTarget(Strict):
-    """A bus of EventBridge, to which an event is put."""
+    """An event bus of EventBridge."""
 
-    type: Literal["eventBridge"]
-    bus_arn: BusArn
-    source: Source
-    detail_type: DetailType
+    type: Literal["eventBridge"] = Field(description="The type of the target.")
+    bus_arn: BusArn = Field(description="The ARN of the bus.")
+    source: Source = Field(description="The `source` of the event.")
+    detail_type: DetailType = Field(description="The `detail-type` of the event.")
 
 
 TypeName = Literal["http", "lambda", "sqs", "sns", "stepFunctions", "ecs", "eventBridge"]
@@ -124,7 +144,7 @@ Target = Annotated[
 
 
 def target_of(asked: Target) -> target.Target:
-    """Return what a faultless request says is called."""
+    """Return the domain's value for the target of a valid request."""
     match asked:
         case HttpTarget():
             return target.HttpTarget(asked.url, asked.method, asked.headers, asked.body, asked.secret_id)

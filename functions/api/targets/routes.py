@@ -1,4 +1,4 @@
-"""The route by which a target is tried."""
+"""The route that tries a target."""
 
 from functions.api.http.access import Access
 from functions.api.http.problems import Problem
@@ -10,7 +10,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/targets:test",
         try_target,
-        "Call a target once, now, and show what was sent, what came back and how long it took; nothing is stored",
+        "Call a target once, now, and show the request, the answer and the timings; nothing is stored",
         TrialAnswer,
         body=TrialRequest,
         problems=(Problem.QUOTA_EXCEEDED,),

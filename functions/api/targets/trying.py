@@ -1,6 +1,6 @@
-"""A trial of a target: one call, made at once and shown whole. Nothing is stored, and nothing is tried again.
+"""A trial of a target: one call, made at once and shown in full, without retries; nothing is stored.
 
-An executor makes it, with the rights and the guards by which it calls runs' targets: the API's own function has none.
+An executor makes the call, with the same rights and checks as for runs: the API's own function may call no target.
 """
 
 from typing import Any, Final, Literal
@@ -28,7 +28,7 @@ from timeball.ports.registers.windows import Window
 from timeball.ports.trials import Trial, Tried
 
 MOST_IN_A_MINUTE: Final = 30
-"""Trials of a tenant: each holds a request and an executor for as long as its target likes, up to its timeout."""
+"""Trials of a tenant: each occupies a request and an executor until its target answers or its timeout ends."""
 QUOTA: Final = "trialsPerMinute"
 
 _LONGEST_SECONDS: Final = 20
@@ -41,57 +41,63 @@ class TrialRequest(Strict):
 
     model_config = ConfigDict(json_schema_extra=together(one_of=_TO_CALL, exclusive=[_TO_CALL]))
 
-    handler: Url | None = Field(None, description="The URL to call: short for an `http` target with a POST.")
-    target: Target | None = Field(None, description="What to call. Either this, `handler` or `taskId`.")
+    handler: Url | None = Field(None, description="The URL to call, short for an `http` target with a POST.")
+    target: Target | None = Field(None, description="What to call. Give exactly one of this, `handler` and `taskId`.")
     task_id: TaskId | None = Field(None, description="The task whose target is called.")
-    payload: Payload = Field(None, description="Any JSON, at most 256 KB: what the call is handed.")
-    timeout_seconds: int = Field(_SECONDS, ge=1, le=_LONGEST_SECONDS, description="How long the call may take.")
+    payload: Payload = Field(None, description="The payload of the call: any JSON, at most 256 KB.")
+    timeout_seconds: int = Field(
+        _SECONDS, ge=1, le=_LONGEST_SECONDS, description="The longest time for the call in seconds."
+    )
 
 
 class TrialResultAnswer(Answer):
-    """What the target answered."""
+    """The target's answer."""
 
-    status: int | None = Field(description="The status, where the target's protocol has one.")
-    headers: dict[str, str] = Field(description="Up to 8 KB of them.")
-    body: str = Field(description="Up to 16 KB of it.")
+    status: int | None = Field(description="The status, if the target's protocol has one.")
+    headers: dict[str, str] = Field(description="The headers, up to 8 KB.")
+    body: str = Field(description="The body, up to 16 KB.")
 
 
 class TrialTimingsAnswer(Answer):
-    """How long each part took, in ms; null for one that the call did not come to, or that cannot be told apart."""
+    """How long each step took in ms; null for a step that the call did not reach or that cannot be measured."""
 
-    name_ms: int | None = Field(description="Until the host's addresses were looked up and found open.")
-    connect_ms: int | None = Field(description="Until the connection was made.")
-    tls_ms: int | None = Field(description="Until TLS was agreed on; null without TLS.")
-    wait_ms: int | None = Field(description="From then on until the answer's head came.")
-    body_ms: int | None = Field(description="Until its body was read.")
-    total_ms: int | None = Field(description="All of it.")
+    name_ms: int | None = Field(description="Milliseconds to look up and check the host's addresses.")
+    connect_ms: int | None = Field(description="Milliseconds to connect.")
+    tls_ms: int | None = Field(description="Milliseconds for the TLS handshake; null without TLS.")
+    wait_ms: int | None = Field(description="Milliseconds from then until the answer's headers arrived.")
+    body_ms: int | None = Field(description="Milliseconds to read the answer's body.")
+    total_ms: int | None = Field(description="Milliseconds for the whole call.")
 
 
 class TrialSignatureAnswer(Answer):
-    """By what the call was signed."""
+    """The signature of the call."""
 
-    secret_id: str
-    keys: int = Field(description="How many keys signed: two while one is changed; 0 if the secret was not read.")
+    secret_id: str = Field(description="The name of the secret.")
+    keys: int = Field(
+        description="The number of keys that signed: two during a rotation; 0 if the secret was not read."
+    )
 
 
 class TrialAnswer(Answer):
-    """One call, whole."""
+    """One call in full."""
 
-    verdict: Literal["succeeded", "accepted", "failed"] = Field(description="What a run would make of it.")
-    may_retry: bool = Field(description="Whether a run that failed so would be tried again, by the default `retryOn`.")
+    verdict: Literal["succeeded", "accepted", "failed"] = Field(description="The result of a run with this call.")
+    may_retry: bool = Field(description="Whether a run with this result would be retried, by the default `retryOn`.")
     error: str | None = Field(description="Why it failed.")
     request: dict[str, Any] | None = Field(
-        description="What was sent: of a webhook `method`, `url`, `headers` and `body` (up to 16 KB), where headers of "
-        "your own have no value; of a target of AWS `service`, `region`, `operation` and `arguments`. Null if nothing "
-        "could be sent."
+        description=(
+            "The request as it was sent: for a webhook `method`, `url`, `headers` and `body` (up to 16 "
+            "KB), without the values of your own headers; for a target of AWS `service`, `region`, "
+            "`operation` and `arguments`. Null if nothing could be sent."
+        )
     )
-    response: TrialResultAnswer | None = Field(description="Null if there was none.")
-    timings: TrialTimingsAnswer
-    signature: TrialSignatureAnswer | None = Field(description="Null if the target names no secret.")
+    response: TrialResultAnswer | None = Field(description="The target's answer; null if there was none.")
+    timings: TrialTimingsAnswer = Field(description="How long each step took.")
+    signature: TrialSignatureAnswer | None = Field(description="The signature; null if the target names no secret.")
 
 
 def try_target(edge: Edge, request: Request) -> Reply:
-    """Call a target once, now, and show what was sent, what came back and how long it took."""
+    """Call a target once, now, and return the request, the answer and the timings."""
     wanted, given, errors = read_fields(TrialRequest, read_body(request))
     named = given & set(_TO_CALL)
     if not errors and len(named) != 1:
@@ -124,13 +130,13 @@ def _target(edge: Edge, request: Request, wanted: TrialRequest) -> target.Target
 
 
 def _count(edge: Edge, request: Request) -> None:
-    """Raise ProblemError if the tenant has made as many trials as may be in this minute."""
+    """Raise ProblemError if the tenant has made too many trials in this minute."""
     now = edge.context.clock.now()
     window = Window(request.tenant, "trials", now - now % MINUTE_MS, 60)
     if not edge.context.store.windows.take(window, 1, MOST_IN_A_MINUTE):
         raise over_quota(
             QUOTA,
-            f"A tenant may try targets {MOST_IN_A_MINUTE} times in a minute; try again in the next.",
+            f"A tenant may try targets {MOST_IN_A_MINUTE} times a minute; try again in the next minute.",
             -(-(window.ends_at - now) // SECOND_MS),
         )
 
@@ -143,8 +149,7 @@ def _tried(edge: Edge, trial: Trial) -> Tried:
     except UnavailableError:
         raise ProblemError(
             Problem.UNAVAILABLE,
-            "No executor has told what came of the call, so it may have been made; look at the target before you try "
-            "again.",
+            "No executor has reported a result, so the call may have been made; check the target before you try again.",
             headers={"Retry-After": "1"},
         ) from None
 

@@ -1,1 +1,1 @@
-"""Tasks: registered work that jobs name. request.py says what a task may look like."""
+"""Tasks: registered work that jobs name. request.py describes what a request for a task may contain."""

@@ -1,4 +1,4 @@
-"""What the API answers about tasks: the models, and how they are filled from the domain's tasks."""
+"""The models of answers about tasks, and how they are filled from the domain's tasks."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import Answer, CreatedAt, NextCursor, UpdatedAt
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.targets.answers import TargetAnswer, target_answer
 from timeball.domain.model.jobs.job import Completion, Priority
@@ -16,35 +16,40 @@ from timeball.domain.time.instants import format_instant
 
 
 class TaskSummaryAnswer(Answer):
-    """A task as it stands, without its schema."""
+    """A task without its schema."""
 
-    task_id: str
-    name: str | None
+    task_id: str = Field(description="The id of the task.")
+    name: str | None = Field(description="A name for people.")
     type: TargetType = Field(description="The type of its target.")
-    target: TargetAnswer
-    priority: Priority
-    max_retries: int
-    retry_policy: RetryPolicyAnswer
-    timeout_seconds: int
-    completion: Completion
-    heartbeat_seconds: int | None
-    tags: Mapping[str, str]
-    created_at: Time
-    updated_at: Time
-    version: int = Field(description="Counts the changes of users; the ETag. A run says which one it uses.")
+    target: TargetAnswer = Field(description="What the runs of its jobs call.")
+    priority: Priority = Field(description="The priority of runs.")
+    max_retries: int = Field(description="The most retries of a run.")
+    retry_policy: RetryPolicyAnswer = Field(description="When a failed attempt is retried.")
+    timeout_seconds: int = Field(description="The longest time for one attempt in seconds.")
+    completion: Completion = Field(description="Whether the call's answer ends an attempt, or the target's report.")
+    heartbeat_seconds: int | None = Field(description="The longest time in seconds between heartbeats after a 202.")
+    tags: Mapping[str, str] = Field(description="The tags of the task.")
+    created_at: CreatedAt
+    updated_at: UpdatedAt
+    version: int = Field(
+        description=(
+            "The number of the version, from 1; the `ETag` is this number in quotes. A run states which "
+            "version it uses."
+        )
+    )
 
 
 class TaskAnswer(TaskSummaryAnswer):
-    """A task as it stands."""
+    """A task."""
 
     payload_schema: dict[str, Any] | None = Field(description="The JSON Schema of its jobs' payloads.")
 
 
 class TaskPageAnswer(Answer):
-    """A page of tasks, the newest first, without their schemas."""
+    """A page of tasks without their schemas, the newest first."""
 
-    items: list[TaskSummaryAnswer]
-    next_cursor: str | None
+    items: list[TaskSummaryAnswer] = Field(description="The tasks.")
+    next_cursor: NextCursor
 
 
 def task_answer(task: Task) -> TaskAnswer:

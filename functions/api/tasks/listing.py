@@ -1,4 +1,4 @@
-"""A tenant's tasks are listed, the newest first. Their schemas are left to reading one."""
+"""List a tenant's tasks, the newest first. The list leaves out their schemas."""
 
 from typing import Final
 

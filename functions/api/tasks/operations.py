@@ -1,4 +1,4 @@
-"""Tasks are created, read, replaced and deleted. The same PUT again changes nothing."""
+"""Create, read, replace and delete tasks. A repeated PUT changes nothing."""
 
 from functions.api.http.body import canonical
 from functions.api.http.edge import Edge, note
@@ -38,12 +38,12 @@ def create_a_task(edge: Edge, request: Request) -> Reply:
         raise key_conflict()
     task = _standing(done, "create")
     if done.outcome is TaskOutcome.REPEATED:
-        task = new_task(spec, task.created_at)  # as it was created, whatever has become of it since
+        task = new_task(spec, task.created_at)  # as it was at its creation, whatever has changed since
     return _created(task, is_repeated=done.outcome is TaskOutcome.REPEATED)
 
 
 def put_task(edge: Edge, request: Request) -> Reply:
-    """Create the task that the path names, or replace all that is said of it."""
+    """Create a task under the id in the path, or replace all of its fields."""
     body = read_body(request)
     version, is_to_be_new = expected_version(request), expects_nothing(request)
     key = _new_task_key(request)
@@ -96,7 +96,7 @@ def _created(task: Task, *, is_repeated: bool = False) -> Reply:
 
 
 def _standing(done: TaskChanged, verb: str) -> Task:
-    """Return the task that a change has left. Raises ProblemError if the change was refused."""
+    """Return the task after a change. Raises ProblemError if the change was refused."""
     if done.task is None or done.outcome is TaskOutcome.NOT_FOUND:
         raise _no_task()
     if done.outcome is TaskOutcome.STALE:
@@ -109,22 +109,20 @@ def _standing(done: TaskChanged, verb: str) -> Task:
 def _in_use(users: Users) -> str:
     if users.one is None:
         return (
-            f"The newest {users.ended} jobs that name this task have ended, and older ones may be open; delete it "
-            "again when the rows of jobs that ended have expired."
+            f"The newest {users.ended} jobs that name this task have ended, but older ones may be open; delete the "
+            "task again when the rows of ended jobs have expired."
         )
     if users.count == 1 and not users.is_more:
-        return (
-            f"The job {users.one.job_id} names this task; cancel it, or give it another target, and then delete this."
-        )
+        return f"Job {users.one.job_id} names this task; cancel the job, or give it another target, and then try again."
     count = f"At least {users.count}" if users.is_more else f"{users.count}"
     return (
         f"{count} open jobs name this task, such as {users.one.job_id}; cancel them, or give them other targets, and "
-        "then delete this."
+        "then try again."
     )
 
 
 def _refuse(edge: Edge, tenant: str, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False) -> None:
-    """Raise ProblemError if anything is wrong; what a task calls already is held against nobody."""
+    """Raise ProblemError if there are errors; a target that the task has already is accepted."""
     target = target_in(wanted)
     if target is not None and not is_known:
         url_field = "handler" if wanted.target is None else None

@@ -34,7 +34,7 @@ ROUTES: tuple[Route, ...] = (
         "PUT",
         "/v1/tasks/{taskId}",
         put_task,
-        "Register a task under an id of your own, or replace what it says; the same request again changes nothing",
+        "Register a task under an id of your own, or replace it; repeating the request changes nothing",
         TaskAnswer,
         body=TaskRequest,
         also={201: TaskAnswer},

@@ -63,7 +63,7 @@ def test_a_tenant_over_its_quota_gets_the_quotas_name_and_a_retry_time(api: Api)
     assert _submit(api, 1).status == 201
     refused = _submit(api, 1)
     assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "submitsPerSecond", "1")
-    assert refused.body["detail"] == "You may submit 1 jobs and events a second; send this again a second later."
+    assert refused.body["detail"] == "You may submit 1 jobs and events a second; send them again a second later."
     api.clock.advance(SECOND_MS)
     assert _submit(api, 1).status == 201
 
@@ -106,7 +106,7 @@ def test_a_tenants_open_jobs_are_bounded_and_a_job_that_ends_makes_room(api: Api
     first = _submit(api, quotas)
     refused = _submit(api, quotas)
     assert (refused.status, refused.body["quota"], refused.headers["Retry-After"]) == (429, "activeJobs", "10")
-    assert refused.body["detail"].startswith("You may have 1 jobs that have not ended; ")
+    assert refused.body["detail"].startswith("You may have 1 open jobs; ")
     assert api.call("DELETE", f"/v1/jobs/{first.body['jobId']}").status == 200
     api.clock.advance(5 * SECOND_MS)
     assert _submit(api, quotas).status == 201
@@ -135,7 +135,7 @@ def test_a_job_that_would_fire_more_often_than_the_quota_allows_is_refused(
     quotas = Quotas(least_period_seconds=61)
     refused = _submit(api, quotas, body={"handler": "https://example.com", **schedule})
     assert (refused.status, refused.bad_fields(), refused.body["quota"]) == (400, [field], "leastPeriodSeconds")
-    assert "your quota leastPeriodSeconds asks for 61 s" in refused.body["errors"][0]["message"]
+    assert "your quota leastPeriodSeconds requires at least 61 s" in refused.body["errors"][0]["message"]
     assert _submit(api, quotas, body={"handler": "https://example.com", "everySeconds": 61}).status == 201
 
 

@@ -14,7 +14,7 @@ from timeball.ports.errors import UnavailableError
 RANGES: dict[str, tuple[dict[str, Any], str, str, list[str]]] = {
     "the beginning is part of it, the end is not": (HOURLY, "2026-11-20T00:00:00Z", "2026-11-20T03:00:00Z", IN_RANGE),
     "between two fires": (HOURLY, "2026-11-20T00:00:00.001Z", "2026-11-20T02:00:00.001Z", IN_RANGE[1:]),
-    "now is the latest end": (HOURLY, "2026-11-21T09:00:00Z", "2026-11-21T09:30:00.250Z", ["2026-11-21T09:00:00.000Z"]),
+    "now at the latest end": (HOURLY, "2026-11-21T09:00:00Z", "2026-11-21T09:30:00.250Z", ["2026-11-21T09:00:00.000Z"]),
     "before the job's window": (
         {**HOURLY, "startAt": "2026-12-01T00:00:00Z", "maxRuns": 1},
         "2026-11-20T00:00:00Z",
@@ -89,13 +89,13 @@ class TestDryRuns:
 
 # The case, the fields beside a valid range, the bad fields, words of the first one's message.
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
-    ("no range", {"from": None, "to": None}, ["from", "to"], "begins"),
-    ("no end", {"to": None}, ["to"], "now is the latest"),
+    ("no range", {"from": None, "to": None}, ["from", "to"], "beginning of the range"),
+    ("no end", {"to": None}, ["to"], "now at the latest"),
     ("no time", {"from": "yesterday", "to": 5}, ["from", "to"], "Write a time"),
     ("a time without an offset", {"from": "2026-11-20T00:00:00"}, ["from"], "offset"),
     ("an end in the future", {"to": "2026-11-21T09:30:00.251Z"}, ["to"], "a backfill is of the past"),
-    ("an end at the beginning", {"to": RANGE["from"]}, ["to"], "does not lie after from"),
-    ("an end before the beginning", {"to": "2026-11-19T00:00:00Z"}, ["to"], "does not lie after from"),
+    ("an end at the beginning", {"to": RANGE["from"]}, ["to"], "is not after from"),
+    ("an end before the beginning", {"to": "2026-11-19T00:00:00Z"}, ["to"], "is not after from"),
     ("a range of the future", {"from": "2030-01-01T00:00:00Z", "to": "2031-01-01T00:00:00Z"}, ["to"], "of the past"),
     (
         "an empty range",
@@ -107,7 +107,7 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
         "too many instants",
         {"from": "2024-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z"},
         ["to"],
-        f"at least {MAX_INSTANTS + 1} fire times, and a backfill at most {MAX_INSTANTS}; end it at 2025-02-20T16:00",
+        f"at least {MAX_INSTANTS + 1} fire times, and a backfill may have {MAX_INSTANTS}; end it at 2025-02-20T16:00",
     ),
     ("a pace below none", {"paceSeconds": -1}, ["paceSeconds"], "at least 0"),
     ("a pace of more than a day", {"paceSeconds": 86_401}, ["paceSeconds"], "at most 86400"),

@@ -112,7 +112,7 @@ def test_a_cycle_with_a_run_under_way_is_refused_and_the_answer_names_that_run(f
         api = api_of(graph)
         answer = rerun(api, "all")
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:run-under-way")
-        assert answer.body["detail"].startswith("Runs of this cycle that would be cleared are under way: a.")
+        assert answer.body["detail"].startswith("Runs that this would clear are under way: a.")
 
 
 @BOTH

@@ -11,8 +11,8 @@ from timeball.ports.errors import UnavailableError
 
 # The case, the body, the bad fields, words of the first one's message.
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
-    ("nothing", {}, ["runIds"], "{}, means all"),
-    ("nulls", {"runIds": None, "filter": None}, ["runIds"], "{}, means all"),
+    ("nothing", {}, ["runIds"], "{}, matches all"),
+    ("nulls", {"runIds": None, "filter": None}, ["runIds"], "{}, matches all"),
     ("both", {"runIds": ["job_1.5.s"], "filter": {}}, ["runIds"], "not both"),
     ("no names", {"runIds": []}, ["runIds"], "at least 1"),
     ("101 names", {"runIds": ["job_1.5.s"] * 101}, ["runIds"], "At most 100"),
@@ -23,8 +23,8 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
         ["runIds.1", "runIds.2", "runIds.3"],
         "No run",
     ),
-    ("a limit of names", {"runIds": ["job_1.5.s"], "limit": 5}, ["limit"], "goes with filter"),
-    ("a cursor of names", {"runIds": ["job_1.5.s"], "cursor": "x"}, ["cursor"], "goes with filter"),
+    ("a limit of names", {"runIds": ["job_1.5.s"], "limit": 5}, ["limit"], "only valid with filter"),
+    ("a cursor of names", {"runIds": ["job_1.5.s"], "cursor": "x"}, ["cursor"], "only valid with filter"),
     ("a filter that is a word", {"filter": "all"}, ["filter"], "object"),
     ("an unknown filter", {"filter": {"job": "x"}}, ["filter.job"], "did you mean jobId"),
     ("no task's id", {"filter": {"taskId": "x y"}}, ["filter.taskId"], "No task can have this id"),

@@ -36,7 +36,7 @@ class TestCycles:
         assert [item["status"] for item in items] == [400, 400, 400, 400, 201]
         told = [item["problem"]["errors"][0] for item in items[:4]]
         assert all("x → z → y → x" in error["message"] for error in told[:3])
-        assert (told[3]["field"], told[3]["message"].startswith("This item")) == ("dependsOn.0", True)
+        assert (told[3]["field"], told[3]["message"].startswith("This names an item")) == ("dependsOn.0", True)
 
     def test_a_change_that_closes_no_cycle_is_accepted(self, diamond: Api) -> None:
         put(diamond, "e")
@@ -127,7 +127,7 @@ class TestRecurringJobs:
         assert put(api, "middle", "often", handler="https://example.com/mended", maxRetries=1).status == 200
         for other in ("once", "seldom"):
             assert (
-                "Jobs depend on this one"
+                "Other jobs depend on this job"
                 in sentences(api.call("PATCH", "/v1/jobs/middle", {"dependsOn": [other]}))["dependsOn"]
             )
         assert api.call("GET", "/v1/jobs/middle").body["dependsOn"] == ["often"]

@@ -10,7 +10,7 @@ from tests.api.jobs.changes import PATCH, PAUSE, RESUME, Change, ask
 from tests.api.runs.rows import dead, say, waiting
 from timeball.ports.collections.rows import Swap, Swapped
 
-CONTENDED = "The job or run kept changing meanwhile; nothing of this request was done. Repeat it."
+CONTENDED = "The job or run changed while the request was processed, so nothing was done. Repeat the request."
 CANCEL: Change = ("DELETE", "", None)
 
 
@@ -101,5 +101,5 @@ def test_a_change_that_is_written_and_not_settled_does_not_say_that_nothing_was_
     with monkeypatch.context() as patched:
         patched.setattr(api.store.jobs, "swap", first_only)
         answer = ask(api, job, PAUSE)
-    assert (answer.status, "it is unknown what was done" in answer.body["detail"]) == (503, True)
+    assert (answer.status, "does not know what was done" in answer.body["detail"]) == (503, True)
     assert api.call("GET", f"/v1/jobs/{job['jobId']}").body["status"] == "paused"

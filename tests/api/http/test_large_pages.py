@@ -166,5 +166,5 @@ def test_a_batch_of_unique_keys_of_large_jobs_gets_an_answer_that_lambda_allows(
     assert statuses[-1] == 201
     assert set(statuses[:-1]) == {200, 503}
     left_out = answer.body["items"][statuses.index(503)]
-    assert "alone" in left_out["problem"]["detail"]
+    assert "on its own" in left_out["problem"]["detail"]
     assert api.call("POST", "/v1/jobs", keyed[left_out["index"]]).status == 200

@@ -217,7 +217,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
         {**BERLIN, "completion": "callback", "timeoutSeconds": 86_400, "heartbeatSeconds": 60},
         {"heartbeatSeconds": None},
         ["timeoutSeconds"],
-        "heartbeatSeconds only",
+        "and heartbeatSeconds",
     ),
     "a timeout within a heartbeat": (
         {**BERLIN, "completion": "callback", "heartbeatSeconds": 60},
@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
         {**BERLIN, "completion": "callback", "heartbeatSeconds": 60},
         {"completion": "answer", "heartbeatSeconds": 30},
         ["heartbeatSeconds"],
-        "completion callback only",
+        "only valid with completion callback",
     ),
     "many mistakes": (
         BERLIN,

@@ -49,7 +49,7 @@ def test_a_request_from_a_call_of_the_fifth_generation_is_refused_with_a_sentenc
     before = dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills), dict(one.store.operations)
     refused = _make(one, case, {"Timeball-Depth": str(MOST)})
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:too-deep")
-    assert "jobs that make jobs" in refused.body["detail"]
+    assert "jobs that create jobs" in refused.body["detail"]
     assert before == (dict(one.store.jobs), dict(one.store.runs), dict(one.store.backfills), dict(one.store.operations))
     assert _make(one, case, {"Timeball-Depth": str(MOST - 1)}).status in (200, 201)
 

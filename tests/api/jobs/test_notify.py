@@ -33,7 +33,7 @@ def test_a_job_notifies_nowhere_by_default(api: Api) -> None:
 
 
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
-    ("nobody to tell", {"notify": {}}, ["notify"], "Say whom to call"),
+    ("nobody to tell", {"notify": {}}, ["notify"], "Say what to call"),
     (
         "failures that nobody hears of",
         {"notify": {"onSuccess": URL, "afterFailures": 2}},

@@ -194,10 +194,10 @@ def test_an_entry_of_the_list_means_what_it_means_to_iam(api: Api, entry: str, *
     ("target", "errors"),
     [
         ({"type": "carrier pigeon"}, {"target.type": "Use 'http', 'lambda', 'sqs', 'sns'"}),
-        ({}, {"target.type": "This field is needed"}),
-        ({"functionArn": FUNCTION}, {"target.type": "This field is needed"}),
+        ({}, {"target.type": "This field is required"}),
+        ({"functionArn": FUNCTION}, {"target.type": "This field is required"}),
         ("https://example.com", {"target": "This must be an object."}),
-        ({"type": "lambda"}, {"target.functionArn": "This field is needed"}),
+        ({"type": "lambda"}, {"target.functionArn": "This field is required"}),
         ({**LAMBDA, "functionArn": "reports"}, {"target.functionArn": f"such as arn:aws:lambda:{OF}:function:"}),
         ({**LAMBDA, "functionArn": f"arn:aws:sqs:{OF}:reports"}, {"target.functionArn": "the ARN of a function"}),
         ({**LAMBDA, "functionarn": 1}, {"target.functionarn": "did you mean functionArn?"}),
@@ -206,7 +206,7 @@ def test_an_entry_of_the_list_means_what_it_means_to_iam(api: Api, entry: str, *
         ({"type": "sqs", "queueUrl": "https://example.com/q"}, {"target.queueUrl": "or a queueArn"}),
         ({**TARGETS["ecs"][0], "subnets": ["a", "b"]}, {"target.subnets.0": "subnet-", "target.subnets.1": "subnet-"}),
         ({**TARGETS["eventBridge"][0], "source": "aws.ec2"}, {"target.source": "does not begin with aws."}),
-        ({**TARGETS["sns"][0], "subject": "a\nb"}, {"target.subject": "a line of ASCII"}),
+        ({**TARGETS["sns"][0], "subject": "a\nb"}, {"target.subject": "one line of up to 99 ASCII"}),
     ],
 )
 def test_a_mistake_in_a_target_is_reported_by_its_field(api: Api, target: object, errors: dict[str, str]) -> None:

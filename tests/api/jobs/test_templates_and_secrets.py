@@ -58,7 +58,11 @@ def test_a_patch_changes_and_removes_the_body_and_the_secret(api: Api) -> None:
         ({"url": "https://{{payload.host}}/"}, "target.url", "Fill in nothing before the path"),
         ({"url": "https://h.example{{payload.x}}"}, "target.url", "Fill in nothing before the path"),
         ({"headers": {"X-A": "{{ jobId }}"}}, "target.headers.X-A", "Write {{jobId}} without blanks."),
-        ({"headers": {"Content-Type": "{{payload.x}}"}}, "target.headers", "Fill nothing into the Content-Type"),
+        (
+            {"headers": {"Content-Type": "{{payload.x}}"}},
+            "target.headers",
+            "Leave placeholders out of the Content-Type",
+        ),
         ({"body": "{{payload.x}"}, "target.body", "A {{ is not closed"),
         ({"body": "hello {{jobId}}"}, "target.body", "This is no JSON: "),
         ({"body": '{"{{payload.x}}": 1}'}, "target.body", "Fill in values and no keys"),

@@ -59,4 +59,4 @@ def test_a_generated_client_creates_a_job_and_reads_it(calls: Any, api: Api) -> 
     created, read, none = asyncio.run(create_and_read())
     assert (read.job_id, read.status.value) == (created.job_id, "pending")
     assert read.next_run_at == created.next_run_at
-    assert (none.status, none.title) == (404, "There is nothing here")
+    assert (none.status, none.title) == (404, "There is no such resource")

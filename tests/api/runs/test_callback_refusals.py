@@ -113,7 +113,10 @@ BAD: list[tuple[str, str, dict[str, Any], list[str], str]] = [
     *((f"an attempt in words to {verb}", verb, {"attempt": "1"}, ["attempt"], "whole number") for verb in VERBS),
     *((f"half an attempt to {verb}", verb, {"attempt": 1.5}, ["attempt"], "whole number") for verb in VERBS),
     *((f"true to {verb}", verb, {"attempt": True}, ["attempt"], "whole number") for verb in VERBS),
-    *((f"an unknown field to {verb}", verb, {"attempts": 1}, ["attempt", "attempts"], "Say which") for verb in VERBS),
+    *(
+        (f"an unknown field to {verb}", verb, {"attempts": 1}, ["attempt", "attempts"], "Name the attempt")
+        for verb in VERBS
+    ),
     ("a result over 16 KB", "complete", {"attempt": 1, "result": "x" * 16_383}, ["result"], "16385 bytes"),
     ("a result over 16 KB in bytes", "complete", {"attempt": 1, "result": "ä" * 8_192}, ["result"], "16386 bytes"),
     ("a result of a failure", "fail", {"attempt": 1, "result": 1}, ["result"], "leave it out"),
@@ -124,7 +127,13 @@ BAD: list[tuple[str, str, dict[str, Any], list[str], str]] = [
     ("a word for true", "fail", {"attempt": 1, "retriable": "no"}, ["retriable"], "true or false"),
     ("another spelling", "fail", {"attempt": 1, "retryable": False}, ["retryable"], "did you mean retriable"),
     ("a progress", "heartbeat", {"attempt": 1, "progress": 5}, ["progress"], "leave it out"),
-    ("all at once", "fail", {"error": 5, "retriable": 1, "x": 1}, ["attempt", "error", "retriable", "x"], "Say which"),
+    (
+        "all at once",
+        "fail",
+        {"error": 5, "retriable": 1, "x": 1},
+        ["attempt", "error", "retriable", "x"],
+        "Name the attempt",
+    ),
 ]
 
 

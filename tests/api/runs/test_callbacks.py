@@ -206,5 +206,5 @@ class TestHeartbeat:
         api.clock.advance(60 * SECOND_MS)
         answer = say(api, run, "heartbeat")
         assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:lease-expired")
-        assert answer.body["detail"].startswith("Attempt 1 was not heard of in time")
+        assert answer.body["detail"].startswith("Attempt 1 sent no heartbeat in time")
         assert row(api, str(run.id)) == run

@@ -61,7 +61,7 @@ class TestRetry:
                 RunState.WITHDRAWN,
                 409,
                 "job-paused",
-                "The job is paused, and took this run back; resume the job instead.",
+                "The job is paused, which withdrew this run; resume the job instead.",
             ),
         ],
     )

@@ -131,8 +131,8 @@ def test_nothing_is_stored_and_nothing_is_sent(api: Api) -> None:
 
 # Each case: the body, the bad fields, words of the first one's message.
 REFUSED: dict[str, tuple[dict[str, Any], list[str], str]] = {
-    "no schedule": ({}, ["cronExpression"], "Say when"),
-    "null for a schedule": ({"everySeconds": None}, ["cronExpression"], "Say when"),
+    "no schedule": ({}, ["cronExpression"], "Give a schedule"),
+    "null for a schedule": ({"everySeconds": None}, ["cronExpression"], "Give a schedule"),
     "two schedules": ({**CRON, "everySeconds": 5}, ["cronExpression", "everySeconds"], "only one"),
     "three schedules": (
         {**CRON, "everySeconds": 5, "scheduleAt": IN_2030},
@@ -143,8 +143,8 @@ REFUSED: dict[str, tuple[dict[str, Any], list[str], str]] = {
     "an unknown zone": ({**CRON, "timezone": "Europe/Berln"}, ["timezone"], "Europe/Berlin"),
     "an unknown gap": ({**CRON, "dstPolicy": {"gap": "both"}}, ["dstPolicy.gap"], "'skip'"),
     "an unknown policy": ({**CRON, "dstPolicy": {"overlaps": "both"}}, ["dstPolicy.overlaps"], "did you mean overlap"),
-    "a policy of an interval": ({"everySeconds": 5, "dstPolicy": {}}, ["dstPolicy"], "cronExpression only"),
-    "an anchor of a cron": ({**CRON, "anchorAt": IN_2030}, ["anchorAt"], "everySeconds only"),
+    "a policy of an interval": ({"everySeconds": 5, "dstPolicy": {}}, ["dstPolicy"], "only valid with cronExpression"),
+    "an anchor of a cron": ({**CRON, "anchorAt": IN_2030}, ["anchorAt"], "only valid with everySeconds"),
     "a window of one instant": ({"scheduleAt": IN_2030, "endAt": IN_2030}, ["endAt"], "cronExpression or everySeconds"),
     "a window that ends first": (
         {**CRON, "startAt": IN_2030, "endAt": "2029-01-01T00:00:00Z"},

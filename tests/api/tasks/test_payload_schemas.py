@@ -47,7 +47,7 @@ def errors(answer: Any) -> dict[str, str]:
 MISFITS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "none": ({}, {"payload": "This must be of type object."}),
     "another type": ({"payload": [1]}, {"payload": "This must be of type object."}),
-    "a missing field": ({"payload": {}}, {"payload.to": "This field is needed; give it."}),
+    "a missing field": ({"payload": {}}, {"payload.to": "This field is required."}),
     "deep within": (
         {"payload": {"to": ["a", "longer", 3]}},
         {
@@ -61,7 +61,7 @@ MISFITS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "payload.to": "Give at least 1 entries.",
             "payload.n": "This must be at least 0.",
             "payload.how": 'Use one of ["now", "later"].',
-            "payload.more": "The schema knows no such field; leave it out.",
+            "payload.more": "The schema has no such field; leave it out.",
         },
     ),
 }
@@ -80,7 +80,7 @@ def test_the_payload_of_a_trigger_is_validated_too(api: Api) -> None:
     put(api, TO)
     job = create(api, payload={"to": ["me"]}).body["jobId"]
     assert errors(api.call("POST", f"/v1/jobs/{job}/trigger", {"payload": {}})) == {
-        "payload.to": "This field is needed; give it."
+        "payload.to": "This field is required."
     }
     assert api.call("POST", f"/v1/jobs/{job}/trigger", {"payload": {"to": ["you"]}}).status == 201
     run = api.call("POST", f"/v1/jobs/{job}/trigger").body["runId"]
@@ -115,8 +115,8 @@ BAD: dict[str, tuple[object, str]] = {
     "too large": ({"description": "x" * 16_400}, "at most 16384 (16 KB)"),
     "too deep": (nested(40), "more than 32 levels"),
     "another dialect": ({"$schema": "http://json-schema.org/draft-07/schema#"}, "2020-12"),
-    "of an unknown type": ({"properties": {"a": {"type": "text"}}}, "look at properties.a.type"),
-    "with a keyword of another type": ({"required": "to"}, "look at required"),
+    "of an unknown type": ({"properties": {"a": {"type": "text"}}}, "see properties.a.type"),
+    "with a keyword of another type": ({"required": "to"}, "see required"),
     "that looks elsewhere": ({"$ref": "https://example.com/schema.json"}, "stay within the schema"),
     "that looks into a file": ({"items": {"$ref": "file:///etc/passwd"}}, "stay within the schema"),
     "that looks nowhere": ({"$ref": "#/$defs/none"}, "leads to no schema"),
@@ -129,13 +129,13 @@ BAD: dict[str, tuple[object, str]] = {
         {"items": {"$ref": "#/properties"}, "properties": {"type": {"type": "string"}}},
         "leads to no schema",
     ),
-    "that goes round in a circle": ({"$ref": "#"}, "refers to itself without an end"),
+    "that goes round in a circle": ({"$ref": "#"}, "refers to itself without end"),
     "that goes round in two steps": (
         {"$defs": {"a": {"allOf": [{"$ref": "#"}]}}, "$ref": "#/$defs/a"},
-        "refers to itself without an end",
+        "refers to itself without end",
     ),
-    "with a bad pattern": ({"pattern": "("}, "no regular expression"),
-    "with a bad pattern of names": ({"patternProperties": {"[": {}}}, "no regular expression"),
+    "with a bad pattern": ({"pattern": "("}, "not a regular expression"),
+    "with a bad pattern of names": ({"patternProperties": {"[": {}}}, "not a regular expression"),
     "with ids within": ({"$defs": {"a": {"$id": "https://example.com/a"}}}, "Leave out the $id"),
 }
 

@@ -106,7 +106,7 @@ def test_a_task_in_use_is_not_deleted_and_the_answer_names_a_job(api: Api) -> No
     assert refused.body["detail"].startswith("3 open jobs name this task, such as j")
     for job in jobs[:2]:
         api.call("DELETE", f"/v1/jobs/{job['jobId']}")
-    assert api.call("DELETE", "/v1/tasks/mail").body["detail"].startswith("The job j2 names this task;")
+    assert api.call("DELETE", "/v1/tasks/mail").body["detail"].startswith("Job j2 names this task;")
     api.call("PATCH", "/v1/jobs/j2", {"handler": URL})
     assert api.call("DELETE", "/v1/tasks/mail").status == 200
 
