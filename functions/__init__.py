@@ -1,1 +1,1 @@
-"""The Lambda functions, one module each; `api` is a package. Deployed they have the same names as here."""
+"""The Lambda functions, one module each; `api` is a package. The deployed modules have the same names."""

@@ -1,17 +1,17 @@
-"""The authorizer function: whose key is this? It says so, and the API function denies in the form of its problems.
+"""The authorizer function: find the tenant of a request's API key; the API function refuses requests without one.
 
-Invariant: nobody passes as a tenant unless the row of their key was read within the last minute, so a key that is
-revoked opens nothing a minute later; if the table cannot be read, it raises, and API Gateway answers 500.
+Invariant: a request counts as a tenant's only if its key's row was read within the last minute, so a revoked key stops
+working within a minute. If the table cannot be read, the authorizer raises, and API Gateway answers 500.
 
-A caller without a valid key is let through as nobody, for the API function alone can answer with a documented problem:
-API Gateway answers what an authorizer refuses with a body of its own, a bare `{"message": "Forbidden"}`. Of a key that
-opens nothing the API function is told why, and whose it is if that is known: it counts those requests. A text with a
-wrong checksum is no key, and costs the table nothing.
+The authorizer admits a caller without a valid key, but without a tenant, because only the API function can answer with
+a documented problem: for a refusal by an authorizer, API Gateway answers with a body of its own, a bare `{"message":
+"Forbidden"}`. For an invalid key, the API function learns the reason, and the tenant if it is known, and counts the
+request. A text with a wrong checksum is not a key and costs no read.
 
-Each process counts the requests of each tenant, and of all strangers together as if they were one more tenant; that
-costs no request. A tenant that makes too many is told so by the API function, which then asks the store for nothing.
-Strangers that send too many are refused here, and so do not cost the API function anything either. A text that looks
-like the token of an attempt passes always, for the API function alone can tell whether it is one.
+Each process counts the requests of each tenant, and those of all callers without a valid key as if they were one more
+tenant; counting costs no request. For a tenant over its quota, the API function answers without a read of the store.
+Unknown callers over the bound are refused here and do not reach the API function. A text that looks like an attempt's
+token is always admitted, because only the API function can verify it.
 """
 
 import hmac
@@ -39,20 +39,20 @@ CACHE_ENTRIES: Final = 10_000
 MAX_KEY_LENGTH: Final = 256
 
 _STRANGERS: Final = ""
-"""No name of a tenant."""
+"""Stands for callers without a valid key; no tenant has this name."""
 _Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True)
 class _Holder:
-    """A key that is known, and its tenant."""
+    """A known key and its tenant."""
 
     tenant: Tenant
     key: Key
 
     @property
     def context(self) -> dict[str, str]:
-        """What the API is told; a context holds flat values only."""
+        """Return what the API function learns; values in an authorizer's context must be text."""
         told = {"tenant": self.tenant.name, "keyId": self.key.key_id, "role": str(self.key.role)}
         if self.key.tags:
             told["tags"] = json.dumps(dict(self.key.tags))
@@ -62,10 +62,10 @@ class _Holder:
 
 
 class Authorizer:
-    """Finds the holder of each request's key, and remembers it for a minute, unknown keys too.
+    """Finds the holder of each request's key, and caches it for a minute, also that a key is unknown.
 
-    Unknown keys have a memory of their own: strangers who send many displace no key of a tenant. `per_second` are the
-    requests of a tenant that has no quota of them, and of strangers; 0: any.
+    Unknown keys have a cache of their own, so that callers who send many displace no tenant's key. `per_second` bounds
+    the requests of a tenant without a quota of its own, and of unknown callers; 0: no bound.
     """
 
     def __init__(self, holders: Holders, clock: Clock, per_second: int = 0) -> None:
@@ -92,7 +92,7 @@ class Authorizer:
         return _passed({"refused": _why(key, holder), **({"refusedOf": holder.tenant.name} if holder else {})})
 
     def _context(self, holder: _Holder) -> dict[str, str]:
-        """Return what the API is told of a valid key: whose it is, or that its tenant makes too many requests."""
+        """Return the context for a valid key: its holder, or that its tenant makes too many requests."""
         own = holder.tenant.quotas.requests_per_second
         per_second = self._per_second if own is None else own
         if not self._takes(holder.tenant.name, per_second):
@@ -100,7 +100,7 @@ class Authorizer:
         return holder.context
 
     def _takes(self, of: str, per_second: int) -> bool:
-        """Count a request of a tenant, or of strangers; say whether it is within so many a second (0: any)."""
+        """Count a request of a tenant or of unknown callers; say whether it is within the bound (0: no bound)."""
         if not per_second:
             return True
         after = used_until(self._used_until_us.get(of, 0), self._clock.now(), per_second, 2 * per_second)
@@ -109,7 +109,7 @@ class Authorizer:
         return after is not None
 
     def _holder(self, text: str) -> _Holder | None:
-        """Return the holder of a key, valid or not."""
+        """Return the holder of a key, whether or not the key is valid."""
         now, hashed = self._clock.now(), hash_of(text)
         for memory in (self._known, self._unknown):
             fresh_until, holder = memory.get(hashed, (0, None))
@@ -130,7 +130,7 @@ class Authorizer:
 
 
 def _keep(memory: OrderedDict[str, _Entry], name: str, entry: _Entry) -> None:
-    """Remember an entry; of too many the oldest is forgotten."""
+    """Store an entry in a cache, and evict the oldest entries beyond CACHE_ENTRIES."""
     memory[name] = entry
     memory.move_to_end(name)
     while len(memory) > CACHE_ENTRIES:
@@ -146,7 +146,7 @@ def _authorization(headers: Mapping[str, str]) -> str | None:
 
 
 def _key_in(authorization: str | None) -> str | None:
-    """Return the key that an Authorization header carries, if it looks like one."""
+    """Return the key in an Authorization header; None if it has none."""
     scheme, _, key = (authorization or "").partition(" ")
     key = key.strip()
     is_key = scheme.lower() == "bearer" and len(key) <= MAX_KEY_LENGTH and id_in(key) is not None
@@ -154,12 +154,12 @@ def _key_in(authorization: str | None) -> str | None:
 
 
 def _is_token(authorization: str) -> bool:
-    """Say whether it is the token of an attempt, of which the API knows how to tell."""
+    """Say whether it looks like an attempt's token, which the API function verifies."""
     return authorization.partition(" ")[2].strip().startswith(CALLBACK_PREFIX)
 
 
 def _why(key: str | None, holder: _Holder | None) -> str:
-    """Return why a key opens nothing."""
+    """Return why a key is invalid."""
     if key is None:
         return "malformed"
     if holder is None:
@@ -169,7 +169,7 @@ def _why(key: str | None, holder: _Holder | None) -> str:
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
-    """Say whose key a request carries."""
+    """Find the holder of a request's key."""
     return _authorizer()(event)
 
 

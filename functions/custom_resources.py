@@ -1,6 +1,6 @@
-"""Custom resources: CloudFormation asks a function to make or change one, and waits for an answer at a URL of its own.
+"""Custom resources: CloudFormation asks a function to create or change one, and waits for an answer at a URL.
 
-Invariant: whatever happens, CloudFormation is answered; and no answer says more than a resource means to say.
+Invariant: CloudFormation gets an answer whatever happens, and no answer contains more than intended.
 """
 
 import json
@@ -15,19 +15,19 @@ log.setLevel(logging.INFO)
 
 _ANSWER_SECONDS: Final = 10
 _PAUSES_SECONDS: Final = (1, 2, 4, 8, 8, 8)
-"""Half a minute in all: AWS says that rights reach all of its servers within seconds."""
+"""Half a minute in all: AWS says that permissions reach all of its servers within seconds."""
 _FOR_NOW: Final = ("AccessDenied", "UnrecognizedClient", "InvalidClientTokenId", "ResourceInUse", "ResourceNotFound")
-"""What stands in the code of an error that a new role or a new table gives at first."""
+"""Parts of the error codes that a new role or a new table causes at first."""
 
 _Done = TypeVar("_Done")
 
 
 class RefusedError(Exception):
-    """What was asked for is refused, with a sentence for the person who deploys."""
+    """The request is refused, with a sentence for the person who deploys."""
 
 
 def answered(event: Mapping[str, Any], physical_id: str, failed: str, act: Callable[[], None]) -> None:
-    """Act, and tell CloudFormation how that went; `failed` begins the sentence about an error that was not meant."""
+    """Act, and report the result to CloudFormation; `failed` begins the sentence about an unexpected error."""
     answer = {
         "Status": "SUCCESS",
         "PhysicalResourceId": physical_id,
@@ -43,16 +43,16 @@ def answered(event: Mapping[str, Any], physical_id: str, failed: str, act: Calla
     except Exception as failure:
         log.exception("failed")
         answer |= {"Status": "FAILED", "Reason": f"{failed}: {type(failure).__name__}."}
-    url = event["ResponseURL"]  # presigned by CloudFormation, and so without any other header
+    url = event["ResponseURL"]  # presigned by CloudFormation, so no other header may be sent
     request = urllib.request.Request(url, json.dumps(answer).encode(), {"Content-Type": ""}, method="PUT")  # noqa: S310
     with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):  # noqa: S310
         log.info("answered")
 
 
 def when_ready(act: Callable[[], _Done], sleep: Callable[[float], None] = time.sleep) -> _Done:
-    """Act, and again after a pause where AWS refuses for now: a new role's rights take seconds to hold everywhere.
+    """Act, and retry after a pause while AWS refuses temporarily: a new role's permissions take seconds to spread.
 
-    Raises the last refusal, and any other error at once.
+    Raises the last temporary refusal, and any other error at once.
     """
     for pause_seconds in _PAUSES_SECONDS:
         try:

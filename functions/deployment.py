@@ -1,8 +1,8 @@
-"""Two custom resources of a deployment: a check before all else changes, and a note when all else has succeeded.
+"""Two custom resources of a deployment: a check before any other change, and a record after all have succeeded.
 
-The check compares the stage and the shards with what the jobs table keeps of the last deployment that succeeded. So a
-roll-back passes the check: nothing is kept of a deployment that fails. Tables are protected at the end for the same
-reason: CloudFormation could not delete a protected one when a first deployment is rolled back.
+The check compares the stage and the shards with the record of the last successful deployment in the jobs table. So a
+roll-back passes the check, because a failed deployment is not recorded. Tables are protected at the end for the same
+reason: CloudFormation could not delete a protected table when it rolls back a first deployment.
 """
 
 import logging
@@ -24,7 +24,7 @@ CHECK: Final = "Custom::TimeballCheck"
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> None:  # noqa: ARG001 - in_time asks it
-    """Check a deployment before it begins, or keep it after it has succeeded; a removal needs neither."""
+    """Check a deployment before it begins, or record it after it has succeeded; a removal needs neither."""
     told = event["ResourceProperties"]
     is_check = event["ResourceType"] == CHECK
 
@@ -43,7 +43,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> None:  # noqa: ARG001 -
 def _check(stack: str, told: Mapping[str, Any]) -> None:
     if sentence := unsupported(os.environ["AWS_REGION"]):
         raise RefusedError(sentence)
-    import boto3  # noqa: PLC0415 - slow, and a removal asks for nothing of it
+    import boto3  # noqa: PLC0415 - slow, and a removal does not need it
 
     config = PATIENT.config()
     needed = int(told["atOnce"])
@@ -57,7 +57,7 @@ def _check(stack: str, told: Mapping[str, Any]) -> None:
 
 
 def check(deployments: Deployments, told: Mapping[str, Any]) -> None:
-    """Let a deployment begin, and scans ask all shards that it will use. Raises RefusedError."""
+    """Check a deployment, and make scans include all shards that it will use. Raises RefusedError."""
     asked = Deployment.read(told)
     kept, used_shards = deployments.kept(), deployments.used_shards()
     if sentence := refusal(kept, used_shards, asked, told["confirm"]):
@@ -66,7 +66,7 @@ def check(deployments: Deployments, told: Mapping[str, Any]) -> None:
 
 
 def _settle(told: Mapping[str, Any]) -> None:
-    import boto3  # noqa: PLC0415 - slow, and a removal asks for nothing of it
+    import boto3  # noqa: PLC0415 - slow, and a removal does not need it
 
     client = boto3.client("dynamodb", config=PATIENT.config())
     for table in told["protected"]:
@@ -75,7 +75,7 @@ def _settle(told: Mapping[str, Any]) -> None:
 
 
 def settle(deployments: Deployments, told: Mapping[str, Any]) -> None:
-    """Keep a deployment that has succeeded: the next one is compared with it."""
+    """Record a successful deployment; the next deployment is compared with it."""
     settled = Deployment.read(told)
     deployments.use_shards(settled.shards)
     deployments.keep(settled)

@@ -1,4 +1,4 @@
-"""The events function: what the rules of the bus have matched becomes runs, and executions that are over end theirs."""
+"""The events function: create runs for matched events, and end runs whose executions have ended."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ start(engine_context)
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
-    """Make the runs of each event; one of which AWS did not say what became is reported, and comes again."""
+    """Create the runs of each event; report messages whose result at AWS is unknown, so that they come again."""
     matched, ended, unreadable = [], [], {}
     for record in event["Records"]:
         if is_of_executions(record["body"]):
@@ -46,9 +46,9 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 
 def hear(context: Context, ended: Sequence[Ended | None], secrets: Callable[[], tuple[str, ...]]) -> list[bool]:
-    """Take it that executions are over, of those whose tokens say that Timeball has started them for a run.
+    """Report ended executions to the runs that started them, if their tokens prove that Timeball did.
 
-    A report that comes too early or too late changes nothing: the scan looks at what it follows itself.
+    A report that comes too early or too late changes nothing: the scan polls the executions that it follows.
     """
     for one in ended:
         claimed = None if one is None else read_token(one.token)

@@ -1,4 +1,4 @@
-"""The executor function: one batch of messages of one priority; or none, as the successor of another executor."""
+"""The executor function: execute one batch of messages of one priority, or start as another executor's successor."""
 
 import asyncio
 import logging
@@ -46,22 +46,23 @@ log = logging.getLogger()
 log.setLevel(logging.INFO)
 
 _THREADS = 3 * PLACES
-"""For each place one that keeps its lease, one that writes and one that speaks to the queue: none waits for another."""
+"""For each slot: one thread that renews its lease, one that writes and one for the queue, so that none waits."""
 
 start(executor_context)
 
 
 class Context(Timed, Protocol):
-    """What the function takes from Lambda's context."""
+    """The parts of Lambda's context that the function uses."""
 
     aws_request_id: str
 
 
 @in_time
 def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
-    """Work through the messages; those that are not acknowledged are reported for another delivery.
+    """Process the messages, and report those that are not acknowledged for another delivery.
 
-    One that cannot be read is kept elsewhere: it would come again and again. An event may ask for a trial instead.
+    An unreadable message is kept elsewhere, because it would come again and again. An event may ask for a trial
+    instead.
     """
     trial = trial_in(event)
     if trial is not None:
@@ -94,7 +95,7 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
 async def _execute(
     queue_arn: str, deliveries: Sequence[Delivery], owner: str, deadline_at: int, succession: Succession | None
 ) -> list[Delivery]:
-    """Execute as whom the queue has called, who may have a successor; or as a successor, who has none."""
+    """Execute as an executor that the queue invoked, which may start a successor, or as a successor, which may not."""
     engine_context, (*above, inbox) = executor_context(), executor_inboxes(queue_arn)
     if succession:
         term = Term(deadline_at, stays_until=succession.until, above=above)

@@ -1,6 +1,6 @@
-"""The first admin key: CloudFormation asks for it when the stack is made, and it goes to Secrets Manager.
+"""The first admin key: CloudFormation requests it when the stack is created, and it goes to Secrets Manager.
 
-Invariant: the key stands in no answer and no log.
+Invariant: no answer and no log contains the key.
 """
 
 import logging
@@ -26,7 +26,7 @@ NAME: Final = "The first key"
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> None:  # noqa: ARG001 - in_time asks it
-    """Make the key when the resource is made, or when it is to be of another tenant; else do nothing."""
+    """Create the key when the resource is created, or when its tenant changes; otherwise do nothing."""
     told = event["ResourceProperties"]
 
     def act() -> None:
@@ -43,11 +43,11 @@ def _is_wanted(event: Mapping[str, Any]) -> bool:
 
 
 def _make(tenant: str, secret: str) -> None:
-    import boto3  # noqa: PLC0415 - slow, and an update asks for nothing of it
+    import boto3  # noqa: PLC0415 - slow, and an update does not need it
 
     config = PATIENT.config()
     tenants = dynamo_tenants(boto3.client("dynamodb", config=config), os.environ["TIMEBALL_TENANTS_TABLE"])
-    # Drawn once, so that a repetition makes the same key.
+    # Drawn once, so that a retry creates the same key.
     random, now = secrets.token_bytes(32), SystemClock().now()
     made = when_ready(lambda: make_first_key(tenants, tenant, random, now))
     keeper = boto3.client("secretsmanager", config=config)
@@ -55,7 +55,7 @@ def _make(tenant: str, secret: str) -> None:
 
 
 def make_first_key(tenants: Tenants, tenant: str, random: bytes, now: int) -> str:
-    """Make a tenant, unless it is there, and an admin key of it; return the key, which nothing stores."""
+    """Create a tenant, unless it exists, and an admin key for it; return the key, which is not stored."""
     text = fresh_key(tenant, random)
     tenants.tenants.insert([new_tenant(tenant, now)], now)
     tenants.keys.insert([Key(id_in(text) or "", hash_of(text), Role.ADMIN, now, NAME)], now)

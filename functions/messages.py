@@ -1,6 +1,6 @@
-"""How a function deals with the messages of its queue: all together, or each alone where that goes wrong.
+"""How a function processes the messages of its queue: all together, or each by itself if that fails.
 
-One bad message stops no other: what cannot be dealt with is kept elsewhere, for people.
+One bad message stops no other: a message that cannot be processed is kept elsewhere, for people.
 """
 
 import logging
@@ -19,16 +19,16 @@ Dealing = Callable[[Context, Sequence[Named]], list[bool]]
 
 
 def dealt_with(context: Context, named: Sequence[tuple[Record, Named]], deal: Dealing[Named]) -> dict[str, bool]:
-    """Deal with all together, or with each alone if that goes wrong; return for each message whether it may go."""
+    """Process all messages together, or each by itself if that fails; return for each whether it may be deleted."""
     if not named:
         return {}
     ids = [record["messageId"] for record, _ in named]
     try:
         return dict(zip(ids, deal(context, [one for _, one in named]), strict=True))
     except UnavailableError as unavailable:
-        log.warning("not dealt with together: %s", unavailable)
+        log.warning("not processed together: %s", unavailable)
     except Exception:
-        log.exception("not dealt with together")
+        log.exception("not processed together")
     return {record["messageId"]: _is_dealt_with_alone(context, record, one, deal) for record, one in named}
 
 
@@ -36,8 +36,8 @@ def _is_dealt_with_alone(context: Context, record: Record, named: Named, deal: D
     try:
         return deal(context, [named])[0]
     except UnavailableError as unavailable:
-        log.warning("not dealt with: %s", unavailable)
+        log.warning("not processed: %s", unavailable)
         return False
     except Exception:
-        log.exception("this cannot be dealt with")
+        log.exception("this message cannot be processed")
         return unreadable_queue().keep(record)

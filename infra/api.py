@@ -1,4 +1,4 @@
-"""The HTTPS API: one function behind every route, and before it the function that says whose the key is."""
+"""The HTTPS API: one function behind all routes but the admins', and the authorizer that finds a key's tenant."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
 
 _ANSWER_WITHIN = Duration.seconds(29)
-"""API Gateway gives up after 30 seconds; a function that ends before it can still say what happened."""
+"""API Gateway gives up after 30 seconds; a function that ends earlier can still answer what happened."""
 
 _ACCESS_LOG: Final = {
     "requestId": "$context.requestId",
@@ -34,11 +34,11 @@ _ACCESS_LOG: Final = {
     "authorizerError": "$context.authorizer.error",
     "integrationError": "$context.integrationErrorMessage",
 }
-"""Of a request whose key opens nothing, why. The key itself, paths with ids and what is sent stand in no log."""
+"""For an invalid key it has the reason. Keys, paths with ids and bodies are never logged."""
 
 
 class Api(Construct):
-    """The API and its two functions; a third answers admins."""
+    """The API and its two functions; a third function serves admins."""
 
     def __init__(
         self,
@@ -62,18 +62,18 @@ class Api(Construct):
                 _ANSWER_WITHIN,
                 memory_mb=1024,
                 reserved=settings.reserved_concurrency,
-                why="API Gateway gives up after 30 s; the memory buys processor time, which a first request waits for",
+                why="API Gateway gives up after 30 s; more memory is more processor time, so cold starts end sooner",
             ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE, schema.BY_TASK))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
-        # It puts events onto the bus, and keeps the rules that match the patterns of jobs.
+        # It puts events onto the bus, and manages the rules for the patterns of jobs.
         allow(self.function, ["events:PutEvents"], [bus.arn])
         bus.let_change_rules(self.function, MAKE_RULES)
         bus.let_put_targets(self.function)
         allow(self.function, ["events:ListRules"], [bus.arn, bus.rules_arn])
-        # It tells how much waits, when it is asked for statistics.
+        # Statistics include the depths of the queues.
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
 
         keys = {
@@ -84,12 +84,12 @@ class Api(Construct):
             self,
             "authorize",
             "authorize",
-            about="Says which tenant a key belongs to",
+            about="Finds the tenant of a key",
             bounds=Bounds(
                 Duration.seconds(10),
                 memory_mb=512,
                 reserved=settings.reserved_concurrency,
-                why="One read of two rows, tried again within seconds; every answer waits for it",
+                why="One read of two rows, retried within seconds; every request waits for it",
             ),
         )
         allow(authorize, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
@@ -107,14 +107,16 @@ class Api(Construct):
         log = make_log(self, "access-log", f"/aws/apigateway/{settings.name}", settings)
         definition = stage.node.default_child
         if not isinstance(definition, apigateway.CfnStage):
-            raise TypeError("the stage of an HTTP API is no CfnStage any more")
+            raise TypeError("the stage of an HTTP API is no longer a CfnStage")
         definition.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
             destination_arn=log.log_group_arn, format=json.dumps(_ACCESS_LOG)
         )
 
         integration = integrations.HttpLambdaIntegration("Integration", self.function)
         health = http.add_routes(path="/healthz", methods=[apigateway.HttpMethod.GET], integration=integration)
-        acknowledge(health[0], "APIG4", "Whoever asks may know whether the service is up; the answer says no more")
+        acknowledge(
+            health[0], "APIG4", "Any caller may learn whether the service is up; the answer contains nothing else"
+        )
         authorizer = _authorizer(authorize)
         http.add_routes(path="/{proxy+}", integration=integration, authorizer=authorizer)
         if settings.functions.iam_callers:
@@ -124,18 +126,19 @@ class Api(Construct):
         http.add_routes(path="/v1/admin/{proxy+}", integration=admins, authorizer=authorizer)
 
     def let_try(self, executor: lambda_.Function) -> None:
-        """Have an executor make trials: the API's function calls no target itself."""
+        """Let the API's function invoke an executor for trials: it calls no target itself."""
         self.function.add_environment("TIMEBALL_TRIALS", executor.function_name)
         allow(self.function, ["lambda:InvokeFunction"], [executor.function_arn])
 
 
 def _authorizer(function: lambda_.Function) -> authorizers.HttpLambdaAuthorizer:
-    """Let the function see every request, and let requests through with what it found.
+    """Send every request to the authorizer function, and hand its result on with the request.
 
-    With an identity source API Gateway itself answers a request without a key, and after a refusal one with
-    a wrong key, both with a bare `{"message": …}`. So there is none, the function allows all but floods and hands on
-    `{tenant, keyId, role}` or why a key opens nothing, and the API function, which denies by default, refuses in the
-    form of its other errors. A cached answer would hold for whoever comes next: there is no key to keep it under.
+    With an identity source, API Gateway itself would answer a request without a key, and after a refusal a request with
+    a wrong key, both with a bare `{"message": …}`. So there is no identity source: the function admits all requests but
+    floods, and hands on `{tenant, keyId, role}` or why a key is invalid; the API function, which denies by default,
+    refuses in the form of its other errors. Answers are not cached: without a key to cache them under, an answer would
+    apply to the next caller.
     """
     return authorizers.HttpLambdaAuthorizer(
         "Authorizer",

@@ -1,4 +1,4 @@
-"""What `cdk` runs: settings from the context, one stack, and the checks that its template must pass."""
+"""The program that `cdk` runs: settings from the context, one stack, and the checks that its template must pass."""
 
 import os
 import sys
@@ -14,13 +14,13 @@ from timeball.setting import SettingsError, unsupported
 
 
 def synthesize(context: Mapping[str, object] | None = None, output: Path | None = None) -> str:
-    """Synthesize the stack that a context asks for, and return the folder of the assembly.
+    """Synthesize the stack for a context, and return the folder of the assembly.
 
-    The context and the folder are those of the CDK's command line if they are not given.
+    The context and the folder default to those of the CDK's command line.
     """
     app = App(context=context, outdir=str(output) if output else None)
     settings = Settings.read(app.node.get_all_context())
-    # What is right on the loopback interface for an hour is wrong in an account, and is not checked.
+    # The embedded AWS lives for an hour on the loopback interface; the checks are for accounts.
     if not settings.is_local:
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     TimeballStack(app, settings)
@@ -28,7 +28,7 @@ def synthesize(context: Mapping[str, object] | None = None, output: Path | None 
 
 
 def refuse_other_partitions(environment: Mapping[str, str]) -> None:
-    """Raise SettingsError if the CDK's command line is about to deploy to a region in which Timeball cannot stand."""
+    """Raise SettingsError if the CDK's command line is about to deploy to a region that Timeball does not support."""
     if sentence := unsupported(environment.get("CDK_DEFAULT_REGION", "")):
         raise SettingsError(sentence)
 

@@ -1,8 +1,9 @@
-"""What is deployed to functions: a folder that is made here, without Docker, with its bytecode in it.
+"""Bundle what is deployed to functions: a folder that is made here, without Docker, with bytecode.
 
-A function's folders are read-only, so an import from sources alone would compile them at every cold start. The
-bytecode names no source time and is not checked against its source (PEP 552): the two only ever come together.
-Invariant: a bundle is named by what it is made from and how, so that the same sources are the same asset.
+A function's folders are read-only, so without bytecode every cold start would compile the sources. The bytecode
+contains no source time and is not checked against its source (PEP 552): the two are always deployed together.
+
+Invariant: a bundle's name is a hash of what it is made from and how, so that the same sources are the same asset.
 """
 
 import hashlib
@@ -21,21 +22,22 @@ ROOT = Path(__file__).parent.parent
 
 
 class BundlingError(RuntimeError):
-    """What the functions need cannot be put together."""
+    """The functions' code or packages cannot be bundled."""
 
 
 def bundled(
     source: Path, target: Target, make: Callable[[Path], None], made_from: Iterable[bytes]
 ) -> lambda_.AssetCode:
-    """Return an asset that `make` puts into an empty folder when it is needed.
+    """Return an asset that `make` writes into an empty folder when it is needed.
 
-    `source` is the folder that the asset stands for, `made_from` all that its contents depend on but the target.
+    `source` is the folder that the asset stands for; `made_from` has everything that its contents depend on, except the
+    target.
     """
     return lambda_.Code.from_asset(
         str(source),
         asset_hash_type=AssetHashType.CUSTOM,
         asset_hash=digest(target, made_from),
-        # The image is never started: the local bundling either succeeds or raises.
+        # The image never starts: the local bundling either succeeds or raises.
         bundling=BundlingOptions(
             image=DockerImage.from_registry("scratch"),
             local=cast("ILocalBundling", _Made(make)),
@@ -44,7 +46,7 @@ def bundled(
 
 
 def digest(target: Target, made_from: Iterable[bytes]) -> str:
-    """Return the name of what is made of these parts for a target."""
+    """Return the hash of these parts for a target."""
     told = (
         target.python,
         target.architecture.name,
@@ -58,9 +60,9 @@ def digest(target: Target, made_from: Iterable[bytes]) -> str:
 
 
 def compile_all(folder: Path, target: Target, deployed_at: str, *, keep_sources: bool = True) -> None:
-    """Add bytecode to a folder that will stand at a path of the functions; do nothing without a compiler.
+    """Add bytecode to a folder that is deployed to a path of the functions; do nothing without a compiler.
 
-    It stands beside sources that are kept, for the sake of traces, and else in their place.
+    The bytecode is added beside sources that are kept, for tracebacks, and otherwise replaces them.
     """
     if target.compiler is None:
         return
@@ -74,7 +76,7 @@ def compile_all(folder: Path, target: Target, deployed_at: str, *, keep_sources:
         check=False,
     )
     if done.returncode:
-        raise BundlingError(f"{target.compiler} could not compile what is deployed:\n{done.stdout}{done.stderr}")
+        raise BundlingError(f"{target.compiler} could not compile the deployed code:\n{done.stdout}{done.stderr}")
     for source in () if keep_sources else folder.rglob("*.py"):
         source.unlink()
 

@@ -1,4 +1,4 @@
-"""The bus on which events travel. Its rules are made by the API, one for each pattern, and lead to one queue."""
+"""The bus of events. The API makes its rules, one for each pattern, and all of them send to one queue."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ MAKE_RULES = (*REMOVE_RULES, "events:PutRule")
 
 
 class Bus(Construct):
-    """The bus, and the right of its rules to send to their queue, and what that does not take to where it is kept."""
+    """The bus; its rules may send to the queue of events, and what that refuses to the queue of unreadable messages."""
 
     def __init__(self, scope: Construct, construct_id: str, settings: Settings, queues: Queues) -> None:
         super().__init__(scope, construct_id)
@@ -37,17 +37,17 @@ class Bus(Construct):
         }
 
     def let_change_rules(self, function: lambda_.Function, actions: Sequence[str]) -> None:
-        """Let a function make or remove rules of this bus, and of no other."""
+        """Allow a function to make or remove rules of this bus only."""
         allow(function, actions, [self.rules_arn])
         resource = f"arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:rule/{self.name}/*"
-        why = "Rules are named by the patterns of jobs, which nobody knows beforehand; all are of this bus"
+        why = "Rules are named by the patterns of jobs, which are unknown beforehand; all belong to this bus"
         acknowledge(function.node.scope or function, f"IAM5[Resource::{resource}]", why)
 
     def let_put_targets(self, function: lambda_.Function) -> None:
-        """Let a function lead rules of this bus to the queue of events, and nowhere else.
+        """Allow a function to connect rules of this bus to the queue of events, and to no other target.
 
-        Without the condition a rule could hand on what all tenants send. `ForAllValues` refuses a request that has one
-        other target among many, and `Null` refuses one that has none.
+        Without the condition a rule could send all tenants' events elsewhere. `ForAllValues` refuses a request in which
+        one of many targets is another one, and `Null` refuses a request without a target.
         """
         function.add_to_role_policy(
             iam.PolicyStatement(

@@ -1,6 +1,6 @@
-"""The code of all functions: one asset of the handlers and of `timeball`, so that no function ever has two versions.
+"""The code of all functions: one asset of the handlers and of `timeball`, so that no function mixes two versions.
 
-A function's code and its layer change in two calls of CloudFormation's; what is in the asset changes in one
+CloudFormation changes a function's code and its layer by two calls, and the contents of one asset by one call
 (docs/adr/0017-our-code-is-one-asset.md).
 """
 
@@ -23,17 +23,17 @@ NOT_DEPLOYED = {
     "timeball/cli",
     "timeball/testing",
 }
-"""Names of files and folders, wherever they are, and places."""
+"""Names of files and folders anywhere, and paths."""
 
 
 def code(target: Target) -> lambda_.AssetCode:
-    """Return the asset of the Lambda modules and of what they import of ours."""
+    """Return the asset of the Lambda modules and of our modules that they import."""
     made_from = [part for name, file in _deployed() for part in (name.encode(), file.read_bytes())]
     return bundled(PACKAGES[0], target, lambda folder: copy_code(target, folder), made_from)
 
 
 def copy_code(target: Target, folder: Path) -> None:
-    """Put what is deployed of our code into a function's folder, each package under the name that it has here."""
+    """Copy our deployed code into a function's folder, with the same package names as here."""
     for name, file in _deployed():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def copy_code(target: Target, folder: Path) -> None:
 
 
 def _deployed() -> Iterator[tuple[str, Path]]:
-    """Yield each file by its place in a function's folder, in the order of these."""
+    """Yield each deployed file with its path in a function's folder, in the order of paths."""
     places = {
         file.relative_to(package.parent): file for package in PACKAGES for file in package.rglob("*") if file.is_file()
     }

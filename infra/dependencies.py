@@ -1,4 +1,4 @@
-"""The layer of third-party packages: installed by uv for the exact Python and processor of the functions."""
+"""The layer of third-party packages, which uv installs for the exact Python and processor of the functions."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ SERVICES = (
     "stepfunctions",
     "sts",
 )
-"""The services that functions speak to; what botocore knows of all others would be half of the layer."""
+"""The services that functions call; botocore's data about all other services would be half of the layer."""
 
 
 def install(target: Target, folder: Path) -> None:
@@ -55,12 +55,12 @@ def install(target: Target, folder: Path) -> None:
     for description in (packages / "botocore/data").iterdir():
         if description.is_dir() and description.name not in SERVICES:
             shutil.rmtree(description)
-    # A third fewer files: an environment that starts cold fetches and unpacks the layer first.
+    # A third fewer files: a cold start fetches and unpacks the layer first.
     compile_all(folder, target, "/opt", keep_sources=False)
 
 
 class Dependencies(Construct):
-    """The layer that every function carries. Nothing of ours is in it: a function and its layer change one by one."""
+    """The layer of every function. It contains no code of ours, because a function and its layer change separately."""
 
     def __init__(self, scope: Construct, construct_id: str, target: Target) -> None:
         super().__init__(scope, construct_id)

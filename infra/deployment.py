@@ -1,8 +1,8 @@
-"""What stands before and after a deployment: a check that may refuse it, and a note once it has succeeded.
+"""The beginning and the end of a deployment: a check that may refuse it, and a record once it has succeeded.
 
-Whatever the stack has depends on the check, but for what the check itself needs: so a deployment that is refused
-changes nothing else, neither a table's throughput nor a mapping. For the same reason the check is told the logical id
-of the jobs table: a reference would make it wait for the table.
+Every resource depends on the check, except for those that the check itself needs: so a refused deployment changes
+nothing else, neither a table's throughput nor a mapping. For the same reason the check gets the logical id of the jobs
+table: a reference would make it wait for the table.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _KEEP = ("dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
 
 
 class Deployment(Construct):
-    """The function that checks and keeps a deployment, and its two resources."""
+    """The function that checks and records a deployment, and its two resources."""
 
     def __init__(self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage) -> None:
         super().__init__(scope, construct_id)
@@ -30,12 +30,12 @@ class Deployment(Construct):
             self,
             "deployment",
             "deployment",
-            about="Checks a deployment before all else changes, and keeps what has succeeded",
+            about="Checks a deployment before any other change, and records its success",
             bounds=Bounds(
                 Duration.seconds(60),
                 memory_mb=256,
-                why="A few requests and an answer to CloudFormation, twice a deployment; rights of a new role take "
-                "seconds to hold",
+                why="A few requests and an answer to CloudFormation, twice a deployment; permissions of a new role "
+                "take seconds to spread",
             ),
         )
         told = _told(settings)
@@ -62,7 +62,7 @@ class Deployment(Construct):
         )
 
     def around(self, others: Sequence[IConstruct]) -> None:
-        """Let all others wait for the check, and the note wait for all others."""
+        """Make all other constructs depend on the check, and the record depend on all others."""
         for other in others:
             other.node.add_dependency(self.check)
         self.settled.node.add_dependency(self.check, *others)
@@ -78,7 +78,7 @@ class Deployment(Construct):
         )
 
     def _let_keep(self, settings: Settings, found: dict[str, str]) -> None:
-        """Let the function read and keep rows of the jobs table, and protect the tables that the stack makes."""
+        """Allow the function to read and write the record in the jobs table, and to protect the stack's own tables."""
         stack = Stack.of(self)
         arns = {
             name: stack.format_arn(
@@ -94,11 +94,11 @@ class Deployment(Construct):
             allow(self.function, ["dynamodb:UpdateTable"], [*arns.values()])
         allow(self.function, ["cloudformation:DescribeStackResource"], [Aws.STACK_ID])
         allow(self.function, ["lambda:GetAccountSettings"], ["*"])
-        acknowledge(self, "IAM5[Resource::*]", "The account's own limit is no resource, so no name can be given")
+        acknowledge(self, "IAM5[Resource::*]", "The account's limit is not a resource, so it has no name")
         for logical_id in found.values():
             name = f"{settings.name}-{logical_id}-*"
             arn = f"arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/{name}"
-            why = "CloudFormation ends the name of the stack's own table by random letters"
+            why = "CloudFormation appends random letters to the name of the stack's own table"
             acknowledge(self, f"IAM5[Resource::{arn}]", why)
 
 
@@ -114,5 +114,5 @@ def _told(settings: Settings) -> dict[str, object]:
 def _logical_id(table: dynamodb.ITableV2) -> str:
     definition = table.node.default_child
     if not isinstance(definition, CfnElement):
-        raise TypeError("a table is no CfnElement any more")
+        raise TypeError("a table is no longer a CfnElement")
     return str(Stack.of(table).resolve(definition.logical_id))

@@ -1,6 +1,6 @@
 """Fixed addresses for calls: executors in private subnets, behind NAT gateways whose addresses never change.
 
-Only where the setting asks for it: a gateway costs by the hour. The table is reached without passing one.
+Only if the setting asks for it, because a gateway costs by the hour. Requests to the table bypass the gateways.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from infra.acknowledged import acknowledge
 from infra.settings import Settings
 
 ZONES = 2
-"""Availability zones, each with a gateway and an address: one may fail."""
+"""Availability zones, each with a gateway and an address; one may fail."""
 
 _ACTIONS = (
     "ec2:AssignPrivateIpAddresses",
@@ -24,12 +24,12 @@ _ACTIONS = (
     "ec2:DescribeSubnets",
     "ec2:UnassignPrivateIpAddresses",
 )
-"""What Lambda does in the name of a function to connect it; AWS takes no resource for these."""
+"""The actions of Lambda on behalf of a function to connect it; AWS accepts no resource for these."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """Where a function's calls leave from."""
+    """The network that a function's calls leave from."""
 
     vpc: ec2.IVpc
     subnets: ec2.SubnetSelection
@@ -37,7 +37,7 @@ class Network:
 
 
 class Egress(Construct):
-    """A network of its own with nothing in it but executors, and the addresses that their calls come from."""
+    """A network that contains only executors, and the addresses that their calls come from."""
 
     def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
         super().__init__(scope, construct_id)
@@ -49,7 +49,7 @@ class Egress(Construct):
             "network",
             vpc_name=settings.name,
             max_azs=ZONES,
-            restrict_default_security_group=False,  # nothing is in it, and restricting it takes a function of its own
+            restrict_default_security_group=False,  # it is unused, and restricting it would need another function
             nat_gateway_provider=ec2.NatProvider.gateway(
                 eip_allocation_ids=[address.attr_allocation_id for address in addresses]
             ),
@@ -61,12 +61,12 @@ class Egress(Construct):
                 "tables": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.DYNAMODB)
             },
         )
-        acknowledge(vpc, "VPC7", "Nothing in it can be reached; each call's host is told by its run, with the attempt")
+        acknowledge(vpc, "VPC7", "Nothing in it can be reached; the host of each call is in the run's attempt")
         group = ec2.SecurityGroup(
             self,
             "executors",
             vpc=vpc,
-            description="Executors: they call, and nobody calls them",
+            description="Executors: outbound connections only",
             allow_all_outbound=True,
         )
         self.network = Network(vpc, ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS), group)
@@ -79,6 +79,6 @@ class Egress(Construct):
 
 
 def let_join(role: iam.IRole, scope: Construct) -> None:
-    """Let Lambda connect a function to a network with the function's role."""
+    """Allow Lambda to connect a function to a network with the function's role."""
     role.add_to_principal_policy(iam.PolicyStatement(actions=[*_ACTIONS], resources=["*"]))
     acknowledge(scope, "IAM5[Resource::*]", "AWS takes no resource for the actions by which Lambda connects a function")

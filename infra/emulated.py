@@ -1,8 +1,8 @@
-"""What the emulator asks of a policy and AWS does not; for the local stage only.
+"""Permissions that the emulator requires and AWS does not, for the local stage only.
 
-A batch is authorized in AWS as what it is made of: a send is a send, a PartiQL insert an insert on its table.
-The emulator asks for the name of the operation, of which AWS knows nothing, and sees no table in a batch of
-statements. Nor does it see which rule gets a target, or which definition a task of ECS has.
+AWS authorizes a batch as its parts: a send is a send, a PartiQL insert is an insert into its table. The emulator
+requires the name of the batch operation, which AWS does not know, and sees no table in a batch of statements. Nor does
+it see which rule gets a target, or the definition of an ECS task.
 """
 
 import json
@@ -18,12 +18,12 @@ _SINGLE_TO_BATCH = {
     "sqs:SendMessage": "sqs:SendMessageBatch",
 }
 _TARGETS = {"events:PutTargets", "events:RemoveTargets"}
-"""What it authorizes on the bus, and AWS on the rule."""
+"""Actions that the emulator authorizes on the bus, and AWS on the rule."""
 _STATEMENTS = {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}
 
 
 def allow_batches(stack: Stack) -> None:
-    """Allow each function to do in a batch what it may do one by one."""
+    """Allow each function to do in batches what it may do one by one."""
     for construct in stack.node.find_all():
         if isinstance(construct, iam.CfnPolicy):
             document = stack.resolve(construct.policy_document)

@@ -1,7 +1,7 @@
-"""A key of KMS that the deployment's owner manages: what it encrypts, and what each role may do with it.
+"""A KMS key that the deployment's owner manages: what it encrypts, and what each role may do with it.
 
-Invariant: a role uses the key through those services alone that it may ask for what the key encrypts. The key and its
-policy belong to the owner: nothing here changes them.
+Invariant: a role uses the key only through the services that it may call for encrypted data. The key and its policy
+belong to the owner and are not changed here.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from infra.settings import Settings
 
 _READ: Final = ("kms:Decrypt", "kms:DescribeKey")
 _WRITE: Final = (*_READ, "kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo")
-"""The documented needs of a table, without CreateGrant: only the deployment that gives a table its key needs that."""
+"""The documented needs of a table except CreateGrant, which only the deployment that sets a table's key needs."""
 _SEND: Final = ("kms:Decrypt", "kms:GenerateDataKey")
 _RECEIVE: Final = ("kms:Decrypt",)
 
@@ -30,7 +30,7 @@ _NEEDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "sqs:ReceiveMessage": ("sqs", _RECEIVE),
     "secretsmanager:PutSecretValue": ("secretsmanager", _SEND),
 }
-"""The service through which a role needs the key that may do this, and what it needs of the key (documented by AWS)."""
+"""The service through which a role needs the key for an action, and what it needs of the key (AWS documents both)."""
 
 _PROPERTIES: Final[Mapping[str, Mapping[str, object]]] = {
     "AWS::DynamoDB::GlobalTable": {
@@ -41,25 +41,25 @@ _PROPERTIES: Final[Mapping[str, Mapping[str, object]]] = {
     "AWS::SecretsManager::Secret": {"KmsKeyId": None},
     "AWS::SQS::Queue": {"KmsMasterKeyId": None},
 }
-"""The properties of a resource that say what encrypts it; None stands for the ARN of the key."""
+"""The properties of a resource that set its encryption; None stands for the ARN of the key."""
 
 
 def encrypt(construct: Construct, settings: Settings) -> None:
     """Encrypt a table, a queue, a log or a secret with the owner's key, if there is one.
 
-    The CDK's own way refuses a table of a stack without a region, and would let any rule send to an encrypted queue.
+    The CDK's own way refuses a table in a stack without a region, and would let any rule send to an encrypted queue.
     """
     definition = construct.node.default_child
     if not isinstance(definition, CfnResource):
-        raise TypeError(f"{construct.node.path} is no single resource")
+        raise TypeError(f"{construct.node.path} is not a single resource")
     for name, value in _PROPERTIES[definition.cfn_resource_type].items() if settings.kms_key else ():
         definition.add_property_override(name, settings.kms_key if value is None else value)
 
 
 def let_use_key(stack: Stack, settings: Settings) -> None:
-    """Let each role use the owner's key, if there is one, for what the role may do to tables, queues and secrets.
+    """Allow each role to use the owner's key, if there is one, for its actions on tables, queues and secrets.
 
-    It is read from the policies, so that a function that gets another right gets what that needs of the key.
+    The actions come from the policies, so that a function with a new permission also gets the key's.
     """
     if not settings.kms_key:
         return

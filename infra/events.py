@@ -1,4 +1,4 @@
-"""The events function: what the rules of the bus have matched becomes runs."""
+"""The events function, which creates runs for matched events."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from timeball.aws.dynamodb.table import schema
 
 
 class Events(Construct):
-    """The function that the queue of events feeds."""
+    """The function of the queue of events."""
 
     def __init__(
         self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues, bus: Bus
@@ -23,22 +23,22 @@ class Events(Construct):
             self,
             "events",
             "events",
-            about="Makes the runs of jobs on events",
+            about="Creates the runs of jobs on events",
             bounds=Bounds(
                 EVENTS_TIMEOUT,
                 memory_mb=512,
                 loops=True,
                 why="Writes a run for each event and job of a batch; a target may send the next event, so it may loop. "
-                "The bound keeps a flood of events from the places of the scan and the API",
+                "The bound reserves concurrency for the scan and the API in a flood of events",
             ),
         )
-        # Whatever runs it ends, those that wait for their keys are called.
+        # The end of a run admits runs that wait for its limits.
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.LISTING))
-        # What it makes is sent; what is made later comes to its own queue again; what cannot be read is kept.
+        # It sends runs, continues through its own queue, and keeps unreadable messages.
         own = queues.events.queue.queue_arn
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, own, queues.unreadable.queue_arn])
-        # A rule that no job needs is removed when an event tells of it.
+        # It removes a rule that no job needs when the rule matches an event.
         bus.let_change_rules(self.function, REMOVE_RULES)
         hear_of_ends(self, queues.events.queue, maker.settings.functions.target_arns)
         queues.events.into(self.function, most_at_once=maker.settings.concurrency.events)

@@ -1,7 +1,7 @@
-"""The executors: one function for each priority, which lends its places to higher ones.
+"""The executors: one function for each priority, which lends its slots to higher priorities.
 
-Of the executors the high priority has most and the low one few. An executor takes from the queue that feeds it, and
-from those above: where all have more to do than they can, high waits least, and low goes on with its minimum.
+The high priority has most executors and the low priority few. An executor takes messages from its own queue and from
+those of higher priorities: under overload, high waits least, and low continues with its minimum.
 """
 
 from dataclasses import replace
@@ -21,9 +21,9 @@ from timeball.aws.dynamodb.table import schema
 from timeball.runtime.settings import ExecutorEnvironment
 
 _RESOLVER = "timeout:1 attempts:2"
-"""How the system's resolver asks (`man resolv.conf`): a look-up ends after some two seconds, and not after ten or more.
+"""How the system's resolver queries (`man resolv.conf`): a look-up ends after about two seconds instead of ten or more.
 
-A thread that looks a name up outlives a call that was given up.
+The thread of a look-up outlives a call that was given up.
 """
 
 
@@ -39,9 +39,9 @@ class Executors(Construct):
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,
             network=Egress(self, "Egress", maker.settings).network if maker.settings.egress == FIXED else None,
-            why="A run may take 840 s. It is handed ten messages, takes more while a call lasts or where executors "
-            "are too few, and starts another when it is too old; the bound keeps slow webhooks from taking the places "
-            "of the scan and the API",
+            why="A run may take 840 s. It receives ten messages, takes more during a long call or while executors are "
+            "too few, and starts a successor when it is too old; the bound reserves concurrency for the scan and the "
+            "API while webhooks are slow",
         )
         told = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name, "RES_OPTIONS": _RESOLVER}
         maker = replace(maker, environment={**maker.environment, **told})
@@ -50,15 +50,15 @@ class Executors(Construct):
         self.provisioned: dict[str, lambda_.EventSourceMapping] = {}
         for priority, feed in queues.by_priority.items():
             name = f"execute-{priority}"
-            about = f"Carries out runs of {priority} priority"
+            about = f"Executes runs of {priority} priority"
             function = maker.make(self, name, "execute", about=about, bounds=bounds)
-            # What came of parents is handed on, and how long a streak of failures is, the ledger says.
-            # Its end calls who waits for its key.
+            # It reads results of parents, and the length of a streak of failures, from the ledger.
+            # The end of a run admits runs that wait for its limits.
             allow(function, ROWS, [storage.jobs.table_arn])
             allow(function, FIND, storage.jobs_by(schema.LISTING))
-            # The weights of tenants that contend for its places.
+            # It reads the weights of tenants that contend for its slots.
             allow(function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
-            # The end of a run sends the one that is parked behind it; what cannot be read is kept.
+            # The end of a run sends the next holder of the overlap lock; unreadable messages are kept.
             allow(function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
             self._let_sign(function, maker.settings.functions.webhook_secrets)
             allow_targets(function, maker.settings.functions.target_arns)
@@ -73,7 +73,7 @@ class Executors(Construct):
             self.by_priority[priority] = function
 
     def _let_sign(self, function: lambda_.Function, prefix: str) -> None:
-        """Let a function read the secrets of tenants that webhooks are signed with, and no others."""
+        """Allow a function to read the tenants' secrets that sign webhooks, and no other secrets."""
         arn = Stack.of(self).format_arn(
             service="secretsmanager",
             resource="secret",
@@ -82,19 +82,19 @@ class Executors(Construct):
         )
         allow(function, ["secretsmanager:GetSecretValue"], [arn])
         found = f"arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:{prefix}*"
-        why = "Tenants name their secrets themselves, and the engine reads each for its own tenant alone"
+        why = "Tenants name their secrets themselves, and the engine reads each secret for its own tenant only"
         acknowledge(function.node.scope or function, f"IAM5[Resource::{found}]", why)
 
 
 def _let_succeed(function: lambda_.Function, name: str, percent: int) -> None:
-    """Let a function call itself: an executor that is too old to take what waits starts its successor.
+    """Allow a function to invoke itself: an executor that is too old to take waiting runs starts its successor.
 
-    One that does not come at once is not needed later, and one that failed is not begun anew.
+    A successor that does not start at once is not needed later, and one that failed is not restarted.
     """
     for variable, value in ExecutorEnvironment(successor_percent=percent).written().items():
         function.add_environment(variable, value)
     function.configure_async_invoke(max_event_age=Duration.minutes(1), retry_attempts=0)
-    # By its name: a policy that names the function itself would wait for it, and it for the policy.
+    # By its name: a policy that refers to the function would make both wait for each other.
     itself = Stack.of(function).format_arn(
         service="lambda", resource="function", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
     )

@@ -1,7 +1,7 @@
-"""The one way to make a Lambda function, and to let it do something.
+"""The only way to make a Lambda function, and to give it permissions.
 
-Each function has a role that can write its own log and nothing else, until its construct allows a named
-action on a named resource.
+Each function has a role that can write to its own log and nothing else, until its construct allows a named action on a
+named resource.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,26 +23,27 @@ from infra.why import explain
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a function is given, and why just that.
-
-    `reserved` executions are its own and its most (0: it shares the account's with all others). `loops` says
-    that it may send to a queue that comes back to it, which AWS stops after some 16 rounds unless told. Of a `quiet`
-    one the platform does not log each call: where there is one a second, that costs more than the call. Calls leave
-    from its `network`, or from anywhere in AWS.
-    """
+    """The resources that a function gets, and why."""
 
     timeout: Duration
+    """The longest time for a call."""
     memory_mb: int
+    """The memory in MB."""
     why: str
+    """The reason for these numbers."""
     reserved: int = 0
+    """Reserved executions, which are also its most; 0: it shares the account's with all other functions."""
     loops: bool = False
+    """Whether it may send to a queue that feeds it; unless allowed, AWS stops such a loop after some 16 rounds."""
     quiet: bool = False
+    """Whether the platform's log line for each call is off: at one call a second it costs more than the calls."""
     network: Network | None = None
+    """The network that its calls leave from; None: AWS's own."""
 
 
 @dataclass(frozen=True)
 class FunctionMaker:
-    """What all functions have in common."""
+    """The properties that all functions share."""
 
     settings: Settings
     target: Target
@@ -51,7 +52,7 @@ class FunctionMaker:
     environment: Mapping[str, str]
 
     def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: Bounds) -> lambda_.Function:
-        """Make the function `<stack>-<name>` of the module `functions.<module>`, with a log and a role of its own."""
+        """Make the function `<stack>-<name>` of the module `functions.<module>`, with its own log and role."""
         full_name = f"{self.settings.name}-{name}"
         log = make_log(scope, f"{name}-log", f"/aws/lambda/{full_name}", self.settings)
         role = iam.Role(scope, f"{name}-role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -85,26 +86,26 @@ class FunctionMaker:
                 **self.environment,
                 "POWERTOOLS_SERVICE_NAME": name,
                 "POWERTOOLS_METRICS_NAMESPACE": "Timeball",
-                # Time zones come from the pinned package, not from whatever the runtime's image holds today.
+                # Time zones come from the pinned package, not from the image of the runtime.
                 "PYTHONTZPATH": "",
             },
         )
-        acknowledge(function, "L1", "The newest runtime is adopted when every pinned package has wheels for it")
+        acknowledge(function, "L1", "A newer runtime is adopted when every pinned package has wheels for it")
         explain(function, bounds.why)
         return function
 
 
 def make_log(scope: Construct, construct_id: str, name: str, settings: Settings) -> logs.LogGroup:
-    """Make a log group that forgets after the time of the settings and goes with its stack."""
+    """Make a log group with the retention of the settings, which is deleted with its stack."""
     log = logs.LogGroup(scope, construct_id, log_group_name=name, removal_policy=RemovalPolicy.DESTROY)
     definition = log.node.default_child
     if not isinstance(definition, logs.CfnLogGroup):
-        raise TypeError("a log group is no CfnLogGroup any more")
+        raise TypeError("a log group is no longer a CfnLogGroup")
     definition.retention_in_days = settings.log_retention_days
     encrypt(log, settings)
     return log
 
 
 def allow(principal: iam.IGrantable, actions: Sequence[str], resources: Sequence[str]) -> None:
-    """Let a function or a role do these actions on these resources, each by its full name."""
+    """Allow a function or a role these actions on these resources, each by its full name."""
     principal.grant_principal.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))

@@ -1,6 +1,6 @@
-"""The tables of docs/aws.md: what each function and each queue is given, read off the synthesized templates.
+"""The tables of docs/aws.md: the resources of each function and each queue, read from the synthesized templates.
 
-A cell tells of the stage `small`, and in brackets of `large` where that is otherwise.
+A cell shows the stage `small`, and in brackets `large` where it differs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ class _Template:
         return {key: body for key, body in self.template["Resources"].items() if body["Type"] == kind}
 
     def feeds(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Yield what feeds a function: the ids of the queue and of the function, and the mapping between them."""
+        """Yield the ids of each queue and the function that it feeds, and the mapping between them."""
         for body in self.of("AWS::Lambda::EventSourceMapping").values():
             mapping = body["Properties"]
             yield mapping["EventSourceArn"]["Fn::GetAtt"][0], mapping["FunctionName"]["Ref"], mapping
@@ -71,7 +71,7 @@ class _Template:
                 if queue == key
             ]
             rows[outputs[key]] = [
-                ", ".join(f"`{name}`, {mapping['BatchSize']} messages" for name, mapping in fed) or "nobody",
+                ", ".join(f"`{name}`, {mapping['BatchSize']} messages" for name, mapping in fed) or "no function",
                 f"{about['VisibilityTimeout']} s",
                 _deliveries(about) if fed else "",
                 f"{about['MessageRetentionPeriod'] // _DAY_SECONDS} days",
@@ -109,19 +109,19 @@ def _templates() -> list[_Template]:
 
 
 def functions_as_markdown() -> str:
-    """Render what each function is given, one a row."""
+    """Render the resources of each function, one a row."""
     small, large = (template.function_rows() for template in _templates())
     return _table(("function", "memory", "timeout", "at once", "tries", "recursion", "why"), small, large)
 
 
 def queues_as_markdown() -> str:
-    """Render what each queue does with a message, one a row."""
+    """Render the properties of each queue, one a row."""
     small, large = (template.queue_rows() for template in _templates())
     return _table(("queue (output)", "feeds", "hides for", "delivers", "keeps for", "why"), small, large)
 
 
 def tables_as_markdown() -> str:
-    """Render the keys of each table and of its indexes, and where a time to live stands."""
+    """Render the keys of each table and of its indexes, and the attribute with its time to live."""
     lines = ["| table | index | partition key | sort key | projection | time to live |", "|---|---|---|---|---|---|"]
     for table in schema.TABLES:
         ttl = f"`{table.ttl}`" if table.ttl else ""

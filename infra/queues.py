@@ -1,7 +1,7 @@
-"""One queue for each priority, one of runs that are to be looked at again, and one of what cannot be read.
+"""The queues: one for each priority, one for runs to recheck, one for events, and one for unreadable messages.
 
-Invariant: a message stays invisible for at least as long as it may be gathered and its function may run, or two
-would hold it.
+Invariant: a message stays invisible for at least the time that it may be gathered and its function may run; otherwise
+two functions would process it at once.
 """
 
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ from infra.settings import Settings
 from infra.why import explain
 
 PRIORITIES = ("high", "normal", "low")
-"""Each has a queue and an executor of its own."""
+"""Each priority has a queue and an executor of its own."""
 
 KEPT = Duration.days(14)
-"""The longest that SQS allows, on every queue: an outage of executors that is shorter loses no message."""
+"""The longest that SQS allows, on every queue: no shorter outage of executors loses a message."""
 
 DELIVERIES = 10
-"""Receives until a queue gives up on a message; paused jobs and leases held elsewhere return some, too."""
+"""Receives before a queue gives up on a message; paused jobs and leases of other executors also return messages."""
 
 EVENTS_TIMEOUT = Duration.minutes(1)
 
 EXECUTE_TIMEOUT = Duration.minutes(15)
-"""The longest that a Lambda may run; a run may take 840 seconds of it."""
+"""The longest that a Lambda may run, of which a run may take 840 seconds."""
 
 WATCH_TIMEOUT = Duration.minutes(1)
 
 WATCHES_GATHER = Duration.seconds(5)
-"""How long watches wait for others, so that fewer calls are made; it counts against their queue's visibility."""
+"""How long watch messages are gathered into one call; it counts against their queue's visibility."""
 
 _CONSUME = (
     "sqs:ChangeMessageVisibility",
@@ -46,13 +46,13 @@ _CONSUME = (
 
 @dataclass(frozen=True)
 class Feed:
-    """A queue and how long a message that was received stays invisible."""
+    """A queue, and how long a received message stays invisible."""
 
     queue: sqs.Queue
     visibility: Duration
 
     def let_take(self, function: lambda_.Function) -> None:
-        """Let a function take messages from the queue."""
+        """Allow a function to receive messages from the queue."""
         allow(function, _CONSUME, [self.queue.queue_arn])
 
     def into(
@@ -63,15 +63,17 @@ class Feed:
         pollers: tuple[int, int] | None = None,
         gathering: Duration | None = None,
     ) -> lambda_.EventSourceMapping:
-        """Let a function consume the queue, in batches of which it may return single messages as failed.
+        """Feed the queue into a function in batches, of which the function may return single messages as failed.
 
-        They may be gathered for a while, so that fewer calls are made for them. Without a bound one queue would
-        take all of the account's concurrency, of which the scan and the API live. AWS takes either a bound or
-        provisioned `pollers`, of which the most are one.
+        Messages may be gathered for a while, so that fewer calls are made for them. Without a bound one queue could
+        take all of the account's concurrency, which the scan and the API need. AWS accepts either a bound or
+        provisioned `pollers`, whose maximum is a bound.
         """
         held = function.timeout and function.timeout.plus(gathering or Duration.seconds(0))
         if held is None or self.visibility.to_seconds() < held.to_seconds():
-            raise ValueError(f"{self.queue.node.path}: visibility is shorter than its function may hold a message")
+            raise ValueError(
+                f"{self.queue.node.path}: visibility is shorter than the time for which its function may hold a message"
+            )
         self.let_take(function)
         return lambda_.EventSourceMapping(
             function,
@@ -96,39 +98,39 @@ class Queues(Construct):
         self.watch = self._feed(
             "Watch",
             WATCH_TIMEOUT.plus(WATCHES_GATHER),
-            why="Runs that were sent, to be looked at again; and what any priority gave up on, which is a dead-letter "
-            "queue's part: its function goes by the run's row alone",
+            why="Runs to recheck after they were sent; also the dead-letter queue of all priorities, because in both "
+            "cases its function goes by the run's row alone",
             accepts=sqs.RedriveAllowPolicy(source_queues=self._sources()),
         )
         self.by_priority = {
             priority: self._feed(
                 priority.title(),
                 EXECUTE_TIMEOUT,
-                why="Its executor hides a claimed run's message for a lease at a time; a message that nobody "
-                "claimed comes back when no executor can be at it any more",
+                why="Its executor hides the message of a claimed run for a lease at a time; the message of an "
+                "unclaimed run comes back when no executor can still process it",
                 name=self._name(priority),
                 redrive=sqs.DeadLetterQueue(queue=self.watch.queue, max_receive_count=DELIVERIES),
             )
             for priority in PRIORITIES
         }
         self.unreadable = self._feed(
-            "Unreadable", WATCH_TIMEOUT, why="Nothing receives from it: what stands there is for people to see"
+            "Unreadable", WATCH_TIMEOUT, why="No function receives from it: its messages are for people"
         ).queue
         self.events = self._feed(
             "Events",
             EVENTS_TIMEOUT,
-            why="What the rules of the bus have matched; what its function cannot deal with is kept for people",
+            why="Events that rules of the bus have matched; messages that its function cannot process are for people",
             redrive=sqs.DeadLetterQueue(queue=self.unreadable, max_receive_count=DELIVERIES),
         )
-        acknowledge(self.unreadable, "SQS3", "It is the last stop itself: nothing receives from it")
+        acknowledge(self.unreadable, "SQS3", "It is the last stop: no function receives from it")
 
     @property
     def sent_to(self) -> list[str]:
-        """Return the queues to which whoever sends a run must be able to send: what is sent is watched."""
+        """Return the queues that any sender of runs must be able to send to: each sent run is also watched."""
         return [feed.queue.queue_arn for feed in (*self.by_priority.values(), self.watch)]
 
     def _sources(self) -> list[sqs.IQueue]:
-        """Name the queues that may send here when they give up: by their names, for each of them names this one."""
+        """Return the queues that may send here when they give up, by name, because each refers to this queue."""
         arns = {name: Stack.of(self).format_arn(service="sqs", resource=self._name(name)) for name in PRIORITIES}
         return [sqs.Queue.from_queue_arn(self, f"{name.title()}Source", arn) for name, arn in arns.items()]
 
@@ -150,7 +152,7 @@ class Queues(Construct):
             construct_id,
             retention_period=KEPT,
             visibility_timeout=visibility,
-            # The embedded AWS speaks plain HTTP on the loopback interface.
+            # The embedded AWS uses plain HTTP on the loopback interface.
             enforce_ssl=not self._settings.is_local,
             queue_name=name,
             dead_letter_queue=redrive,

@@ -1,4 +1,4 @@
-"""The scan function: it turns what is due into runs and sends them to their queues."""
+"""The scan function, which turns due jobs into runs and sends them to their queues."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from timeball.runtime.settings import PollersEnvironment
 
 
 class Scan(Construct):
-    """The function that the ticker calls each second, for each partition."""
+    """The function that the ticker calls each second for each partition."""
 
     def __init__(
         self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
@@ -28,26 +28,26 @@ class Scan(Construct):
             self,
             "scan",
             "scan",
-            about="Sends what is due within the look-ahead",
+            about="Sends runs that are due within the look-ahead",
             bounds=Bounds(
                 Duration.seconds(30),
                 memory_mb=maker.settings.scan_memory_mb,
                 quiet=True,
                 reserved=maker.settings.reserved_concurrency,
-                why="One call a second and partition, two while a new loop takes over; "
-                "one that takes longer stops its own partition for so long and no other",
+                why="One call a second for each partition, two while a new loop takes over; "
+                "a call that takes longer delays only its own partition",
             ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        # A bulk operation goes through the jobs of its tenant, or of a task.
+        # A bulk operation lists the jobs of its tenant, or of a task.
         allow(self.function, FIND, storage.jobs_by(schema.DUE, schema.LISTING, schema.BY_STATE, schema.BY_TASK))
-        # The weights of tenants that contend.
+        # It reads the weights of tenants that contend.
         allow(self.function, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
         allow_following(self.function, maker.settings.functions.target_arns)
 
     def let_raise(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
-        """Let it change the mappings of the executors' queues, and no others."""
+        """Allow the scan to change the mappings of the executors' queues, and no other mappings."""
         told = PollersEnvironment.of(
             {
                 priority: (mappings[priority].event_source_mapping_id, *settings.pollers_of[priority], raised)

@@ -1,4 +1,4 @@
-"""The one way to make a secret in Secrets Manager. AWS draws it; a template never holds one."""
+"""The only way to make a secret in Secrets Manager. AWS generates it; a template never contains one."""
 
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -10,7 +10,7 @@ from infra.storage import kept
 
 
 def make_secret(scope: Construct, construct_id: str, settings: Settings, *, about: str, unrotated: str) -> str:
-    """Make a secret of 64 letters and digits, and return its ARN; `unrotated` says why AWS does not rotate it."""
+    """Make a secret of 64 letters and digits, and return its ARN; `unrotated` states why AWS does not rotate it."""
     secret = secretsmanager.Secret(
         scope,
         construct_id,
@@ -21,6 +21,6 @@ def make_secret(scope: Construct, construct_id: str, settings: Settings, *, abou
     acknowledge(secret, "SMG4", unrotated)
     definition = secret.node.default_child
     if not isinstance(definition, secretsmanager.CfnSecret):
-        raise TypeError("a secret is no CfnSecret any more")
+        raise TypeError("a secret is no longer a CfnSecret")
     encrypt(secret, settings)
-    return definition.attr_id  # its ARN, as `Ref` too is on AWS; the embedded AWS says its name there
+    return definition.attr_id  # its ARN; so is `Ref` on AWS, but the embedded AWS returns the name there

@@ -1,4 +1,4 @@
-"""The stack: it composes, and decides nothing."""
+"""The stack: it composes the constructs and decides nothing."""
 
 from aws_cdk import Annotations, CfnOutput, Stack
 from constructs import Construct

@@ -1,4 +1,4 @@
-"""The stages of a deployment: what each has otherwise than its settings declare."""
+"""The stages of a deployment: the settings of each that differ from their declared defaults."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ _OF_DEMOS = (
     ("ecs", "cluster/"),
     ("ecs", "task-definition/"),
 )
-"""What whoever tries the local stage may call: all resources of these kinds whose names begin with `timeball-demo-`."""
+"""The targets that a user of the local stage may call: all of these kinds with the prefix `timeball-demo-`."""
 
 STAGES: Mapping[str, Mapping[str, object]] = {
     "local": {
@@ -48,10 +48,10 @@ STAGES: Mapping[str, Mapping[str, object]] = {
         "log_retention_days": 90,
     },
 }
-"""The settings of each stage that differ from the declared ones; `small` is the default."""
+"""The settings of each stage that differ from the declared ones; `small` is the default stage."""
 
 TRUSTED, STRANGERS = "trusted", "strangers"
-"""A deployment is shared by teams that trust each other, or by tenants that do not."""
+"""The tenants of a deployment trust each other, or they do not."""
 
 _OF_STRANGERS: Mapping[str, object] = {
     "active_jobs": 10_000,
@@ -70,10 +70,10 @@ OF_STRANGERS: Mapping[str, Mapping[str, object]] = {
         "runs_created_per_minute": 60_000,
     },
 }
-"""The quotas that cost, where tenants do not trust each other: runs at once are half of the fewest executors."""
+"""Quotas with a cost, for tenants that do not trust each other: runs at once are half of the fewest executors."""
 
 
 def of_stage_and_tenants(stage: str, tenants: str) -> dict[str, object]:
-    """Return what is otherwise than declared in a stage, whose tenants trust each other or do not."""
+    """Return the settings that differ from the declared ones, for a stage and the trust between its tenants."""
     bounds = OF_STRANGERS.get(stage, {}) if tenants == STRANGERS else {}
     return {**STAGES.get(stage, {}), **bounds}

@@ -16,7 +16,7 @@ ROWS = (
     "dynamodb:PutItem",
     "dynamodb:UpdateItem",
 )
-"""Strong reads and conditional writes of single rows, as batches or one by one."""
+"""Strong reads and conditional writes of rows, in batches or one by one."""
 
 FIND = ("dynamodb:Query",)
 """Reads of an item collection or of an index."""
@@ -25,11 +25,11 @@ _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER
 
 
 class Storage(Construct):
-    """The jobs and the tenants table; outside the local stage no deployment deletes them.
+    """The jobs and the tenants table, which outlive their stack, except in the local stage.
 
-    The one that makes them does, if it fails. They are protected once a deployment has succeeded
-    (`infra/deployment.py`): CloudFormation could not take back a table that is protected from the beginning.
-    A table that is named in the settings exists already: nothing of it is made or changed here.
+    Only the deployment that creates them deletes them, if it fails. They are protected once a deployment has succeeded
+    (`infra/deployment.py`): CloudFormation could not roll back a table that is protected from the beginning. A table
+    that the settings name exists already; it is neither made nor changed here.
     """
 
     def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
@@ -72,12 +72,12 @@ class Storage(Construct):
 
 
 def kept(settings: Settings) -> RemovalPolicy:
-    """Return how what holds data outlives its stack: unless the very deployment that makes it is rolled back."""
+    """Return the removal policy of data: it outlives its stack, unless its first deployment is rolled back."""
     return RemovalPolicy.DESTROY if settings.is_local else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 
 def _warm(name: str, settings: Settings) -> dynamodb.WarmThroughput | None:
-    """Return what a table or an index is to be ready for at once, as far as it is more than AWS's default."""
+    """Return the throughput for which a table or an index is pre-warmed, if it exceeds AWS's default."""
     units = ready_for(name, settings.warm_runs_per_second)
     if units == NEW:
         return None

@@ -16,12 +16,12 @@ from infra.settings import Settings
 _PYTHON = "3.13"
 
 _BYTECODE = {_PYTHON: "cpython-313 f30d0d0a"}
-"""What an interpreter of a version says of its bytecode. The runtime ignores any other, and compiles at each start."""
+"""How an interpreter identifies its bytecode. The runtime ignores any other, and compiles at each start."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A Python version, a processor, and what uv calls the two; `compiler` is an interpreter of that very version."""
+    """A Python version and a processor, uv's arguments for both, and an interpreter of exactly this version."""
 
     python: str
     architecture: lambda_.Architecture
@@ -30,7 +30,7 @@ class Target:
 
     @classmethod
     def of(cls, settings: Settings) -> "Target":
-        """Name Python 3.13 on Graviton; in the local stage, this very machine and interpreter."""
+        """Return Python 3.13 on Graviton; in the local stage, this machine and this interpreter."""
         if settings.is_local:
             arm = platform.machine().lower() in {"arm64", "aarch64"}
             return cls(
@@ -53,16 +53,16 @@ class Target:
 
     @property
     def without_compiler(self) -> str:
-        """Say what it means that there is no compiler."""
+        """Return the warning that there is no compiler."""
         return (
-            f"There is no Python {self.python} here whose bytecode the runtime takes, so sources alone are "
-            f"deployed and every cold start compiles them: "
+            f"This machine has no Python {self.python} whose bytecode the runtime accepts, so only sources are "
+            f"deployed and every cold start compiles them: run "
             f"`.venv/bin/uv python install {self.python}`, and deploy again."
         )
 
 
 def find_uv() -> str | None:
-    """Return where uv is: beside this interpreter, or on the path."""
+    """Return the path of uv, beside this interpreter or on the path; None if it is missing."""
     return shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
 
 
@@ -71,15 +71,15 @@ def _own_version() -> str:
 
 
 def _interpreter(python: str) -> str | None:
-    """Return an interpreter of a version, if this machine has one: bytecode is of one version and any processor.
+    """Return an interpreter of a version, if this machine has one; its bytecode fits any processor.
 
-    A name on the path promises nothing: it may be another implementation, a shim of nothing, or from before a release.
+    A name on the path proves nothing: it may be another implementation, a shim without a version, or a pre-release.
     """
     return next((found for found in _candidates(python) if _bytecode_of(found) == _BYTECODE[python]), None)
 
 
 def _candidates(python: str) -> Iterator[str]:
-    """Yield where an interpreter of a version may be, the nearest first: on the path, behind a shim, or kept by uv."""
+    """Yield paths of possible interpreters of a version, the nearest first: on the path, shimmed, managed by uv."""
     yield sys.executable
     for folder in map(Path, os.get_exec_path()):
         yield str(folder / f"python{python}")
@@ -91,7 +91,7 @@ def _candidates(python: str) -> Iterator[str]:
 
 
 def _bytecode_of(interpreter: str) -> str:
-    """Return the implementation and the magic number of the bytecode that an interpreter makes; none if it does not."""
+    """Return the implementation and the magic number of an interpreter's bytecode; empty if it fails."""
     tell = "import sys, importlib.util as u; print(sys.implementation.cache_tag, u.MAGIC_NUMBER.hex())"
     return _said_by([interpreter, "-I", "-c", tell]) if Path(interpreter).is_file() else ""
 

@@ -1,6 +1,6 @@
-"""What executors may call of AWS: just what the setting lists, each by the one action that calls it.
+"""The permissions of executors in AWS: only targets that the setting lists, each by the one action that calls it.
 
-Executors are every tenant's: which tenant may have what is theirs to ask, and the API's.
+Executors serve all tenants; the executor and the API check which tenant may call which target.
 """
 
 import re
@@ -20,7 +20,7 @@ from infra.acknowledged import acknowledge
 
 @dataclass(frozen=True)
 class _Right:
-    """An action, and on which ARNs of the list it is: those that have this part."""
+    """An action, and the part that an ARN must contain to be a resource of it."""
 
     action: str
     part: str
@@ -31,9 +31,9 @@ _CLUSTER: Final = ":cluster/"
 _MACHINE: Final = ":stateMachine:"
 _DEFINITION: Final = ":task-definition/"
 _FOLLOWED: Final = '*"callbackToken":"tba_*'
-"""What the input of an execution holds that a run follows."""
+"""A pattern for the input of an execution that a run follows."""
 _OF_A_PATTERN: Final = 10
-"""How many ARNs a rule's pattern names: it may have 2,048 characters, and an ARN some 160."""
+"""The ARNs in one rule's pattern: a pattern may have 2,048 characters, and an ARN has some 160."""
 _RIGHTS: Final = (
     _Right("lambda:InvokeFunction", ":lambda:"),
     _Right("sqs:SendMessage", ":sqs:"),
@@ -45,7 +45,7 @@ _RIGHTS: Final = (
 
 
 def allow_targets(function: lambda_.Function, targets: Sequence[str]) -> None:
-    """Let a function call what a list of ARNs, with commas between, allows."""
+    """Allow a function to call the targets of a list of ARNs, separated by commas."""
     arns = _read(targets)
     for right in _rights(arns):
         named = [arn for arn in arns if right.part in arn]
@@ -56,12 +56,12 @@ def allow_targets(function: lambda_.Function, targets: Sequence[str]) -> None:
             function.add_to_role_policy(statement)
             for arn in named:
                 if "*" in arn:
-                    why = "Whoever deploys has allowed it as a target, by the setting timeball:targets"
+                    why = "The operator has allowed it as a target, by the setting timeball:targets"
                     acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
 
 
 def allow_following(function: lambda_.Function, targets: Sequence[str]) -> None:
-    """Let a function see how executions stand that a list of ARNs allows, and stop them."""
+    """Allow a function to poll and stop the executions that a list of ARNs allows."""
     arns = _read(targets)
     machines = [f"{arn.replace(_MACHINE, ':execution:')}:*" for arn in arns if _MACHINE in arn]
     tasks = [f"{arn.replace(_CLUSTER, ':task/')}/*" for arn in arns if _CLUSTER in arn]
@@ -72,14 +72,15 @@ def allow_following(function: lambda_.Function, targets: Sequence[str]) -> None:
         if named:
             function.add_to_role_policy(iam.PolicyStatement(actions=actions, resources=named))
             for arn in named:
-                why = "Executions are named by runs; all are of what the setting timeball:targets lists"
+                why = "Executions are named by runs; all belong to targets in the setting timeball:targets"
                 acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
 
 
 def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: Sequence[str]) -> None:
-    """Have a queue told when executions end that Timeball has started of what a list of ARNs allows.
+    """Notify a queue when executions end that Timeball has started of the targets in a list of ARNs.
 
-    Of state machines those that it follows: others may start a thousand a second, and the queue is that of events.
+    For state machines only executions that runs follow: others may start a thousand a second, and the queue is that of
+    events.
     """
     arns = _read(targets)
     machines = [arn for arn in arns if _MACHINE in arn]
@@ -98,15 +99,15 @@ def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: Sequence[str]) ->
 
 
 def _read(targets: Sequence[str]) -> list[str]:
-    """Return the ARNs that a list allows, each once and as IAM knows it."""
+    """Return the ARNs that a list allows, without duplicates and in the form that IAM uses."""
     return [*dict.fromkeys(map(_known_to_iam, targets))]
 
 
 def _known_to_iam(arn: str) -> str:
-    """Return the ARN by which AWS judges a call of what an entry of the list names.
+    """Return the ARN on which AWS authorizes a call of a listed target.
 
-    A version or an alias of a state machine is judged by the machine, which names executions and events, too; a task
-    definition without a revision by its newest one.
+    A version or an alias of a state machine is authorized as the state machine, which also names executions and events;
+    a task definition without a revision as its newest one.
     """
     if _MACHINE in arn:
         return ":".join(arn.split(":")[:7])
@@ -116,7 +117,7 @@ def _known_to_iam(arn: str) -> str:
 
 
 def _prefixes(arns: Sequence[str]) -> Iterator[list[str]]:
-    """Yield what ARNs begin with, up to what stands for several, as many at a time as one pattern takes."""
+    """Yield the prefixes of ARNs before a wildcard, as many at a time as one pattern can have."""
     prefixes = [*dict.fromkeys(re.split(r"[*?]", arn)[0] for arn in arns)]
     for at in range(0, len(prefixes), _OF_A_PATTERN):
         yield prefixes[at : at + _OF_A_PATTERN]
@@ -125,5 +126,5 @@ def _prefixes(arns: Sequence[str]) -> Iterator[list[str]]:
 def _rights(arns: Sequence[str]) -> Iterator[_Right]:
     yield from _RIGHTS
     clusters = [arn for arn in arns if _CLUSTER in arn]
-    if clusters:  # a task may run in a cluster that is listed, and nowhere else
+    if clusters:  # a task may run only in a listed cluster
         yield _Right("ecs:RunTask", _DEFINITION, {"ArnLike": {"ecs:cluster": clusters}})

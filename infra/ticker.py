@@ -1,7 +1,7 @@
-"""The ticker: a state machine that calls the scan on each whole second, begun anew each minute.
+"""The ticker: a state machine that calls the scan on each whole second; a new execution starts each minute.
 
-An execution can live for almost five minutes, so that a late start leaves no gap. The newest owns the
-partitions; the older ones end at their next tick (`tick.asl.json`).
+An execution can live for almost five minutes, so that a late start leaves no gap. The newest execution owns the
+partitions; older ones end at their next tick (`tick.asl.json`).
 """
 
 from pathlib import Path
@@ -31,10 +31,10 @@ class Ticker(Construct):
         self.machine = stepfunctions.StateMachine(
             self,
             "Machine",
-            state_machine_name=settings.name,  # by its name it is known as Timeball's own, and is nobody's target
+            state_machine_name=settings.name,  # the name marks it as Timeball's own, so that no target may be this
             state_machine_type=stepfunctions.StateMachineType.EXPRESS,
             definition_body=stepfunctions.DefinitionBody.from_string(DEFINITION.read_text()),
-            # China and GovCloud are partitions of their own, and begin their ARNs otherwise.
+            # China and GovCloud are partitions of their own, with other prefixes of ARNs.
             definition_substitutions={"ScanArn": scan.function_arn, "Partition": Aws.PARTITION},
             role=role,
         )
@@ -49,7 +49,7 @@ class Ticker(Construct):
                 targets.SfnStateMachine(
                     self.machine,
                     input=events.RuleTargetInput.from_object(settings.tick_input),
-                    # A start that is a minute late is made good by the next one.
+                    # The next start makes up for a start that is a minute late.
                     max_event_age=Duration.minutes(1),
                     retry_attempts=2,
                 )

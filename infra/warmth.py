@@ -1,4 +1,4 @@
-"""The capacity units a second for which the jobs table and its indexes are made ready."""
+"""The capacity units a second for which the jobs table and its indexes are pre-warmed."""
 
 from dataclasses import dataclass
 
@@ -20,20 +20,20 @@ _PER_RUN = {
     schema.BY_STATE.name: Units(writes=2),
     schema.BY_TASK.name: Units(writes=1),
 }
-"""The units made ready for a run, in the second in which it is due, of the jobs table and of each index.
+"""The capacity units for each run in the second in which it is due, for the jobs table and each index.
 
-A recurring run is inserted, claimed and ended, and its job moves on. The job is read twice, the run once, and one read
-looks for runs that stand already. Its due entry takes two units, and twice as many are made ready: the keys of the
-shards are few, and fall unevenly on the partitions. A one-off is listed when it is created, in three indexes if it
-names a task, and leaves that of open jobs when it ends; a failed one stands there among others.
+A recurring run is inserted, claimed and ended, and its job advances. The job is read twice, the run once, and one read
+finds existing runs. Its due entry takes two units, and twice as many are pre-warmed, because the index has few shards
+as keys, which spread unevenly over its partitions. A one-off is listed when it is created, in three indexes if it names
+a task, and leaves the index of open jobs when it ends; a failed one is listed there as failed.
 """
 
 NEW = Units(writes=4_000, reads=12_000)
-"""AWS makes a new table or index ready for so many by itself."""
+"""The units for which AWS pre-warms a new table or index by itself."""
 
 
 def ready_for(name: str, runs_per_second: int) -> Units:
-    """Return what a table or an index is ready for, of so many runs a second: AWS's default, or more."""
+    """Return the units for which a table or an index must be warm: AWS's default, or more for so many runs a second."""
     each = _PER_RUN.get(name, Units(writes=0))
     writes, reads = each.writes * runs_per_second, each.reads * runs_per_second
     return Units(max(writes, NEW.writes), max(reads, NEW.reads))

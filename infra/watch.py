@@ -1,4 +1,4 @@
-"""The watch function: runs that were sent are looked at again, and so is what a queue gave up on."""
+"""The watch function: recheck runs after they were sent, and runs that a queue gave up on."""
 
 from constructs import Construct
 
@@ -20,18 +20,18 @@ class Watch(Construct):
             self,
             "watch",
             "watch",
-            about="Looks again at runs that were sent, and at what a queue gave up on",
+            about="Rechecks runs that were sent, and runs that a queue gave up on",
             bounds=Bounds(
                 WATCH_TIMEOUT,
                 memory_mb=512,
                 loops=True,
-                why="Reads and writes a batch's rows; as few at once as AWS lets it, for nobody waits for them",
+                why="Reads and writes a batch's rows; as few at once as AWS allows, because no caller waits for it",
             ),
         )
-        # The effects of an end call who waits for the run's key.
+        # The end of a run admits runs that wait for its limits.
         allow(self.function, ROWS, [storage.jobs.table_arn])
         allow(self.function, FIND, storage.jobs_by(schema.LISTING))
-        # A lost run is sent again, but not to a queue whose executors are behind; what cannot be read is kept.
+        # A lost run is sent again, but not to a queue with a backlog; unreadable messages are kept.
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, queues.unreadable.queue_arn])
         allow(self.function, ["sqs:GetQueueAttributes"], [feed.queue.queue_arn for feed in queues.by_priority.values()])
         queues.watch.into(self.function, most_at_once=FEWEST_AT_ONCE, gathering=WATCHES_GATHER)

@@ -1,4 +1,4 @@
-"""Why a function or a queue is as it is: said where it is made, kept in the template, told by docs/aws.md."""
+"""Why a function or a queue has its numbers: stated at its construct, kept in the template, shown in docs/aws.md."""
 
 from aws_cdk import CfnResource
 from constructs import Construct
@@ -8,8 +8,8 @@ WHY = "Why"
 
 
 def explain(construct: Construct, why: str) -> None:
-    """Keep the reason for its numbers with a resource."""
+    """Store the reason for a resource's numbers in its metadata."""
     definition = construct.node.default_child
     if not isinstance(definition, CfnResource):
-        raise TypeError(f"{construct.node.path} is no single resource")
+        raise TypeError(f"{construct.node.path} is not a single resource")
     definition.add_metadata(WHY, why)

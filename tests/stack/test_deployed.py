@@ -243,7 +243,7 @@ def test_without_an_interpreter_of_the_runtimes_version_a_warning_says_that_only
     monkeypatch.setattr(targets, "_interpreter", lambda _: None)
     settings = Settings.read({})
     one_line = Match.string_like_regexp(
-        r"^There is no Python 3\.13 here whose bytecode the runtime takes, so sources .*"
+        r"^This machine has no Python 3\.13 whose bytecode the runtime accepts, so only sources .*"
         r"`\.venv/bin/uv python install 3\.13`.*$"
     )
     Annotations.from_stack(TimeballStack(App(context={"aws:cdk:bundling-stacks": []}), settings)).has_warning(
@@ -292,7 +292,7 @@ def test_an_interpreter_that_a_shim_points_to_is_found(monkeypatch: pytest.Monke
 
 def test_a_source_that_cannot_be_compiled_is_not_deployed(tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text("def")
-    with pytest.raises(BundlingError, match=r"could not compile what is deployed:(.|\n)*odd\.py"):
+    with pytest.raises(BundlingError, match=r"could not compile the deployed code:(.|\n)*odd\.py"):
         compile_all(tmp_path, LOCAL, "/var/task")
 
 

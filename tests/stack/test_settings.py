@@ -115,7 +115,7 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
     ("given", "told"),
     [
         ({"stage": "medium"}, "stage=medium must be one of local, small, large"),
-        ({"shard": 8}, "shard is no setting"),  # a typo must not silently become a default
+        ({"shard": 8}, "shard is not a setting"),  # a typo must not silently become a default
         ({"shards": "many"}, "shards=many must be a whole number from 1 to 1024"),
         ({"shards": -1}, "shards=-1 must be a whole number"),
         ({"shards": 2, "partitions": 4}, "partitions must not exceed shards"),
@@ -140,18 +140,18 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
         ),
         ({"confirm": "small"}, "must be a stage, a hyphen and a number of shards, such as small-4"),
         ({"partitions": 4, "reserved_concurrency": 7}, "must be 0 or at least twice partitions"),
-        ({"reserved_concurrency": 301}, "must leave of account_concurrency what AWS demands"),
+        ({"reserved_concurrency": 301}, "account_concurrency less three times reserved_concurrency"),
         ({"execute_concurrency": 750, "reserved_concurrency": 83}, "and what the executors"),  # 249 + 750 + 2
         ({"jobs_table": "a table"}, "must be the name of a table that exists, or empty"),
-        ({"jobs_table": "same", "tenants_table": "same"}, "must be two tables"),
+        ({"jobs_table": "same", "tenants_table": "same"}, "must differ"),
         ({"pollers": 16}, "pollers must be at most a tenth of execute_concurrency"),
         (
             {"execute_concurrency": 1700, "account_concurrency": 3000},
-            "execute_concurrency needs pollers where a priority",
+            "execute_concurrency needs pollers if a priority",
         ),
-        ({"raised_pollers": 40}, "raised_pollers must be 0 or at least pollers, which must not be 0"),
+        ({"raised_pollers": 40}, "raised_pollers must be 0 or at least pollers, and then"),
         ({"stage": "large", "raised_pollers": 19}, "raised_pollers must be 0 or at least pollers"),
-        ({"execute_concurrency": 40}, "runs_per_message must be 1 where a priority has less than three executors"),
+        ({"execute_concurrency": 40}, "runs_per_message must be 1 if a priority has less than three executors"),
         ({"writes": "transaction"}, "must be one of batch, single"),
     ],
 )
