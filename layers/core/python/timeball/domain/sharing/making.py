@@ -14,7 +14,7 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 PAGE: Final = 100
 """So many runs of a tenant are made together, at the most."""
 MOST_OF_A_REQUEST: Final = 100_000
-"""So many runs may one request ask for."""
+"""So many runs may one request ask for, or one attempt by all items that it names."""
 
 _RUN_MS: Final = 10
 """How far apart a process makes the runs of one tenant, on average: a hundred a second."""

@@ -10,7 +10,8 @@ class Refusal(StrEnum):
 
     Its state does not allow it; its job is cancelled, or gone. Of a report: the attempt is not the one that is under
     way; its lease is out; the run's job takes no report. Of items: the
-    request has named others before; with those that it has named before they are too many, or too large together.
+    request has named others before; with those that it has named before they are too many, or too large together, or
+    would make too many runs.
     """
 
     WRONG_STATE = "wrong_state"
@@ -21,6 +22,7 @@ class Refusal(StrEnum):
     CONFLICT = "conflict"
     TOO_MANY = "too_many"
     TOO_LARGE = "too_large"
+    TOO_MANY_RUNS = "too_many_runs"
 
 
 Answered = tuple[Refusal | None, Run | None]
