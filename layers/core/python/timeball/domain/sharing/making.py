@@ -1,7 +1,7 @@
 """When the runs are made that events and fan-outs ask for: page by page, so that no tenant keeps others waiting.
 
-A process makes the runs of one tenant at a bounded pace, and those of a tenant with a quota within that quota. What is
-beyond is put off and never dropped.
+A process makes the runs of one tenant at a bounded pace, and those of a tenant with a quota within that quota. The
+others are made later, spread over the time that all of them take, and none is dropped.
 """
 
 from dataclasses import dataclass
@@ -20,11 +20,13 @@ _RUN_MS: Final = 10
 """How far apart a process makes the runs of one tenant, on average: a hundred a second."""
 _AHEAD_MS: Final = 3 * SECOND_MS
 """How far a tenant may be ahead of that pace: a few hundred runs are made at once."""
+_LONGEST_MS: Final = 15 * MINUTE_MS
+"""The queue keeps a message back for so long, at the most."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Up to when (ms) the runs count that a process has made of a tenant, and those that it has put off."""
+    """Up to when (ms) the runs count that a process has made of a tenant, and until when it puts off the next event."""
 
     made_until: int = 0
     put_off_until: int = 0
@@ -50,7 +52,17 @@ def with_made(pace: Pace, amount: int, now: int) -> Pace:
     return evolve(pace, made_until=max(pace.made_until, now) + amount * _RUN_MS)
 
 
-def with_put_off(pace: Pace, amount: int, most: int, now: int) -> Pace:
-    """Return the pace after so many runs were put off until after all that were put off before."""
-    each = max(_RUN_MS, MINUTE_MS // most if most else 0)
-    return evolve(pace, put_off_until=max(pace.put_off_until, pace.made_until, now) + amount * each)
+def comes_again_at(pace: Pace, from_at: int, now: int) -> int:
+    """Return when an event comes again that is put off until an instant at the least: after those put off before.
+
+    An event that would come later than the queue's longest delay begins a new round instead. The events of several
+    rounds come side by side: those that find no room are put off again, and so no room is left unused.
+    """
+    earliest = max(pace.made_until, from_at)
+    return pace.put_off_until if earliest < pace.put_off_until <= now + _LONGEST_MS else earliest
+
+
+def with_put_off(pace: Pace, amount: int, most: int, at: int) -> Pace:
+    """Return the pace after an event of so many runs was put off until an instant; `most`: see `most_made`."""
+    each = max(_RUN_MS, -(-MINUTE_MS // most) if most else 0)
+    return evolve(pace, put_off_until=at + amount * each)

@@ -1,7 +1,7 @@
 """Runs that events and fan-outs make are counted before they are made, where a quota of their tenant bounds them.
 
-A page is counted as a whole, or not at all: it is made in a later minute then. A page that is made again after a crash
-counts twice.
+A page is counted as a whole, or not at all: it is made in a later minute then. A page that is made again after a crash,
+or because it could not be stored, counts twice.
 """
 
 from timeball.domain.model.tenants.quotas import Quotas
