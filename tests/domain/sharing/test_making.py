@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from timeball.domain.sharing.making import Pace, comes_again_at, with_made, with_put_off
+from timeball.domain.sharing.making import Pace, comes_again_at, with_made, with_no_room, with_put_off
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 NOW = 1_800_000_000_000
@@ -13,23 +13,21 @@ _LONGEST_MS = 15 * MINUTE_MS
 
 
 @pytest.mark.parametrize(
-    ("pace", "from_at", "at"),
+    ("pace", "at"),
     [
-        (Pace(), 0, 0),  # nothing was made or put off
-        (Pace(made_until=4_000), 0, 4_000),  # what was made counts until then
-        (Pace(made_until=4_000, put_off_until=3_000), 0, 4_000),
-        (Pace(made_until=4_000, put_off_until=9_000), 0, 9_000),  # after those that were put off before
-        (Pace(made_until=4_000, put_off_until=9_000), 60_000, 60_000),  # not before the next minute
-        (Pace(put_off_until=_LONGEST_MS), 0, _LONGEST_MS),
-        (Pace(put_off_until=_LONGEST_MS + 1), 0, 0),  # a new round
-        (Pace(made_until=4_000, put_off_until=100 * _LONGEST_MS), 60_000, 60_000),
+        (Pace(), 0),  # nothing was made or put off
+        (Pace(made_until=4_000), 4_000),  # what was made counts until then
+        (Pace(made_until=4_000, put_off_until=3_000), 4_000),
+        (Pace(made_until=4_000, put_off_until=9_000), 9_000),  # after those that were put off before
+        (with_no_room(Pace(made_until=4_000, put_off_until=9_000), 60_000), 60_000),  # not before the next minute
+        (Pace(put_off_until=_LONGEST_MS), _LONGEST_MS),
+        (Pace(put_off_until=_LONGEST_MS + 1), 0),  # a new round
+        (Pace(made_until=4_000, put_off_until=100 * _LONGEST_MS), 4_000),
     ],
 )
-def test_an_event_put_off_comes_after_those_before_it_and_never_later_than_the_queue_can(
-    pace: Pace, from_at: int, at: int
-) -> None:
+def test_an_event_put_off_comes_after_those_before_it_and_never_later_than_the_queue_can(pace: Pace, at: int) -> None:
     moved = Pace(NOW + pace.made_until, NOW + pace.put_off_until)
-    assert comes_again_at(moved, NOW + from_at, NOW) == NOW + at
+    assert comes_again_at(moved, NOW) == NOW + at
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,7 @@ def test_a_flood_of_hours_is_made_at_the_whole_pace() -> None:
             if not pace.is_ahead(now):
                 pace, made = with_made(pace, 100, now), made + 1
                 continue
-            at = comes_again_at(pace, now, now)
+            at = comes_again_at(pace, now)
             assert now <= at <= now + _LONGEST_MS
             pace = with_put_off(pace, 100, 0, at)
             heapq.heappush(waiting, (at, next(numbers)))

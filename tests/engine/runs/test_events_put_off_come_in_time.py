@@ -13,6 +13,7 @@ from timeball.engine.changes.change import cancel
 from timeball.engine.events.receive import receive
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
+from timeball.ports.registers.windows import Window, Windows
 from timeball.testing.faults import with_outages
 
 
@@ -59,6 +60,28 @@ def test_under_a_quota_each_minute_makes_what_it_may(
     made = shop.made_after(processes)
     assert len(made) == MANY * events
     assert 60 * (minutes - 1) <= made[-1] <= 60 * (1.15 * minutes + 1)
+
+
+class _Asked:
+    """Windows that count how often room is asked for."""
+
+    def __init__(self, windows: Windows) -> None:
+        self._windows, self.count = windows, 0
+
+    def take(self, window: Window, amount: int, most: int) -> bool:
+        self.count += 1
+        return self._windows.take(window, amount, most)
+
+
+def test_a_process_asks_a_full_minute_for_room_only_near_its_beginning_and_its_end() -> None:
+    shop = Shop(jobs=1)
+    shop.bound(runs_created_per_minute=60)
+    store = with_outages(shop.context.store, lambda *_: False)
+    asked = _Asked(store.windows)
+    shop.context = replace(shop.context, store=replace(store, windows=asked))
+    shop.send("noisy", 600)
+    assert len(shop.made_after()) == 600
+    assert asked.count <= 600 + 10 * 10
 
 
 def test_after_a_flood_a_small_excess_waits_for_seconds() -> None:

@@ -26,13 +26,16 @@ _LONGEST_MS: Final = 15 * MINUTE_MS
 
 @dataclass(frozen=True)
 class Pace:
-    """Up to when (ms) the runs count that a process has made of a tenant, and until when it puts off the next event."""
+    """Up to when (ms) a tenant has had its share of a process, and until when its next event is put off.
+
+    The share is what the runs take that were made, or lasts until its quota has room again.
+    """
 
     made_until: int = 0
     put_off_until: int = 0
 
     def is_ahead(self, now: int) -> bool:
-        """Say whether so many runs were made lately that others come first."""
+        """Say whether so many runs were made lately that others come first, or the tenant's quota has no room."""
         return self.made_until > now + _AHEAD_MS
 
 
@@ -52,13 +55,18 @@ def with_made(pace: Pace, amount: int, now: int) -> Pace:
     return evolve(pace, made_until=max(pace.made_until, now) + amount * _RUN_MS)
 
 
-def comes_again_at(pace: Pace, from_at: int, now: int) -> int:
-    """Return when an event comes again that is put off until an instant at the least: after those put off before.
+def with_no_room(pace: Pace, until: int) -> Pace:
+    """Return the pace of a tenant whose quota has no room before an instant: other events need not ask meanwhile."""
+    return evolve(pace, made_until=max(pace.made_until, until))
+
+
+def comes_again_at(pace: Pace, now: int) -> int:
+    """Return when an event comes again that is put off: after those that were put off before.
 
     An event that would come later than the queue's longest delay begins a new round instead. The events of several
     rounds come side by side: those that find no room are put off again, and so no room is left unused.
     """
-    earliest = max(pace.made_until, from_at)
+    earliest = max(pace.made_until, now)
     return pace.put_off_until if earliest < pace.put_off_until <= now + _LONGEST_MS else earliest
 
 

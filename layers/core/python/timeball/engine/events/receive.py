@@ -20,7 +20,15 @@ from timeball.domain.model.terms.event import BusRule, Event, Matched
 from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.events import event_row
 from timeball.domain.sharing.fairness import in_turns
-from timeball.domain.sharing.making import Pace, comes_again_at, most_made, page_of, with_made, with_put_off
+from timeball.domain.sharing.making import (
+    Pace,
+    comes_again_at,
+    most_made,
+    page_of,
+    with_made,
+    with_no_room,
+    with_put_off,
+)
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import count_lately, retire, subscribers
@@ -63,7 +71,7 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
     later: dict[int, tuple[Matched, int]] = {}
     for position in ahead:
         one = matched[position]
-        later[position] = _put_off(one, counts[one.rule.key], quotas, paces, now, now)
+        later[position] = _put_off(one, counts[one.rule.key], quotas, paces, now)
     going = [position for position in range(len(matched)) if position not in later]
     jobs = subscribers(context, {matched[position].rule.key for position in going})
     meant: list[_Meant] = []
@@ -71,12 +79,12 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
         one = matched[position]
         own_quotas, payload = quotas[one.rule.key.tenant], one.event.payload
         own = sorted((job for job in jobs[one.rule.key] if job.key.job_id > one.after), key=lambda job: job.key.job_id)
-        count, from_at = _may_be_made(context, one, len(own), own_quotas, paces, now)
+        count = _may_be_made(context, one, len(own), own_quotas, paces, now)
         is_held = one.again and most_made(own_quotas) > 0
         meant += [_Meant(job, one.event, payload, is_held) for job in own[:count]]
         if count < len(own):
             rest = evolve(one, after=own[count - 1].key.job_id) if count else one
-            later[position] = _put_off(rest, len(own) - count, quotas, paces, from_at, now)
+            later[position] = _put_off(rest, len(own) - count, quotas, paces, now)
     for portion in _portions(meant):
         _make(context, portion, now)
     context.known.paces.update(paces)
@@ -87,29 +95,28 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
     return [sent.get(position, True) for position in range(len(matched))]
 
 
-def _may_be_made(
-    context: Context, one: Matched, amount: int, quotas: Quotas, paces: dict[str, Pace], now: int
-) -> tuple[int, int]:
-    """Count runs of an event that may be made now, page by page; return how many, and from when on the others may."""
+def _may_be_made(context: Context, one: Matched, amount: int, quotas: Quotas, paces: dict[str, Pace], now: int) -> int:
+    """Count runs of an event that may be made now, page by page; return how many."""
     tenant, size, count = one.rule.key.tenant, page_of(most_made(quotas)), 0
     while count < amount and not paces[tenant].is_ahead(now):
         page = min(size, amount - count)
         room = room_at(context, tenant, quotas, page, now)
         if room > now:
-            return count, room
+            paces[tenant] = with_no_room(paces[tenant], room)
+            break
         paces[tenant] = with_made(paces[tenant], page, now)
         count += page
-    return count, now
+    return count
 
 
 def _put_off(
-    one: Matched, amount: int, quotas: Mapping[str, Quotas], paces: dict[str, Pace], from_at: int, now: int
+    one: Matched, amount: int, quotas: Mapping[str, Quotas], paces: dict[str, Pace], now: int
 ) -> tuple[Matched, int]:
     """Return what comes again, and in how many seconds. An event that has begun goes on before those that have not."""
     tenant = one.rule.key.tenant
-    at = max(paces[tenant].made_until, from_at)
+    at = max(paces[tenant].made_until, now)
     if not one.after:
-        at = comes_again_at(paces[tenant], from_at, now)
+        at = comes_again_at(paces[tenant], now)
         paces[tenant] = with_put_off(paces[tenant], amount, most_made(quotas[tenant]), at)
     return evolve(one, again=True), -(-(at - now) // SECOND_MS)
 
