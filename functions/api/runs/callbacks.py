@@ -8,17 +8,16 @@ from pydantic import AfterValidator, ConfigDict, Field
 from functions.api.http.body import compact
 from functions.api.http.edge import Edge, no_run, run_id_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
-from functions.api.http.quotas import check_product
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.http.token import check_attempt
 from functions.api.runs.answers import heartbeat_answer, run_answer
-from timeball.domain.graphs.fan_out import answered_items
 from timeball.domain.model.runs.run import Run
 from timeball.domain.sharing.making import MOST_OF_A_REQUEST
 from timeball.engine.runs.callback import Report, heartbeat, report
+from timeball.engine.runs.fan_out import named_by
 from timeball.engine.runs.naming import count_runs_of_each
 from timeball.engine.runs.refusal import Answered, Refusal
 
@@ -66,16 +65,25 @@ def complete_run(edge: Edge, request: Request) -> Reply:
     """Accept the target's report that the attempt has succeeded; a repeated report gets the same answer."""
     wanted, attempt = _read(CompleteRequest, request)
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
-    check_items(edge, request, len(answered_items(body) or ()))
     told = Report(run_id_in(request), attempt, body=body)
-    return ok(run_answer(heard(report(edge.context, [told])[0], attempt)))
+    answered = report(edge.context, [told])[0]
+    check_runs(edge, answered)
+    return ok(run_answer(heard(answered, attempt)))
 
 
-def check_items(edge: Edge, request: Request, amount: int) -> None:
-    """Raise ProblemError if so many items would create more runs than one request may."""
-    if amount:
-        jobs = count_runs_of_each(edge.context, run_id_in(request).job, MOST_OF_A_REQUEST // amount)
-        check_product(amount, jobs, "items", "jobs with a run for each")
+def check_runs(edge: Edge, answered: Answered) -> None:
+    """Raise ProblemError if items were refused for the runs that they would make. A repeat would fare no better."""
+    refusal, run = answered
+    if refusal is not Refusal.TOO_MANY_RUNS or run is None:
+        return
+    jobs, named = count_runs_of_each(edge.context, run.id.job), len(named_by(edge.context, run).items)
+    most = MOST_OF_A_REQUEST // max(jobs, 1)
+    raise ProblemError(
+        Problem.TOO_MANY_ITEMS,
+        f"{jobs} jobs have a run for each item, and an attempt may ask for {MOST_OF_A_REQUEST:,} runs, so it may name "
+        f"{most} items. It has named {named} before, and none of the new ones counts. Name fewer, or lists of them: "
+        "the attempt is still under way.",
+    )
 
 
 def fail_run(edge: Edge, request: Request) -> Reply:

@@ -14,7 +14,7 @@ from functions.api.http.request_model import read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.http.token import check_attempt
 from functions.api.runs.answers import run_answer
-from functions.api.runs.callbacks import HeartbeatRequest, check_items, heard, missing
+from functions.api.runs.callbacks import HeartbeatRequest, check_runs, heard, missing
 from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
 from timeball.domain.model.runs.fan_out import MAX_ITEMS
 from timeball.engine.runs.naming import Naming, name_items
@@ -54,9 +54,9 @@ def name_run_items(edge: Edge, request: Request) -> Reply:
     check_attempt(request, wanted.attempt)
     body = fingerprint(canonical(wanted.items))
     items = tuple(map(item_text, wanted.items))
-    check_items(edge, request, len(items))
     asked = Naming(run_id_in(request), wanted.attempt, items, body if key is None else fingerprint(key.encode()), body)
     answered = name_items(edge.context, [asked])[0]
+    check_runs(edge, answered)
     match answered[0]:
         case Refusal.CONFLICT:
             raise key_conflict()

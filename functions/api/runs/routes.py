@@ -84,7 +84,7 @@ ROUTES: tuple[Route, ...] = (
         "Report, as the target of a callback run, that the attempt has succeeded",
         RunAnswer,
         body=CompleteRequest,
-        problems=(*_OF_A_CALLBACK, Problem.QUOTA_EXCEEDED),
+        problems=(*_OF_A_CALLBACK, Problem.TOO_MANY_ITEMS),
         access=Access.REPORT,
     ),
     Route(
@@ -105,12 +105,7 @@ ROUTES: tuple[Route, ...] = (
         RunAnswer,
         body=FanOutRequest,
         headers=("Idempotency-Key",),
-        problems=(
-            Problem.STALE_ATTEMPT,
-            Problem.TOO_MANY_ITEMS,
-            Problem.IDEMPOTENCY_CONFLICT,
-            Problem.QUOTA_EXCEEDED,
-        ),
+        problems=(Problem.STALE_ATTEMPT, Problem.TOO_MANY_ITEMS, Problem.IDEMPOTENCY_CONFLICT),
         access=Access.REPORT,
     ),
     Route(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.client import Answer, Api
 from tests.api.dependencies.asking import batch, put, sentences
-from tests.api.runs.rows import called
+from tests.api.runs.rows import called, say, waiting
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.runs.run import Run, RunState
 
@@ -95,13 +95,67 @@ def test_a_run_that_is_over_accepts_no_items(api: Api, run: Run) -> None:
     assert name(api, run, 1).body["type"].endswith("stale-attempt")
 
 
-def test_items_that_would_make_more_runs_than_one_request_may_are_all_refused(api: Api, run: Run) -> None:
-    parent = run.id.job.job_id
-    each: dict[str, object] = {"dependsOn": [parent], "forEach": parent}
-    children = [item["status"] for size in (100, 26) for item in batch(api, *[each] * size)]
-    assert children == [201] * 126
+def _children(api: Api, parent: Run, amount: int) -> None:
+    """Create so many jobs that have a run for each item of a parent's."""
+    each: dict[str, object] = {"dependsOn": [parent.id.job.job_id], "forEach": parent.id.job.job_id}
+    while amount > 0:
+        assert {item["status"] for item in batch(api, *[each] * min(amount, 100))} == {201}
+        amount -= 100
+
+
+def _is_over_the_bound(refused: Answer) -> bool:
+    """Say whether items were refused for the runs that they would make, and not so that a repeat makes sense."""
+    is_named = refused.body["type"].endswith("too-many-items") and "100,000 runs" in refused.body["detail"]
+    return refused.status == 409 and is_named and "Retry-After" not in refused.headers
+
+
+def test_items_that_would_make_more_runs_than_an_attempt_may_are_refused_and_none_is_named(api: Api, run: Run) -> None:
+    _children(api, run, 126)
     refused = name(api, run, *range(800))
-    assert (refused.status, refused.body["quota"]) == (429, "runsPerRequest")
-    assert "800 items times 126 jobs" in refused.body["detail"]
+    assert _is_over_the_bound(refused)
+    assert "126 jobs have a run for each" in refused.body["detail"]
+    assert "793 items" in refused.body["detail"]
     assert api.store.runs[run.id].named is None
     assert name(api, run, *range(793)).status == 200
+
+
+def test_items_named_before_count_towards_the_runs_that_an_attempt_may_ask_for(api: Api, run: Run) -> None:
+    _children(api, run, 126)
+    assert name(api, run, *range(400)).status == 200
+    refused = name(api, run, *range(400, 800))
+    assert _is_over_the_bound(refused)
+    assert "has named 400 before" in refused.body["detail"]
+    assert name(api, run, *range(400, 793)).status == 200
+
+
+def test_items_that_are_named_again_are_answered_as_before_when_other_jobs_have_come(api: Api, run: Run) -> None:
+    _children(api, run, 125)
+    assert name(api, run, *range(800)).status == 200
+    _children(api, run, 1)
+    assert name(api, run, *range(800)).status == 200
+    assert _is_over_the_bound(name(api, run, 800))
+
+
+def test_a_report_that_was_taken_is_answered_as_before_when_other_jobs_have_come(api: Api) -> None:
+    run = waiting(api)
+    _children(api, run, 125)
+    result = {"fanOut": list(range(800))}
+    assert say(api, run, "complete", result=result).status == 200
+    _children(api, run, 1)
+    assert say(api, run, "complete", result=result).body["status"] == "succeeded"
+
+
+def test_a_report_with_too_many_items_for_their_runs_is_refused_and_one_with_fewer_is_taken(api: Api) -> None:
+    run = waiting(api)
+    _children(api, run, 126)
+    assert name(api, run, *range(400)).status == 200
+    assert _is_over_the_bound(say(api, run, "complete", result={"fanOut": list(range(394))}))
+    assert api.store.runs[run.id].state is RunState.RUNNING
+    assert say(api, run, "complete", result={"fanOut": list(range(393))}).status == 200
+
+
+def test_a_report_without_items_is_taken_however_many_jobs_have_come(api: Api) -> None:
+    run = waiting(api)
+    assert name(api, run, *range(1_000)).status == 200
+    _children(api, run, 101)
+    assert say(api, run, "complete", result={"rows": 1}).status == 200

@@ -120,7 +120,19 @@ def _is_dealt_with(story: Story, operation: Operation, key: JobKey, ended_at: in
         made = [story.store.runs[run] for run in history.runs_of(key)]
         return any(run.triggered_by.operation == operation.key.name for run in made)
     earliest, latest = (_newest_end(story, key, operation.created_at + skew) for skew in (-MOST_SKEW_MS, MOST_SKEW_MS))
-    return earliest is None or earliest != latest or not _stayed_dead(story, earliest, operation, ended_at)
+    if earliest is None or earliest != latest or _is_newer_retried(story, earliest, operation, ended_at):
+        return True
+    return not _stayed_dead(story, earliest, operation, ended_at)
+
+
+def _is_newer_retried(story: Story, run_id: RunId, operation: Operation, ended_at: int) -> bool:
+    """Say whether a newer run of the job was retried while the operation ran: the operation then leaves the older one.
+
+    The row of the newer run no longer says whether it had ended when the operation was asked for.
+    """
+    rows = [story.store.history.run_at(other, ended_at) for other in story.store.history.runs_of(run_id.job)]
+    since = operation.created_at - MOST_SKEW_MS
+    return any(row.id.fire_at > run_id.fire_at and (row.budget_at or 0) >= since for row in rows if row is not None)
 
 
 def _newest_end(story: Story, key: JobKey, at: int) -> RunId | None:

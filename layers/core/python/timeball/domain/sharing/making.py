@@ -1,7 +1,7 @@
 """The pace at which the runs that events and fan-outs ask for are made: in pages, so that no tenant delays the others.
 
-A process makes the runs of one tenant at a bounded pace, and those of a tenant with a quota within that quota. Further
-runs are put off and never dropped.
+A process makes the runs of one tenant at a bounded pace, and those of a tenant with a quota within that quota. The
+others are made later, spread over the time that all of them take, and none is dropped.
 """
 
 from dataclasses import dataclass
@@ -14,17 +14,22 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 PAGE: Final = 100
 """The most runs of a tenant that are made together."""
 MOST_OF_A_REQUEST: Final = 100_000
-"""The most runs that one request may ask for."""
+"""So many runs may one request ask for, or one attempt by all items that it names."""
 
 _RUN_MS: Final = 10
 """The average time between two runs of one tenant that a process makes: a hundred a second."""
 _AHEAD_MS: Final = 3 * SECOND_MS
 """How far a tenant may be ahead of that pace: a few hundred runs are made at once."""
+_LONGEST_MS: Final = 15 * MINUTE_MS
+"""The queue keeps a message back for so long, at the most."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """The pace of one tenant in a process."""
+    """Up to when (ms) a tenant has had its share of a process, and until when its next event is put off.
+
+    The share is what the runs take that were made, or lasts until its quota has room again.
+    """
 
     made_until: int = 0
     """Until when the runs count that were made (ms)."""
@@ -32,7 +37,7 @@ class Pace:
     """Until when the runs count that were put off (ms)."""
 
     def is_ahead(self, now: int) -> bool:
-        """Say whether so many runs were made lately that other tenants come first."""
+        """Say whether so many runs were made lately that others come first, or the tenant's quota has no room."""
         return self.made_until > now + _AHEAD_MS
 
 
@@ -52,7 +57,22 @@ def with_made(pace: Pace, amount: int, now: int) -> Pace:
     return evolve(pace, made_until=max(pace.made_until, now) + amount * _RUN_MS)
 
 
-def with_put_off(pace: Pace, amount: int, most: int, now: int) -> Pace:
-    """Return the pace after more runs were put off, to follow those that were put off before."""
-    each = max(_RUN_MS, MINUTE_MS // most if most else 0)
-    return evolve(pace, put_off_until=max(pace.put_off_until, pace.made_until, now) + amount * each)
+def with_no_room(pace: Pace, until: int) -> Pace:
+    """Return the pace of a tenant whose quota has no room before an instant: other events need not ask meanwhile."""
+    return evolve(pace, made_until=max(pace.made_until, until))
+
+
+def comes_again_at(pace: Pace, now: int) -> int:
+    """Return when an event comes again that is put off: after those that were put off before.
+
+    An event that would come later than the queue's longest delay begins a new round instead. The events of several
+    rounds come side by side: those that find no room are put off again, and so no room is left unused.
+    """
+    earliest = max(pace.made_until, now)
+    return pace.put_off_until if earliest < pace.put_off_until <= now + _LONGEST_MS else earliest
+
+
+def with_put_off(pace: Pace, amount: int, most: int, at: int) -> Pace:
+    """Return the pace after an event of so many runs was put off until an instant; `most`: see `most_made`."""
+    each = max(_RUN_MS, -(-MINUTE_MS // most) if most else 0)
+    return evolve(pace, put_off_until=at + amount * each)

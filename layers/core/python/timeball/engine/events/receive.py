@@ -5,6 +5,7 @@ again. The event's message is removed last: if a process dies before that, the e
 runs.
 
 Runs are made in pages, the tenants in turns. A tenant that is ahead of its pace, or at its quota, gets the rest later.
+Its pace counts what was made, so only after ①; its quota counts before ①, because others count there too.
 """
 
 import logging
@@ -16,14 +17,22 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.event import BusRule, Event, Matched, SubscriptionKey
+from timeball.domain.model.terms.event import BusRule, Event, Matched
 from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.events import event_row
 from timeball.domain.sharing.fairness import in_turns
-from timeball.domain.sharing.making import PAGE, Pace, most_made, page_of, with_made, with_put_off
+from timeball.domain.sharing.making import (
+    Pace,
+    comes_again_at,
+    most_made,
+    page_of,
+    with_made,
+    with_no_room,
+    with_put_off,
+)
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.events.subscribe import retire, subscribers
+from timeball.engine.events.subscribe import count_lately, retire, subscribers
 from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.due_runs import resend
@@ -37,12 +46,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Meant:
-    """An event, as JSON too, and a job that it is to run; `again`: it was put off before."""
+    """An event, as JSON too, and a job that it runs; `is_held`: a quota of its tenant may have put it off before."""
 
     job: Job
     event: Event
     payload: str
-    again: bool
+    is_held: bool
 
 
 _PORTION_CHARACTERS: Final = 16 * 1024 * 1024
@@ -57,19 +66,29 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
     """
     now = context.clock.now()
     quotas = read_quotas(context, list({one.rule.key.tenant for one in matched}))
-    ahead = [position for position, one in enumerate(matched) if _pace(context, one).is_ahead(now)]
-    later = {position: _put_off(context, matched[position], PAGE, quotas, now) for position in ahead}
+    paces = {tenant: context.known.paces.get(tenant, Pace()) for tenant in quotas}
+    ahead = [position for position, one in enumerate(matched) if paces[one.rule.key.tenant].is_ahead(now)]
+    counts = count_lately(context, {matched[position].rule.key for position in ahead}, now)
+    later: dict[int, tuple[Matched, int]] = {}
+    for position in ahead:
+        one = matched[position]
+        later[position] = _put_off(one, counts[one.rule.key], quotas, paces, now)
     going = [position for position in range(len(matched)) if position not in later]
     jobs = subscribers(context, {matched[position].rule.key for position in going})
     meant: list[_Meant] = []
     for position in in_turns(going, lambda position: matched[position].rule.key.tenant):
         one = matched[position]
-        left = _taken(context, one, jobs, quotas[one.rule.key.tenant], meant, now)
-        if left is not None:
-            rest = [job for job in jobs[one.rule.key] if job.key.job_id > left[0]]
-            later[position] = _put_off(context, evolve(one, after=left[0]), len(rest), quotas, now, left[1])
+        own_quotas, payload = quotas[one.rule.key.tenant], one.event.payload
+        own = sorted((job for job in jobs[one.rule.key] if job.key.job_id > one.after), key=lambda job: job.key.job_id)
+        count = _may_be_made(context, one, len(own), own_quotas, paces, now)
+        is_held = one.again and most_made(own_quotas) > 0
+        meant += [_Meant(job, one.event, payload, is_held) for job in own[:count]]
+        if count < len(own):
+            rest = evolve(one, after=own[count - 1].key.job_id) if count else one
+            later[position] = _put_off(rest, len(own) - count, quotas, paces, now)
     for portion in _portions(meant):
         _make(context, portion, now)
+    context.known.paces.update(paces)
     unheard = list(dict.fromkeys(matched[position].rule for position in going if not jobs[matched[position].rule.key]))
     if unheard:
         _retire(context, bus, unheard)
@@ -77,44 +96,29 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
     return [sent.get(position, True) for position in range(len(matched))]
 
 
-def _taken(
-    context: Context,
-    one: Matched,
-    jobs: Mapping[SubscriptionKey, Sequence[Job]],
-    quotas: Quotas,
-    meant: list[_Meant],
-    now: int,
-) -> tuple[str, int] | None:
-    """Add the runs that may be made now; return after which job others are left, and from when on, if any are."""
-    size, payload = page_of(most_made(quotas)), one.event.payload
-    own = sorted((job for job in jobs[one.rule.key] if job.key.job_id > one.after), key=lambda job: job.key.job_id)
-    after = one.after
-    for start in range(0, len(own), size):
-        page, pace = own[start : start + size], _pace(context, one)
-        if pace.is_ahead(now):
-            return after, now
-        room = room_at(context, one.rule.key.tenant, quotas, len(page), now)
+def _may_be_made(context: Context, one: Matched, amount: int, quotas: Quotas, paces: dict[str, Pace], now: int) -> int:
+    """Count runs of an event that may be made now, page by page; return how many."""
+    tenant, size, count = one.rule.key.tenant, page_of(most_made(quotas)), 0
+    while count < amount and not paces[tenant].is_ahead(now):
+        page = min(size, amount - count)
+        room = room_at(context, tenant, quotas, page, now)
         if room > now:
-            return after, room
-        context.known.paces[one.rule.key.tenant] = with_made(pace, len(page), now)
-        meant += [_Meant(job, one.event, payload, one.again) for job in page]
-        after = page[-1].key.job_id
-    return None
-
-
-def _pace(context: Context, one: Matched) -> Pace:
-    return context.known.paces.get(one.rule.key.tenant, Pace())
+            paces[tenant] = with_no_room(paces[tenant], room)
+            break
+        paces[tenant] = with_made(paces[tenant], page, now)
+        count += page
+    return count
 
 
 def _put_off(
-    context: Context, one: Matched, amount: int, quotas: Mapping[str, Quotas], now: int, from_at: int = 0
+    one: Matched, amount: int, quotas: Mapping[str, Quotas], paces: dict[str, Pace], now: int
 ) -> tuple[Matched, int]:
-    """Return what is to come again, and in how many seconds: after all of its tenant that this process has put off."""
+    """Return what comes again, and in how many seconds. An event that has begun goes on before those that have not."""
     tenant = one.rule.key.tenant
-    pace = _pace(context, one)
-    at = max(pace.put_off_until, pace.made_until, from_at)
-    pace = with_put_off(evolve(pace, put_off_until=at), amount, most_made(quotas[tenant]), now)
-    context.known.paces[tenant] = pace
+    at = max(paces[tenant].made_until, now)
+    if not one.after:
+        at = comes_again_at(paces[tenant], now)
+        paces[tenant] = with_put_off(paces[tenant], amount, most_made(quotas[tenant]), at)
     return evolve(one, again=True), -(-(at - now) // SECOND_MS)
 
 
@@ -138,7 +142,7 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
     digests = context.store.works.save(works, now)
     seen = resolved(context, [one.job for one in meant])
     pairs = zip(seen, meant, digests, strict=True)
-    rows = [event_row(job, one.event, digest, now, put_off=one.again) for job, one, digest in pairs]
+    rows = [event_row(job, one.event, digest, now, put_off=one.is_held) for job, one, digest in pairs]
     inserted = context.store.runs.insert(rows, now)
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
     for row in new:

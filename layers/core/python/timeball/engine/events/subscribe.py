@@ -243,3 +243,14 @@ def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[Sub
         named = [jobs.get(JobKey(row.key.tenant, one.job_id)) for one in row.jobs]
         found[row.key] = [job for job in named if job is not None and _has_pattern(job, row.key)]
     return found
+
+
+def count_lately(context: Context, keys: Collection[SubscriptionKey], now: int) -> dict[SubscriptionKey, int]:
+    """Return how many open jobs have each pattern, as this process has read it lately. Raises UnavailableError."""
+    rows = dict(
+        zip(keys, context.known.read("subscriptions", context.store.subscriptions, list(keys), now), strict=True)
+    )
+    noted = {key: [JobKey(key.tenant, one.job_id) for one in row.jobs] if row else [] for key, row in rows.items()}
+    names = list(dict.fromkeys(name for own in noted.values() for name in own))
+    jobs = dict(zip(names, context.known.read("jobs", context.store.jobs, names, now), strict=True))
+    return {key: sum(_has_pattern(jobs[name], key) for name in own) for key, own in noted.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from timeball.domain.attempts.callback import awaits_report, cause_of, extended, follows, reported_attempt, takes_report
 from timeball.domain.attempts.outcome import after_attempt
+from timeball.domain.graphs.fan_out import answered_items
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
@@ -18,6 +19,8 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.verdict import Failed, Succeeded
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
+from timeball.engine.runs.fan_out import named_by
+from timeball.engine.runs.naming import makes_too_many_runs
 from timeball.engine.runs.on_run_end import change_run
 from timeball.engine.runs.refusal import Answered, Refusal
 
@@ -67,6 +70,8 @@ def _report(context: Context, report: Report) -> Answered:
         waiting = _waiting(run, job, report.attempt)
         if isinstance(waiting, Refusal):
             return waiting
+        if report.execution is None and _names_too_much(context, run, report):
+            return Refusal.TOO_MANY_RUNS
         attempt = reported_attempt(run, now, report.error, report.body)
         failed = Failed(report.may_retry and waiting.spec.retry.retries(cause_of(attempt)))
         verdict = Succeeded() if report.error is None else failed
@@ -93,6 +98,12 @@ def _waiting(run: Run, job: Job | None, attempt: int) -> Job | Refusal:
     if job is not None and not takes_report(run, job):
         return Refusal.NOT_EXPECTED
     return job if job is not None and awaits_report(run, attempt) else Refusal.STALE
+
+
+def _names_too_much(context: Context, run: Run, report: Report) -> bool:
+    """Say whether the items of a result, behind those that were named at work, would make too many runs."""
+    answered = len(answered_items(report.body) or ())
+    return answered > 0 and makes_too_many_runs(context, run.id.job, answered + len(named_by(context, run).items))
 
 
 def _was_taken(context: Context, run: Run, report: Report) -> bool:

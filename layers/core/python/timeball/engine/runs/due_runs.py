@@ -12,7 +12,7 @@ from timeball.domain.model.runs.transitions import due_again, requeued
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycles
 from timeball.engine.dependencies.look import wake_children
-from timeball.engine.runs.fan_out import heal, wake_heads, work_through
+from timeball.engine.runs.fan_out import STEPS_MS, wake_heads, work_through
 from timeball.engine.runs.follow import follow
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.reap import is_reapable, reap
@@ -31,28 +31,25 @@ def resend_if_possible(context: Context, run: Run) -> None:
         log.warning("left to the scan: %s", unavailable)
 
 
-def resend(context: Context, runs: Sequence[Run]) -> int:
-    """Advance the runs that are due within the look-ahead, as they were just read; return the number that advanced.
+def resend(context: Context, runs: Sequence[Run], steps_until: int | None = None) -> int:
+    """Move on those runs that are due within the look-ahead, as they were just read; return how many were.
 
-    * queued, or running with an expired lease: sent, then removed from the index.
-    * retrying: sent, then queued.
-    * running: due again at its lease's end. There, a run whose target answered 202 is ended, and a run that follows an
-      execution polls it.
-    * withdrawn: removed from the index, because it waits for no time.
-    * terminal: its effects are carried out, and waiting children evaluated; then it is removed.
-    * waiting for other runs: its parents are evaluated, and it is sent if they allow it.
-    * with items: it takes its next step with them.
+    queued, and running with its lease out: sent, then out of the index. retrying: sent, then queued. running: back at
+    its lease's end; one whose target answered 202 is ended there, and one that follows an execution looks at that.
+    withdrawn: out of the index, as it waits for no time.
+    terminal: what its end entails is carried out, children that wait for it look, then out. One that waits for others
+    is looked at, and sent if these let it;
+    one that has items takes its next step with them, if that begins before `steps_until` (ms), else within a second.
     """
     now = context.clock.now()
     margin_ms = context.rules.margin_ms
     horizon_at = now + context.rules.lookahead_ms
     runs = [run for run in runs if run.due_at is not None and run.due_at <= horizon_at]
-    heads = [run for run in runs if run.fan is not None and not run.is_terminal]
-    dead_heads = [run for run in runs if run.fan is not None and run.state is RunState.FAILED]
+    heads = [run for run in runs if run.fan is not None and (not run.is_terminal or run.state is RunState.FAILED)]
     waiting = [run for run in runs if run.waits and run.state is RunState.QUEUED and run.fan is None]
-    apart = {run.id for run in (*heads, *dead_heads, *waiting)}
-    worked = work_through(context, heads)
-    runs = [run for run in runs if run.id not in apart] + look_at_cycles(context, waiting) + heal(context, dead_heads)
+    apart = {run.id for run in (*heads, *waiting)}
+    worked, dead = work_through(context, heads, now + STEPS_MS if steps_until is None else steps_until)
+    runs = [run for run in runs if run.id not in apart] + look_at_cycles(context, waiting) + dead
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
     followed = [run for run in expired if run.followed is not None]
     silent = [run for run in expired if run not in followed]

@@ -52,38 +52,36 @@ from timeball.ports.errors import UnavailableError
 
 _PAGE = 250
 """Items that are released together, and looked at together."""
-_STEPS_MS = 1_000
-"""How long steps are begun, one after the other: a scan comes to the jobs in time, however many heads are due."""
+STEPS_MS = 1_000
+"""How long a scan begins steps, one after the other: it comes to the jobs in time, however many heads are due."""
 
 
-def work_through(context: Context, heads: Sequence[Run]) -> int:
-    """Take the next step with each head that is not over; return how many were taken. Raises UnavailableError.
+def work_through(context: Context, heads: Sequence[Run], stop_at: int) -> tuple[int, list[Run]]:
+    """Take the next step with each head; return how many were taken, and the dead heads that stay dead.
 
-    After a while no step is begun: a step may be two hundred and fifty runs, and others wait. The rest stays due.
+    No step is begun from `stop_at` (ms) on: a step may be two hundred and fifty runs, and others wait. The rest stays
+    due. Raises UnavailableError.
     """
-    stop_at, taken = context.clock.now() + _STEPS_MS, 0
+    taken, dead = 0, list[Run]()
+    if not heads or context.clock.now() >= stop_at:
+        return taken, dead
     for head, job in zip(heads, read_jobs_of(context, heads), strict=True):
         if context.clock.now() >= stop_at:
             break
-        taken += _step(context, head, job)
-    return taken
-
-
-def heal(context: Context, heads: Sequence[Run]) -> list[Run]:
-    """Let dead heads have succeeded whose items all have by now; return those that stay dead.
-
-    Raises UnavailableError.
-    """
-    jobs, now = read_jobs_of(context, heads), context.clock.now()
-    dead = []
-    for head, job in zip(heads, jobs, strict=True):
-        items = [] if head.fan is None else _items(context, head, 1, head.fan.count)
-        after = healed(head, items, now)
-        if after is None:
+        if not head.is_terminal:
+            taken += _step(context, head, job)
+        elif not _is_healed(context, head, job):
             dead.append(head)
-        else:
-            change_runs(context, {head.id: job}, [Swap(head, after)], now)
-    return dead
+    return taken, dead
+
+
+def _is_healed(context: Context, head: Run, job: Job | None) -> bool:
+    """Let a dead head have succeeded if all its items have by now; say whether they have."""
+    now = context.clock.now()
+    after = healed(head, [] if head.fan is None else _items(context, head, 1, head.fan.count), now)
+    if after is not None:
+        change_runs(context, {head.id: job}, [Swap(head, after)], now)
+    return after is not None
 
 
 def wake_heads(context: Context, items: Sequence[Run]) -> None:
@@ -172,8 +170,9 @@ def _named(context: Context, run: Run) -> Named | None:
 def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Run:
     """Insert and send the next items; those that stand already are sent again, or tried again if that is asked.
 
-    An item that must run again, but still runs, ends first; its end makes the head due. Where a quota bounds how
-    many runs are made, the others are made in later minutes.
+    If one still runs that its cycle is to run again, it ends before; that makes the head due. Where a quota bounds how
+    many runs are made, the others are made in later minutes: the head is due by so much later than such a minute begins
+    as scans look ahead.
     """
     tenant = head.id.job.tenant
     quotas = read_quotas(context, [tenant])[tenant]
@@ -181,7 +180,7 @@ def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Ru
     page = page_of(most) if most else _PAGE
     room = room_at(context, tenant, quotas, min(page, fan.count - fan.released), now)
     if room > now:
-        return due_again(head, room)
+        return due_again(head, room + context.rules.lookahead_ms)
     named = read_named(context, head.id, fan.items or "")
     through = min(fan.released + page, fan.count)
     texts = named.items[fan.released : through]

@@ -1,7 +1,7 @@
 """Count the runs that events and fan-outs make, before they are made, if a quota of their tenant bounds them.
 
-A page of runs is counted as a whole or not at all; in the latter case it is made in a later minute. A page that is made
-again after a crash counts twice.
+A page is counted as a whole, or not at all: it is made in a later minute then. A page that is made again after a crash,
+or because it could not be stored, counts twice.
 """
 
 from timeball.domain.model.tenants.quotas import Quotas

@@ -12,6 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
+from timeball.domain.sharing.making import MOST_OF_A_REQUEST
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import named_by, save_named
 from timeball.engine.runs.on_run_end import change_run
@@ -29,16 +30,19 @@ class Naming:
     fingerprint: str
 
 
-def count_runs_of_each(context: Context, job: JobKey, enough: int) -> int:
-    """Return how many jobs have a run for each item that runs of a job name.
+def makes_too_many_runs(context: Context, job: JobKey, items: int) -> bool:
+    """Say whether so many items of one attempt would make more runs than it may ask for. Raises UnavailableError.
 
-    If the settings let no job have more than `enough` children, nothing is read and 0 is returned. Raises
-    UnavailableError.
+    If the settings let no job have as many children as that takes, nothing is read.
     """
-    if context.rules.max_children <= enough:
-        return 0
+    enough = MOST_OF_A_REQUEST // max(items, 1)
+    return context.rules.max_children > enough and count_runs_of_each(context, job) > enough
+
+
+def count_runs_of_each(context: Context, job: JobKey) -> int:
+    """Return how many jobs have a run for each item that runs of a job name. Raises UnavailableError."""
     (children,) = context.store.edges.children([job])
-    rows = context.store.jobs.read(children) if len(children) > enough else []
+    rows = context.store.jobs.read(children) if children else []
     return sum(row is not None and row.is_open and row.spec.for_each == job.job_id for row in rows)
 
 
@@ -61,6 +65,8 @@ def _name(context: Context, one: Naming) -> Answered:
             return Refusal.TOO_MANY
         if named.is_too_large:
             return Refusal.TOO_LARGE
+        if makes_too_many_runs(context, run.id.job, len(named.items)):
+            return Refusal.TOO_MANY_RUNS
         return evolve(run, named=save_named(context, run.id, named, now))
 
     return change_run(context, one.run, after)

@@ -8,9 +8,10 @@ from timeball.domain.model.runs.run import Run
 class Refusal(StrEnum):
     """Why a change is refused.
 
-    Its state does not allow it; its job is cancelled or gone. For a report: the attempt is not the one under way; its
-    lease has expired; the run's job takes no report. For items: the request has named other items before; together with
-    the items that the attempt has named before they are too many, or too large.
+    Its state does not allow it; its job is cancelled, or gone. Of a report: the attempt is not the one that is under
+    way; its lease is out; the run's job takes no report. Of items: the
+    request has named others before; with those that it has named before they are too many, or too large together, or
+    would make too many runs.
     """
 
     WRONG_STATE = "wrong_state"
@@ -21,6 +22,7 @@ class Refusal(StrEnum):
     CONFLICT = "conflict"
     TOO_MANY = "too_many"
     TOO_LARGE = "too_large"
+    TOO_MANY_RUNS = "too_many_runs"
 
 
 Answered = tuple[Refusal | None, Run | None]

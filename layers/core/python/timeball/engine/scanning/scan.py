@@ -33,6 +33,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.look import tell
 from timeball.engine.operations.operation import move_on as move_on_operations
 from timeball.engine.runs.due_runs import resend
+from timeball.engine.runs.fan_out import STEPS_MS
 from timeball.engine.runs.limiters import move_on as move_lines_on
 from timeball.engine.scanning.buckets import (
     PAGE,
@@ -140,8 +141,7 @@ def scan(
         context.store.due.move_oldest_day(shard, oldest_day_at)
     if work.failure is not None and not work.done.progressed:
         raise work.failure
-    is_more_than_read = given.more or len(given.candidates) > _MAX_NOMINATED
-    work.done.backlog |= is_more_than_read and work.done.progressed
+    work.done.backlog |= work.done.progressed and (given.more or len(given.candidates) > _MAX_NOMINATED)
     return work.done
 
 
@@ -185,11 +185,11 @@ class _Work:
         jobs = self._due(JobKey, store.jobs.read, nominated, bisect_until)
         runs = self._due(RunId, store.runs.read, nominated, bisect_until)
         backfills = self._due(BackfillKey, store.backfills.read, nominated, bisect_until)
-        self.done.resent += sum(self._each(partial(resend, context), runs, bisect_until))
+        send_again = partial(resend, context, steps_until=self._in(STEPS_MS, stop_at))
+        self.done.resent += sum(self._each(send_again, runs, bisect_until))
         limiters = self._due(LimiterKey, store.limiters.read, nominated, bisect_until)
-        waited_for = [one for one in limiters if one.due_at is not None and one.due_at <= self.now]
-        lines_until = self._in(_LINES_MS, stop_at)
-        self.done.resent += sum(self._each(partial(move_lines_on, context), waited_for, lines_until, size=1))
+        lines = [one for one in limiters if one.due_at is not None and one.due_at <= self.now]
+        self.done.resent += sum(self._each(partial(move_lines_on, context), lines, self._in(_LINES_MS, stop_at), 1))
         free = [job for job in jobs if job.intent is None]
         untold = [job for job in free if job.untold and job.status is not JobStatus.PENDING]
         self.done.backlog |= any(self._each(partial(tell, context), untold, stop_at, _TOLD))
