@@ -1,11 +1,11 @@
-# Every command that a person or CI needs. `make` alone lists them.
+# All commands for people and CI. `make` without a target lists them.
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-# The first Python that is new enough; `make PYTHON=python3.13 setup` chooses another.
+# The first Python that is new enough; `make PYTHON=python3.13 setup` selects another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && exit; done)
 
@@ -13,17 +13,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(BIN)/uv
 NODE := $(BIN)/node
-# Two more than there are processors: the end-to-end tests, which two of them have, mostly wait.
+# Two more than processors: the end-to-end tests, which occupy two workers, mostly wait.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 SEEDS ?= 1000
 REQUESTS ?= 20000
 
-# The CDK's Python side starts Node by itself: give it the one of the environment, and no reason to talk.
+# The CDK's Python side starts Node by itself: give it the environment's Node, and turn off its telemetry.
 export JSII_NODE := $(CURDIR)/$(NODE)
 export CDK_DISABLE_CLI_TELEMETRY := true
 export CDK_DISABLE_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
-# What is imported again and again, by hundreds of processes in one run of the tests, is compiled once.
+# Keep compiled modules: hundreds of processes in one run of the tests import the same ones.
 unexport PYTHONDONTWRITEBYTECODE
 export UV_PYTHON_DOWNLOADS := never
 
@@ -37,7 +37,7 @@ help: ## List the commands
 		/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: setup
-setup: $(VENV)/packages.stamp node_modules/packages.stamp .venv-ministack/packages.stamp ## Install all that the other commands need, inside this folder
+setup: $(VENV)/packages.stamp node_modules/packages.stamp .venv-ministack/packages.stamp ## Install everything that the other commands need, inside this folder
 	@:
 
 .PHONY: run
@@ -45,7 +45,7 @@ run: setup ## Start Timeball on an embedded AWS, print its URL and a key; Ctrl-C
 	@exec $(BIN)/python -m local $(SETTINGS)
 
 .PHONY: demo
-demo: setup ## Show Timeball at work, on what `make run` started or on a start of its own
+demo: setup ## Show Timeball at work, on the one of `make run` or on one of its own
 	@$(BIN)/python -m local.demo
 
 ##@ Checks
@@ -60,7 +60,7 @@ check: $(VENV)/packages.stamp ## Format, lint, types, import rules
 	@echo 'check: ok'
 
 .PHONY: format
-format: $(VENV)/packages.stamp ## Format the code and mend what the linter can mend
+format: $(VENV)/packages.stamp ## Format the code and fix what the linter can fix
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
@@ -70,25 +70,25 @@ test: setup ## Run every tier of the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not more'
 
 .PHONY: test-all
-test-all: setup ## Run every test, for a release: also what shows again elsewhere what another test shows
+test-all: setup ## Run every test, for a release, including those that repeat what another test shows
 	@$(MAKE) -j 2 check compiled
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 .PHONY: test-at
 test-at: setup ## Run all tiers but the end-to-end tests at another time: make test-at WHEN='2028-02-29 23:57' TZ=America/St_Johns
 	@command -v faketime >/dev/null || { echo 'Install faketime. Debian or Ubuntu: apt-get install faketime'; exit 2; }
-	@test -n "$(WHEN)" || { echo "Say when: make test-at WHEN='2028-02-29 23:57' TZ=America/St_Johns"; exit 2; }
+	@test -n "$(WHEN)" || { echo "Give a time: make test-at WHEN='2028-02-29 23:57' TZ=America/St_Johns"; exit 2; }
 	@TZ="$(TZ)" FAKETIME_DONT_FAKE_MONOTONIC=1 faketime "$(WHEN)" \
 		$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not more' --ignore tests/end_to_end
 
-# Each process of pytest would compile all that it imports for itself, at the same time as the others.
+# Without this each process of pytest would compile all of its imports, at the same time as the others.
 .PHONY: compiled
 compiled: $(VENV)/packages.stamp
 	@$(BIN)/pytest --collect-only --quiet >/dev/null || true
 
 .PHONY: contract
 contract: $(VENV)/packages.stamp ## Run the contract suite against a DynamoDB and SQS endpoint: make contract ENDPOINT=<url>
-	@test -n "$(ENDPOINT)" || { echo 'Say which endpoint: make contract ENDPOINT=http://127.0.0.1:8000'; exit 2; }
+	@test -n "$(ENDPOINT)" || { echo 'Give an endpoint: make contract ENDPOINT=http://127.0.0.1:8000'; exit 2; }
 	@TIMEBALL_CONTRACT_ENDPOINT="$(ENDPOINT)" $(BIN)/pytest tests/contract
 
 .PHONY: simulate
@@ -96,26 +96,26 @@ simulate: $(VENV)/packages.stamp ## Play many seeded stories of crashes, delays 
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) $(STORIES)
 
 .PHONY: faults
-faults: $(VENV)/packages.stamp ## Give deliberate faults whose stories have changed other stories that show them
+faults: $(VENV)/packages.stamp ## Find new stories for deliberate faults that their stories no longer show
 	@$(BIN)/python -m tests.simulation --faults --seeds $(SEEDS)
 	@$(BIN)/ruff format --quiet tests/simulation/faults
 
 .PHONY: fuzz
-fuzz: $(VENV)/packages.stamp ## Send the API what its document allows, and what it forbids: make fuzz REQUESTS=20000
+fuzz: $(VENV)/packages.stamp ## Send the API requests that its document allows and forbids: make fuzz REQUESTS=20000
 	@$(BIN)/python -m tests.fuzz --requests $(REQUESTS) $(FUZZ)
 
 .PHONY: fairness
-fairness: $(VENV)/packages.stamp ## Print what tenants and priorities get while they contend, in simulated time
+fairness: $(VENV)/packages.stamp ## Print the shares of contending tenants and priorities, in simulated time
 	@$(BIN)/python -m tests.simulation.hostile
 	@$(BIN)/python -m tests.simulation.contention
 	@$(BIN)/python -m tests.simulation.long_calls
 
 .PHONY: bench
-bench: setup ## Measure processor time, requests, units and dollars, beside those of the last release: two minutes
+bench: setup ## Measure processor time, requests, units and dollars, beside the last release's: two minutes
 	@$(BIN)/python -m bench $(KEEP)
 
 .PHONY: scale
-scale: $(VENV)/packages.stamp ## Play each stage in virtual time at its limits; write the figures and curves of docs/scale.md, in some minutes
+scale: $(VENV)/packages.stamp ## Play each stage in virtual time at its limits; write docs/scale.md's figures and curves: some minutes
 	@$(BIN)/python -m bench.scale
 	@$(BIN)/python -m docs.generate
 
@@ -135,17 +135,17 @@ lock: $(VENV)/packages.stamp ## Write the lock files anew from requirements/*.in
 	@echo 'The lock files are written; `make setup` installs them.'
 
 .PHONY: clean
-clean: ## Remove what the commands made, environments too
+clean: ## Remove everything that the commands created, including environments
 	@rm -rf .venv .venv-ministack node_modules cdk.out .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One lock for Python 3.11 and later on every platform, without the address of the registry that it was made from.
+# One lock for Python 3.11 and later on every platform, without the address of its registry.
 COMPILE := --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links
 # npm's scripts look for `node` on the path.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) $(BIN)/npm
 
-# Set-up is files: each stamp is made again when what it was made from changes.
+# Each stamp is renewed when the files that it depends on change.
 
 $(VENV)/uv.stamp: requirements/uv.txt
 	@test -n "$(PYTHON)" || { echo 'Timeball needs Python 3.11 or later. Debian 12 or later: apt-get install python3 python3-venv'; exit 1; }

@@ -1,8 +1,9 @@
-"""Every measurement that needs no AWS, in one table, each figure beside that of the last release: `make bench`.
+"""Every measurement that needs no AWS, in one table beside the figures of the last release: `make bench`.
 
-Figures are processor time and counts, for a busy machine's wall clock tells nothing. Even the processor time of one
-grows, by half and more: `machine_cpu_ms` is that of work that never changes, and says how slow the machine is now. All
-go to `bench/out/summary.json`. With `--keep` they become those of the release (`bench/baseline.json`).
+Figures are processor time and counts, because the wall clock of a busy machine means nothing. Even the processor time
+grows on a busy machine, by half and more: `machine_cpu_ms` is the time for constant work, and shows how slow the
+machine is now. All figures go to `bench/out/summary.json`. With `--keep` they become those of the release
+(`bench/baseline.json`).
 """
 
 import hashlib
@@ -22,13 +23,13 @@ _HERE = Path(__file__).parent
 SUMMARY, BASELINE = _HERE / "out" / "summary.json", _HERE / "baseline.json"
 
 FIGURES: Mapping[str, str] = {
-    "machine_cpu_ms": "work that never changes, by which to judge the others (ms of processor time)",
-    "scan_cpu_ms_per_run": f"scan's processor time, of {RUNS['recurring']:,} recurring runs at one instant (ms a run)",
-    "execute_cpu_ms_per_run": "executors' processor time of these, a POST over a fresh connection each (ms a run)",
-    "submit_cpu_ms_single": "API's processor time for a job that is created alone (ms)",
+    "machine_cpu_ms": "constant work, to compare the others with (ms of processor time)",
+    "scan_cpu_ms_per_run": f"scan's processor time for {RUNS['recurring']:,} recurring runs at one instant (ms a run)",
+    "execute_cpu_ms_per_run": "executors' processor time for these, each a POST over a new connection (ms a run)",
+    "submit_cpu_ms_single": "API's processor time for a job in its own request (ms)",
     "submit_cpu_ms_batch": "API's processor time for a job in a batch of a hundred (ms)",
     "scan_requests_per_run": "requests of the scan to AWS (a run of the burst)",
-    "execute_requests_per_run": "requests of executors to AWS, those of Lambda's pollers left out",
+    "execute_requests_per_run": "requests of executors to AWS, without those of Lambda's pollers",
     "requests_per_run": "both",
     "read_units_per_run": "read units of scan and executors (a run of the burst)",
     "write_units_per_run_recurring": "write units of a fire of a recurring job",
@@ -41,21 +42,21 @@ FIGURES: Mapping[str, str] = {
     "tick_requests_idle": "requests of a scan when nothing is due, on average",
     "tick_cpu_ms_idle": "processor time of that (ms)",
     "first_scan_requests": "requests of a process's first scan",
-    "first_scan_requests_new_table": "requests of a table's very first scan: a month back is asked",
-    "tick_cost_ratio_1k_to_100k": "cost of a tick (read units) beside 100,000 jobs not due, by that beside 1,000",
+    "first_scan_requests_new_table": "requests of a table's very first scan, which looks back a month",
+    "tick_cost_ratio_1k_to_100k": "read units of a tick with 100,000 jobs not due, divided by those with 1,000",
     "idle_usd_per_month": "an idle month of the stage `small`, by documented prices ($)",
     "usd_per_million_recurring": "a million fires of recurring jobs in such bursts, by documented prices ($)",
     "usd_per_million_one_off": "a million one-offs with their creation, by documented prices ($)",
 }
-"""Of each figure what it says."""
+"""The meaning of each figure."""
 
 _PIECES = 2_000
 _LOUD = 1.25
-"""By how much a figure is worse than the release's before it is marked."""
+"""How much worse than the release's a figure must be to be marked."""
 
 
 def _slowness() -> float:
-    """Measure a piece of work like that of the handlers (ms): rows are made, turned into text and back, and hashed."""
+    """Measure work like that of the handlers (ms): rows are built, turned into text and back, and hashed."""
     begun = time.process_time()
     for number in range(_PIECES):
         row = {f"attribute_{name}": {"S": f"value {number}"} for name in range(30)}
@@ -64,7 +65,7 @@ def _slowness() -> float:
 
 
 def figures() -> dict[str, float]:
-    """Measure all; some two minutes."""
+    """Measure everything; takes some two minutes."""
     slowness = [_slowness()]
     with endpoint() as aws:
         recurring, one_off = measure("burst", aws, "recurring"), measure("burst", aws, "one_off")
@@ -74,7 +75,7 @@ def figures() -> dict[str, float]:
         functions = ("scan", "execute", "api")
         modules = ("functions.scan", "functions.execute", "functions.api.app")
         cold = {
-            # The least of three: the first one may compile.
+            # The least of three, because the first may compile.
             f"import_cpu_ms_{name}": min(measure("imports", aws, module)["cpu_ms"] for _ in range(3))
             for name, module in zip(functions, modules, strict=True)
         }

@@ -1,7 +1,7 @@
-"""What Timeball costs in dollars, by documented prices (`timeball/domain/usage/prices.py`): idle, and by the run.
+"""Timeball's costs in dollars by documented prices (`timeball/domain/usage/prices.py`): idle, and for each run.
 
-Requests, units and processor time are measured (handlers.py). What no handler tells is documented: how often Lambda's
-pollers ask, how long a message is held ahead of its instant, how long DynamoDB takes to answer.
+Requests, units and processor time are measured (handlers.py). Other figures are documented: how often Lambda's pollers
+poll, how early a message arrives before its instant, how long DynamoDB takes to answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,31 +13,31 @@ from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
 from timeball.ports.registers.partitions import BEAT_MS
 
 QUEUES, EXECUTORS_QUEUES = 5, 3
-"""That a function consumes: three priorities, watches, and events."""
+"""The queues that functions consume: three priorities, watches, and events."""
 
 _POLLS_A_SECOND = 5 / 20
-"""Of Lambda's pollers at an idle queue: five, each of which waits for 20 s (documented)."""
+"""Polls of an idle queue by Lambda's five pollers, each of which waits for 20 s (documented)."""
 _OVERLAP = 62 / 60
-"""A loop of the ticker begins each minute, and the one before ends within two seconds."""
+"""A loop of the ticker begins each minute, and the loop before it ends within two seconds."""
 _STANDBY = 58 / 60
-"""Where it stands by, it ends a minute later, and asks each fifth second until then."""
+"""A loop that stands by ends a minute later, and polls each fifth second until then."""
 _EXPRESS_GB = 64 / 1024
 _GB, _EXECUTOR_GB = 1024 / 1024, 512 / 1024
 _GB_OF_A_PROCESSOR = 1769 / 1024
 """1,769 MB are one processor (documented)."""
 _ROUND_TRIP_MS = 5
-"""DynamoDB answers in some milliseconds (documented as single-digit)."""
+"""DynamoDB answers within some milliseconds (documented as single-digit)."""
 _AHEAD_MS = 3_500
-"""Messages of many runs come to executors 3 to 4 s before their instant, and are waited with."""
+"""Messages of many runs reach executors 3 to 4 s before their instant, and executors wait with them."""
 _REQUESTS_OF_AN_EXECUTOR = 7
-"""One after the other for each batch."""
+"""Sequential requests for each batch."""
 _MILLION = 1_000_000
 HOURS_A_MONTH = 730
 
 
 @dataclass(frozen=True)
 class Item:
-    """A line of the bill: what, how much of it in a month, and in dollars."""
+    """A line of the bill: what, its monthly quantity, and its price in dollars."""
 
     what: str
     quantity: str
@@ -47,9 +47,9 @@ class Item:
 def idle_month(
     read_units: float, cpu_ms: float, partitions: int = 1, pollers: int = 0, scan_mb: int = 1024
 ) -> Sequence[Item]:
-    """Return what a month costs in which nothing is due, and a second's scan of a partition takes so much.
+    """Return the costs of a month in which nothing is due, from the cost of each scan of a partition.
 
-    Provisioned `pollers` of the executors' queues poll for their own price.
+    Provisioned `pollers` of the executors' queues poll at no further price.
     """
     gigabytes = scan_mb / 1024
     ticking = SECONDS_A_MONTH * _OVERLAP
@@ -72,7 +72,7 @@ def idle_month(
             gb_seconds * PRICES.function_gb_second,
         ),
         Item("the scan's reads", f"{reads:,.0f} units", reads * PRICES.read_unit),
-        Item("the ticker's notes that it lives", f"{beats:,.0f} units", beats * PRICES.write_unit),
+        Item("the ticker's ownership records", f"{beats:,.0f} units", beats * PRICES.write_unit),
         Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
         Item("provisioned pollers", f"{pollers}", pollers * PRICES.poller_hour * HOURS_A_MONTH),
         Item("the secret with the first admin key", "1", PRICES.secret_month),
@@ -80,7 +80,7 @@ def idle_month(
 
 
 def standby_month(cpu_ms: float) -> float:
-    """Return what a month costs of executions of the ticker that stand by (`takeover_seconds` of 15), in dollars."""
+    """Return the monthly costs in dollars of ticker executions that stand by (`takeover_seconds` of 15)."""
     seconds = SECONDS_A_MONTH * _STANDBY
     asks = seconds / 5
     gb_seconds = asks * (cpu_ms * _GB_OF_A_PROCESSOR + _ROUND_TRIP_MS * _GB) / 1000
@@ -89,7 +89,7 @@ def standby_month(cpu_ms: float) -> float:
 
 
 def usd_per_million(burst: Mapping[str, float], created_cpu_ms: float | None = None) -> float:
-    """Return what a million runs cost that take so much each; of one-offs the creation too, each by a request."""
+    """Return the costs of a million runs, from those of each run; for one-offs with a request that creates each."""
     batches = 1 / burst["runs_of_a_batch"]
     scan_gb_seconds = burst["scan_cpu_ms"] / 1000 * _GB_OF_A_PROCESSOR
     executor_ms = (_AHEAD_MS + _REQUESTS_OF_AN_EXECUTOR * _ROUND_TRIP_MS) * batches

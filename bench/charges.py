@@ -1,7 +1,7 @@
-"""What the store is asked for: requests of a scan beside many jobs that are not due, write units of a run and a create.
+"""Requests and write units of the store: of a scan beside many jobs that are not due, of a run and of a create.
 
-The requests are counted on the wire to a mocked DynamoDB, and the write units are computed there (metering.py);
-tests/end_to_end/test_write_units.py holds them against what an endpoint says it consumed.
+The requests to a mocked DynamoDB are counted on the wire, and the write units are computed there (metering.py);
+tests/end_to_end/test_write_units.py compares them with the consumption that an endpoint reports.
 """
 
 import json
@@ -28,11 +28,11 @@ from timeball.engine.scanning.scan import scan
 from timeball.ports.registers.partitions import Owner
 
 UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
-"""Nobody waits for these figures, and moto takes its time."""
+"""These measurements have no deadline, and moto is slow."""
 
 
 def requests_of_a_scan(jobs_not_due: int) -> int:
-    """Count the requests of a first scan, older days and all, that finds one job due among so many that are not."""
+    """Count the requests of a first scan, including older days, that finds one due job beside so many that are not."""
     with counted() as (play, charges):
         play.store_jobs([spec("due", Every(60, NOW))])
         play.store_jobs(spec(f"later-{n}", At(NOW + DAY_MS + n)) for n in range(jobs_not_due))
@@ -67,12 +67,12 @@ def _units_of_a_fire(wanted: JobSpec) -> int:
         play.clock.advance(60 * SECOND_MS - (play.clock.now() - NOW))
         play.run_on(job.key, HOUR_MS)
         if len(play.runs(job.key)) != 2:
-            raise AssertionError("a second fire was to be measured")
+            raise AssertionError("there was no second fire to measure")
         return charges.units
 
 
 def charges_of_a_create(path: str, body: object) -> Charges:
-    """Count what one request of jobs that are not due asks of DynamoDB, and what its writes cost."""
+    """Count the requests to DynamoDB for one API request that creates jobs, and compute the price of its writes."""
     with moto():
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)
@@ -87,7 +87,7 @@ def charges_of_a_create(path: str, body: object) -> Charges:
 
 @contextmanager
 def counted() -> Iterator[tuple[Play, Charges]]:
-    """Give a Timeball on a mocked DynamoDB, and what that has charged."""
+    """Yield a Timeball on a mocked DynamoDB, and the charges of that."""
     with moto():
         dynamodb = client("dynamodb")
         table = new_table(dynamodb)

@@ -1,7 +1,7 @@
-"""An endpoint on the loopback interface that answers as DynamoDB, SQS and a webhook's target would, and at once.
+"""An endpoint on the loopback interface that answers like DynamoDB, SQS and a webhook's target, and at once.
 
-It runs in a process of its own, so that none of its processor time counts as Timeball's. It counts requests and units,
-and hands out the messages that were sent: whoever measures is Lambda's poller, and the ticker.
+It runs in its own process, so that its processor time does not count as Timeball's. It counts requests and units, and
+hands out sent messages: the measuring process plays Lambda's poller and the ticker.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _CONTROL = "Bench"
 
 
 class Answers:
-    """What the endpoint knows, and what it answers."""
+    """The endpoint's state, and its answers."""
 
     def __init__(self) -> None:
         self.table = MemoryTable()
@@ -31,7 +31,7 @@ class Answers:
         self.requests: Counter[str] = Counter()
 
     def answer(self, target: str, body: bytes) -> tuple[HTTPStatus, Json]:
-        """Return the answer to a request; one that names no operation is a call of a webhook."""
+        """Return the answer to a request; a request without an operation is a call of a webhook."""
         service, _, operation = target.partition(".")
         if service == _CONTROL:
             answer: Json = getattr(self, operation)(**json.loads(body))
@@ -62,7 +62,7 @@ class Answers:
         return {"Successful": sent, "Failed": []}
 
     def counts(self) -> Json:
-        """Return what was counted since this was asked before."""
+        """Return the counts since the last call of this."""
         counted = {
             "requests": dict(self.requests),
             "read_units": self.table.units.read,
@@ -72,7 +72,7 @@ class Answers:
         return counted
 
     def messages(self, queue: str, most: int) -> Json:
-        """Take messages from a queue, those of the future too."""
+        """Take messages from a queue, including delayed ones."""
         waiting = self.queues[queue]
         return {"Records": [waiting.popleft() for _ in range(min(most, len(waiting)))]}
 
@@ -84,7 +84,7 @@ class Answers:
 
 
 class _Exchange(asyncio.Protocol):
-    """One connection: a request after the other, each with a length."""
+    """A connection with one request after the other, each with a length."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers, self._came = answers, b""
@@ -123,7 +123,7 @@ class Endpoint:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
 
     def counts(self) -> Json:
-        """Return what was counted since this was asked before."""
+        """Return the counts since the last call of this."""
         return self._ask("counts")
 
     def messages(self, queue: str, most: int) -> list[Json]:
@@ -148,7 +148,7 @@ def endpoint() -> Iterator[Endpoint]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             if process.stdout is None:
-                raise RuntimeError("the endpoint does not say where it is")
+                raise RuntimeError("the endpoint does not print its port")
             yield Endpoint(int(process.stdout.readline()))
         finally:
             process.terminate()

@@ -1,7 +1,7 @@
-"""Lambda's handlers, measured: each in a process of its own that does nothing else, against the loopback endpoint.
+"""Measure Lambda's handlers, each in its own process that does nothing else, against the loopback endpoint.
 
 `python -m bench.handlers <part> <endpoint's port>` prints the figures of a part as JSON. Figures are processor time of
-the whole process (all of its threads) and counts, so that a busy machine changes them little.
+the whole process (all of its threads) and counts, which vary little on a busy machine.
 """
 
 import json
@@ -24,22 +24,22 @@ from timeball.domain.time.schedule import At, Every, Schedule, Timing
 
 QUEUES = ("high", "normal", "low", "watch", "unreadable")
 BATCH = 10
-"""Messages that Lambda hands an executor at once."""
+"""The most messages that Lambda hands to an executor at once."""
 RUNS = {"recurring": 1_000, "one_off": 400}
-"""Of a burst, all at one instant, each with a POST; more of what the goals are about."""
+"""The runs of a burst at one instant, each a POST; more of the kind that has goals."""
 
 _AHEAD_MS = 9_000
 _SEEN_AHEAD_SECONDS = 4.5
 _WARM = 200
-"""Runs of a burst before that which is measured: enough for some batches behind those that are left out."""
+"""Runs of a burst before the measured one: enough for some batches after those that are left out."""
 _FIRST_BATCHES = 2
-"""Of an executor, which are left out: connections are made, and the instant is waited for."""
+"""The first batches of an executor, which are left out: it makes connections and waits for the instant."""
 _SCANS = 600
 _TICKS = 20
 _PASS = 12
-"""Scans until a new process has asked a month back."""
+"""Scans until a new process has looked back a month."""
 _FIRST_SCANS = 120
-"""Of a table that was never scanned, they ask a month back; and only behind a minute a scan takes it to be idle."""
+"""The first scans of a new table look back a month, and only after a minute does a scan take it to be idle."""
 
 NOT_DUE = {
     "name": "nightly",
@@ -49,23 +49,23 @@ NOT_DUE = {
     "payload": {"report": "sales", "rows": 100},
     "tags": {"team": "blue"},
 }
-"""A job as people write them; its first fire is hours away."""
+"""A typical job, whose first fire is hours away."""
 
 
 @dataclass
 class Invocation:
-    """What Lambda tells a handler."""
+    """Lambda's context of an invocation."""
 
     aws_request_id: str = "invocation"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long is left."""
+        """Return the remaining time."""
         return 900_000
 
 
 @dataclass
 class Measured:
-    """What so many pieces of work took: processor time (ms), and what the endpoint was asked."""
+    """The processor time (ms) of some work, and the counts of the endpoint."""
 
     cpu_ms: float = 0.0
     requests: int = 0
@@ -75,7 +75,7 @@ class Measured:
 
     @contextmanager
     def of(self, endpoint: Endpoint) -> Any:  # noqa: ANN401 - an iterator of nothing
-        """Measure what is done here."""
+        """Measure the work within this context."""
         endpoint.counts()
         begun = time.process_time()
         yield
@@ -88,7 +88,7 @@ class Measured:
 
 
 def environment(url: str) -> dict[str, str]:
-    """Return what Lambda and the stack tell a function whose AWS is the endpoint."""
+    """Return the environment that Lambda and the stack give a function, with the endpoint as AWS."""
     return {
         **{f"TIMEBALL_QUEUE_{name.upper()}": f"{url}/1/{name}" for name in QUEUES},
         "TIMEBALL_JOBS_TABLE": "jobs",
@@ -106,7 +106,7 @@ def environment(url: str) -> dict[str, str]:
 
 
 def measure(part: str, endpoint: Endpoint, *arguments: str) -> dict[str, Any]:
-    """Measure a part in a process of its own."""
+    """Measure a part in its own process."""
     port = endpoint.url.rpartition(":")[2]
     command = [sys.executable, "-m", "bench.handlers", part, port, *arguments]
     kept = {
@@ -120,7 +120,7 @@ def measure(part: str, endpoint: Endpoint, *arguments: str) -> dict[str, Any]:
 
 
 def imports(_: Endpoint, module: str) -> Mapping[str, float]:
-    """Measure the cold start of a function: its module loaded, its context made and connected."""
+    """Measure the cold start of a function: load its module, create and connect its context."""
     os.environ["AWS_LAMBDA_FUNCTION_NAME"] = "bench"
     begun = time.process_time()
     __import__(module)
@@ -128,8 +128,8 @@ def imports(_: Endpoint, module: str) -> Mapping[str, float]:
 
 
 def submit(endpoint: Endpoint) -> Mapping[str, float]:
-    """Measure the API's handler by the job that is created: alone, and in batches of a hundred."""
-    from functions.api.app import handler  # noqa: PLC0415 - in a process that is told of the endpoint
+    """Measure the API's handler for each created job: in its own request, and in batches of a hundred."""
+    from functions.api.app import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
     from functions.api.jobs.batch import MAX_JOBS  # noqa: PLC0415
     from tests.api.client import event_of  # noqa: PLC0415
 
@@ -141,7 +141,7 @@ def submit(endpoint: Endpoint) -> Mapping[str, float]:
             with measured.of(endpoint):
                 for _ in range(times):
                     if handler(event, Invocation())["statusCode"] not in {200, 201}:  # type: ignore[arg-type]
-                        raise AssertionError("every job was to be created")
+                        raise AssertionError("a job was not created")
         return measured
 
     alone, batches = asked("/v1/jobs", NOT_DUE, 100), asked("/v1/jobs:batch", {"jobs": [NOT_DUE] * MAX_JOBS}, 3)
@@ -149,8 +149,8 @@ def submit(endpoint: Endpoint) -> Mapping[str, float]:
 
 
 def burst(endpoint: Endpoint, kind: str) -> Mapping[str, float]:
-    """Measure a burst from its scan to its end; the executors' handler runs in a process of its own."""
-    from functions import scan  # noqa: PLC0415 - in a process that is told of the endpoint
+    """Measure a burst from its scan to its end; the executors' handler runs in its own process."""
+    from functions import scan  # noqa: PLC0415 - in a process with the endpoint as AWS
 
     event = {"owner": {"startedAt": "2026", "name": "a"}, "partition": 0, "partitions": 1}
     figures: dict[str, float] = {}
@@ -160,7 +160,7 @@ def burst(endpoint: Endpoint, kind: str) -> Mapping[str, float]:
         submitted, scanned = Measured(), Measured()
         with submitted.of(endpoint):
             _submit(endpoint, kind, runs, fire_at)
-        for _ in range(_PASS):  # its connections are made, the older days are drained, and nothing is due
+        for _ in range(_PASS):  # connects, drains the older days, and finds nothing due
             scan.handler(event, Invocation())
         time.sleep(max(fire_at / SECOND_MS - _SEEN_AHEAD_SECONDS - time.time(), 0))
         with scanned.of(endpoint):
@@ -194,22 +194,24 @@ def _submit(endpoint: Endpoint, kind: str, runs: int, fire_at: int) -> None:
 
 
 def execute(endpoint: Endpoint, expected: str) -> Mapping[str, float]:
-    """Measure the executor's handler, which is handed all messages that wait, batch by batch."""
-    from functions.execute import handler  # noqa: PLC0415 - in a process that is told of the endpoint
+    """Measure the executor's handler, which gets all waiting messages, batch by batch."""
+    from functions.execute import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
 
     batches = []
     while records := endpoint.messages("normal", BATCH):
         batches.append([{**record, "eventSourceARN": "arn:aws:sqs:us-east-1:1:normal"} for record in records])
     named = [sum(len(json.loads(record["body"])["runs"]) for record in records) for records in batches]
     if sum(named) != int(expected):
-        raise AssertionError(f"{sum(named)} runs were sent of {expected}")
+        raise AssertionError(f"{sum(named)} of {expected} runs were sent")
     measured = Measured()
     for number, records in enumerate(batches):
         one = Measured()
         with one.of(endpoint):
             left = handler({"Records": records}, Invocation(f"invocation-{number}"))["batchItemFailures"]
         if left or one.calls != named[number]:
-            raise AssertionError(f"{one.calls} calls were made for {named[number]} runs, and {len(left)} given back")
+            raise AssertionError(
+                f"{one.calls} calls were made for {named[number]} runs, and {len(left)} messages returned"
+            )
         if number >= _FIRST_BATCHES:
             measured.cpu_ms += one.cpu_ms
             measured.requests += one.requests
@@ -219,14 +221,14 @@ def execute(endpoint: Endpoint, expected: str) -> Mapping[str, float]:
 
 
 def idle(endpoint: Endpoint, shards: str = "4") -> Mapping[str, float]:
-    """Measure idle scans of so many shards: the first of a table, the first of a process, and a second's on average."""
-    from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process that is told of the endpoint
+    """Measure idle scans of `shards`: the first of a table, the first of a process, and the average of later ones."""
+    from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process with the endpoint as AWS
     from timeball.engine.scanning.scan import scan  # noqa: PLC0415
     from timeball.ports.registers.partitions import Owner  # noqa: PLC0415
     from timeball.runtime.wiring import scan_context  # noqa: PLC0415
     from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
 
-    clock = VirtualClock(parse_instant("2026-11-21T12:00:00Z"))  # near midnight a scan asks two days
+    clock = VirtualClock(parse_instant("2026-11-21T12:00:00Z"))  # near midnight a scan queries two days
     context = scan_context()
     context = replace(context, clock=clock, rules=replace(context.rules, shards=int(shards)))
     owner, sweeps = Owner("2026", "a"), Sweeps()
@@ -251,8 +253,8 @@ def idle(endpoint: Endpoint, shards: str = "4") -> Mapping[str, float]:
 
 
 def ticks(endpoint: Endpoint) -> Mapping[str, float]:
-    """Measure what a minute of ticks reads beside a thousand jobs that are not due, and beside a hundred thousand."""
-    from functions import scan  # noqa: PLC0415 - in a process that is told of the endpoint
+    """Measure the reads of a minute of ticks beside a thousand jobs that are not due, and beside a hundred thousand."""
+    from functions import scan  # noqa: PLC0415 - in a process with the endpoint as AWS
     from timeball.engine.context import Rules  # noqa: PLC0415
 
     event = {"owner": {"startedAt": "2026", "name": "a"}, "partition": 0, "partitions": 1}
@@ -265,13 +267,13 @@ def ticks(endpoint: Endpoint) -> Mapping[str, float]:
             with measured.of(endpoint):
                 for _ in range(_TICKS):
                     if scan.handler(event, Invocation())["backlog"]:
-                        raise AssertionError("nothing was to be due")
+                        raise AssertionError("a job was due")
         figures[f"read_units_{name}"] = measured.read_units
     return figures
 
 
 def _row_not_due(name: str, now: int, shard: int) -> dict[str, Any]:
-    """Return a job's row as the due index sees it: it fires in an hour, or tomorrow."""
+    """Return a job's row as it is in the due index: it fires in an hour, or tomorrow."""
     from timeball.aws.dynamodb.table.keys import due_bucket, job_key  # noqa: PLC0415
     from timeball.aws.dynamodb.table.writes import to_values  # noqa: PLC0415
 

@@ -1,9 +1,9 @@
-"""What a client of DynamoDB asks for, and what each of its writes costs in write units.
+"""The requests of a client of DynamoDB, and the price of each of its writes in write units.
 
-The price of a write is computed from its row as it stood before and after, by DynamoDB's published rules: a unit for
-each KB of the row; for each index one for a key that appears or goes, two for one that changes; one KB at least for a
-write that is refused. A batch costs what its statements cost. What the endpoint itself says of a write is kept beside
-it: `ConsumedCapacity` tells the price of a single write everywhere but on moto, and that of a batch in AWS alone.
+The price of a write is computed from its row before and after, by DynamoDB's published rules: a unit for each KB of the
+row; for each index one unit for a key that appears or disappears and two for a key that changes; for a refused write at
+least one KB. A batch costs the sum of its statements. The endpoint's own figure is kept beside it: `ConsumedCapacity`
+has the price of a single write everywhere except on moto, and that of a batch only on AWS.
 """
 
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
 Row = dict[str, Any]
-"""As typed values."""
+"""A row as typed values."""
 
 _SINGLE = frozenset({"PutItem", "UpdateItem"})
 WRITES = _SINGLE | {"BatchExecuteStatement"}
@@ -28,14 +28,14 @@ WRITES = _SINGLE | {"BatchExecuteStatement"}
 
 _READS = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
 HOUSEKEEPING = ("PARTITION#", "SHARD#")
-"""Rows that are written per scan or day, not per run."""
+"""Prefixes of rows that are written for each scan or day, not for each run."""
 
 
 @dataclass(frozen=True)
 class Charge:
-    """One write: the operation that made it, the key of its row, its price, and what the endpoint says it was.
+    """A write: its operation, the key of its row, its price, and the endpoint's figure.
 
-    `counted` is None where nothing tells it: for a refused write, and for one in a batch.
+    `counted` is None if the endpoint has none: for a refused write, and for a write in a batch.
     """
 
     operation: str
@@ -47,19 +47,19 @@ class Charge:
 
 @dataclass
 class Charges:
-    """What a client has asked for since this was cleared: its requests by name, and the price of what it wrote."""
+    """The requests of a client by name, and the prices of its writes, since the last `clear`."""
 
     requests: list[str] = field(default_factory=list)
     writes: list[Charge] = field(default_factory=list)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Start again at zero."""
         self.requests.clear()
         self.writes.clear()
 
     @property
     def of_runs(self) -> list[Charge]:
-        """Return the writes for jobs and runs, without those that a scan makes whatever is due."""
+        """Return the writes for jobs and runs, without those of every scan."""
         return [charge for charge in self.writes if not charge.key[0].startswith(HOUSEKEEPING)]
 
     @property
@@ -69,7 +69,7 @@ class Charges:
 
 
 def meter(watched: "DynamoDBClient", looking: "DynamoDBClient") -> Charges:
-    """Watch one client, and look with another at the rows before and after each write. Writers share no row."""
+    """Watch one client, and read the rows before and after each write with another. Concurrent writers share no row."""
     return _Meter(watched, looking).charges
 
 
@@ -85,7 +85,7 @@ class _Meter:
         self.charges.requests.append(model.name)
         if model.name in WRITES:
             body = json.loads(params["body"])
-            # Calls run side by side: what is known of one travels with it.
+            # Calls run concurrently, so each carries its own state.
             context["metered"] = [(table, key, self._row(table, key)) for table, key in _written(model.name, body)]
 
     def _after(
@@ -118,7 +118,7 @@ def _ask(model: "OperationModel", params: dict[str, Any], **_: object) -> None:
 
 
 def _written(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
-    """Yield the table and the key of each row that a request is to write."""
+    """Yield the table and the key of each row that a request writes."""
     if operation in _SINGLE:
         row = body.get("Key") or body["Item"]
         yield body["TableName"], {name: row[name] for name in ("pk", "sk")}
@@ -132,7 +132,7 @@ def _written(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Row
 
 
 def _place(statement: str, name: str) -> int:
-    """Return which of a statement's parameters is the value of a key attribute."""
+    """Return the index of a key attribute's value among a statement's parameters."""
     found = re.search(rf"""'{name}': \?|"{name}" = \?""", statement)
     if found is None:
         raise ValueError(f"no {name}: {statement}")
@@ -140,7 +140,7 @@ def _place(statement: str, name: str) -> int:
 
 
 def write_units(before: Row | None, after: Row | None) -> int:
-    """Return what turning one row into another costs, indexes included; a refused write leaves its row as it is."""
+    """Return the price of turning one row into another, including indexes; a refused write leaves its row as it is."""
     units = max(-(-_size(row) // 1024) for row in (before, after)) or 1
     for index in JOBS.indexes:
         names = (index.partition.name, index.sort.name)

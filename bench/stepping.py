@@ -1,7 +1,7 @@
-"""How long one step of a cron schedule takes, in UTC and where clocks change, beside croniter and cronsim.
+"""The time of one step of a cron schedule, in UTC and where clocks change, beside croniter and cronsim.
 
-`python bench/stepping.py` prints a table. With `--check` it exits with 1 if the median of our own steps is
-above 10 µs in UTC or 40 µs in the other zone.
+`python bench/stepping.py` prints a table. With `--check` it exits with 1 if the median of our own steps is above 10 µs
+in UTC or 40 µs in the other zone.
 """
 
 import sys
@@ -39,10 +39,10 @@ EXPRESSIONS = (
     "0 0 1 1 *",
     "0 0 29 2 *",
 )
-"""From each minute to once in four years; only what all three libraries understand."""
+"""From each minute to once in four years; only syntax that all three libraries support."""
 
 Make = Callable[[str, str], Callable[[], object]]
-"""From an expression and a zone to a function that makes one step."""
+"""A function from an expression and a zone to a function that makes one step."""
 
 
 def timeball_steps(expression: str, zone: str) -> Callable[[], object]:
@@ -70,7 +70,7 @@ def cronsim_steps(expression: str, zone: str) -> Callable[[], object]:
 
 
 def microseconds(make: Make, expression: str, zone: str) -> float:
-    """Measure a step: the mean over many, and of several rounds the quickest."""
+    """Measure a step: the mean of many, and the fastest of several rounds."""
     step = make(expression, zone)
     best = float("inf")
     for _ in range(ROUNDS):
@@ -82,7 +82,7 @@ def microseconds(make: Make, expression: str, zone: str) -> float:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; the exit status says whether the limits were kept, if that was asked."""
+    """Print the table; with `--check` the exit status says whether the limits were kept."""
     makers: dict[str, Make] = {
         "timeball": timeball_steps,
         "croniter": croniter_steps,

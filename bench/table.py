@@ -1,7 +1,7 @@
-"""A table of DynamoDB's in memory: the operations that Timeball asks for, done as documented, and what each costs.
+"""A table of DynamoDB in memory: the operations that Timeball uses, as documented, and the price of each.
 
-It knows the expressions that our own adapter writes (`timeball/aws/dynamodb`) and no others: one that it does not know
-is an error, never a guess. Indexes are kept as sorted lists, so that a query costs the same however much is stored.
+It supports the expressions that our own adapter writes (`timeball/aws/dynamodb`); any other expression is an error,
+never a guess. Indexes are sorted lists, so that the time of a query does not depend on the size of the table.
 """
 
 import re
@@ -14,17 +14,17 @@ from bench.metering import HOUSEKEEPING, write_units
 from timeball.aws.dynamodb.table.schema import JOBS
 
 Row = dict[str, Any]
-"""As typed values."""
+"""A row as typed values."""
 
 _Place = tuple[Any, str, str]
-"""Where a row stands in a partition: its sort value, and its key."""
+"""The position of a row in a partition: its sort value, and its key."""
 
 _INDEXES = {index.name: (index.partition.name, index.sort.name) for index in JOBS.indexes}
 _BLOCK_BYTES = 4096
 
 
 class RefusedError(Exception):
-    """A condition does not hold; the row that stands, if any."""
+    """A condition does not hold; `row` is the existing row, if any."""
 
     def __init__(self, row: Row | None) -> None:
         super().__init__("The conditional request failed")
@@ -33,7 +33,7 @@ class RefusedError(Exception):
 
 @dataclass
 class Units:
-    """What was consumed: all of it, and of the writes those for jobs and runs."""
+    """Consumed units: all read units, and the write units for jobs and runs."""
 
     read: float = 0.0
     written: int = 0
@@ -41,14 +41,14 @@ class Units:
 
 @dataclass
 class MemoryTable:
-    """Rows by their key, and each index's partitions."""
+    """Rows by their key, and the partitions of each index."""
 
     rows: dict[tuple[str, str], Row] = field(default_factory=dict)
     units: Units = field(default_factory=Units)
     _sorted: dict[tuple[str, str], list[_Place]] = field(default_factory=dict)
 
     def put(self, row: Row) -> None:
-        """Put a row in place of the one with its key; costs nothing."""
+        """Put a row in place of the row with its key, free of charge."""
         key = _key(row)
         for one, is_new in ((self.rows.get(key, {}), False), (row, True)):
             for name, (partition, sort) in {"": ("pk", "sk"), **_INDEXES}.items():
@@ -62,7 +62,7 @@ class MemoryTable:
         self.rows[key] = row
 
     def ask(self, operation: str, request: Mapping[str, Any]) -> Row:
-        """Do an operation. Raises RefusedError."""
+        """Carry out an operation. Raises RefusedError."""
         operations: dict[str, Callable[[Mapping[str, Any]], Row]] = {
             "PutItem": self._put_item,
             "UpdateItem": self._update_item,
@@ -73,7 +73,7 @@ class MemoryTable:
         return operations[operation](request)
 
     def _write(self, key: tuple[str, str], after: Row | None) -> None:
-        """Write a row, or refuse to (None), at its price."""
+        """Write a row, or refuse the write (None), at its price."""
         before = self.rows.get(key)
         if not key[0].startswith(HOUSEKEEPING):
             self.units.written += write_units(before, before if after is None else after)
@@ -143,7 +143,7 @@ class MemoryTable:
         return {"Responses": {table: [row for row in found if row]}, "UnprocessedKeys": {}}
 
     def _query(self, request: Mapping[str, Any]) -> Row:
-        """Return a page of a partition. The one filter that is known leaves out what begins with some prefixes."""
+        """Return a page of a partition. The only supported filter excludes keys with some prefixes."""
         index, values = request.get("IndexName", ""), request["ExpressionAttributeValues"]
         bounds = {name: _plain(value) for name, value in values.items()}
         left_out = tuple(
@@ -181,7 +181,7 @@ class MemoryTable:
 
 
 def _holds(clause: str, row: Row | None, names: Mapping[str, str], values: Mapping[str, Any]) -> bool:
-    """Say whether a clause of a condition holds of a row."""
+    """Say whether a clause of a condition holds for a row."""
     if clause in ("attribute_exists(pk)", "attribute_not_exists(pk)"):
         return (row is None) == ("not" in clause)
     if absent := re.fullmatch(r"\(?attribute_not_exists\((\S+)\)(?: OR (.+)\))?", clause):

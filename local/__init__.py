@@ -1,1 +1,1 @@
-"""The embedded AWS: an emulator in a process of its own, and the very same CDK app deployed to it."""
+"""The embedded AWS: an emulator in its own process, to which the same CDK app is deployed."""

@@ -1,4 +1,4 @@
-"""`make run`: start everything, say where it is, and end everything at Ctrl-C."""
+"""`make run`: start everything, print its addresses, and end everything at Ctrl-C."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ SESSION = ROOT / ".local/session.json"
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """Tell of a step, and how long it took."""
+    """Print a step, and how long it took."""
     started_at = time.monotonic()
     print(f"{name} …", end=" ", flush=True)
     yield
@@ -30,7 +30,7 @@ def step(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _session(stage: Stage) -> Iterator[None]:
-    """Leave a note of what runs where, for `make demo`, and take it back at the end if it is still ours."""
+    """Write a note of what runs where, for `make demo`, and remove it at the end if it is still ours."""
     note = json.dumps(
         {
             "apiUrl": stage.deployment.api_url,
@@ -64,13 +64,13 @@ Timeball runs on this machine.
   Admin   {stage.admin_key}
   Logs    {stage.folder}
 
-Create a job that calls this API's own health page in three seconds:
+Create a job that calls this API's health page in three seconds:
 
   curl -sS {shlex.quote(stage.deployment.api_url + "/v1/jobs")} \\
     -H {shlex.quote(f"Authorization: Bearer {stage.key}")} -H 'Content-Type: application/json' \\
     -d {shlex.quote(job)}
 
-Ctrl-C ends it, and its data with it.
+Ctrl-C ends it and deletes its data.
 """
 
 
@@ -80,7 +80,7 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run with settings such as `partitions=2` until Ctrl-C, SIGTERM or a failure; return the exit code."""
-    # SIGINT too: a shell that starts this in the background has it ignored.
+    # SIGINT too: a shell that starts this in the background ignores it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     overrides = dict(argument.split("=", 1) for argument in arguments)

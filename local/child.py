@@ -1,7 +1,7 @@
-"""A process that is started here and ended here, with all that it started itself.
+"""A child process that is ended here together with all of its own children.
 
-Invariant: it leads a session of its own, so that Ctrl-C in the terminal does not reach it before us, and so
-that ending its process group ends its own children and nobody else's.
+Invariant: it leads its own session, so that Ctrl-C in the terminal does not reach it first, and so that ending its
+process group ends its children and no other process.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _GRACE_SECONDS = 2
 
 
 class ChildFailedError(RuntimeError):
-    """A process that was needed ended, or never did what it was started for."""
+    """A required process ended, or never became ready."""
 
     def __init__(self, what: str, log: Path) -> None:
         super().__init__(what)
@@ -29,7 +29,7 @@ class ChildFailedError(RuntimeError):
 
 
 class Child:
-    """A running process, its output in a log file; leaving the context ends it."""
+    """A running process that writes its output to a log file; leaving the context ends it."""
 
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, log: Path) -> None:
         self.log = log
@@ -62,12 +62,12 @@ class Child:
         return self._process.wait()
 
     def succeed(self, what: str) -> None:
-        """Wait until the process ends; raise `ChildFailedError` if it did not end well."""
+        """Wait until the process ends; raise `ChildFailedError` if it failed."""
         if code := self.wait():
             raise ChildFailedError(f"{what} failed with exit code {code}", self.log)
 
     def end(self) -> None:
-        """End the process and its children: ask, wait, insist."""
+        """End the process and its children: terminate, wait, kill."""
         self._signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE_SECONDS)
@@ -75,6 +75,6 @@ class Child:
         self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        # The group outlives its leader for as long as a child of it does.
+        # The group outlives its leader as long as one of its children lives.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)

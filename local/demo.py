@@ -1,6 +1,6 @@
-"""`make demo`: many jobs on a running Timeball, and what became of every one of them.
+"""`make demo`: many jobs on a running Timeball, and the result of each.
 
-It plays on what `make run` started, if that runs, and on a start of its own otherwise, which it ends.
+It uses the Timeball of `make run` if that runs, and otherwise starts and ends its own.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ from local.warm import FunctionFailedError
 from timeball.setting import SettingsError
 
 _INTRODUCTION = """
-50 jobs are due in one and the same second, one fires every 2 seconds for half a minute, one on each whole
-minute, one at once, and the target of one fails twice. Each calls a receiver on this machine, which notes
-when. It takes about a minute.
+50 jobs are due in the same second, one fires every 2 seconds for half a minute, one on each whole minute,
+one at once, and the target of one fails twice. Each calls a receiver on this machine, which records when.
+It takes about a minute.
 """
 
 
 def running(session: Path) -> ApiClient | None:
-    """Return a client of the Timeball that a session's note speaks of, or None if none answers."""
+    """Return a client of the Timeball in a session's note; None if it does not answer."""
     try:
         note = json.loads(session.read_text())
         client = ApiClient(note["apiUrl"], note["apiKey"])
@@ -41,7 +41,7 @@ def running(session: Path) -> ApiClient | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException, UnexpectedAnswerError):
-        print("A Timeball that ran before has left its note, and does not answer: it is passed over.")
+        print("The Timeball of an earlier session does not answer, so its note is ignored.")
         return None
     return client
 
@@ -50,7 +50,7 @@ def running(session: Path) -> ApiClient | None:
 def _some_timeball() -> Iterator[ApiClient]:
     client = running(SESSION)
     if client is not None:
-        print(f"Timeball runs already, at {client.url}.")
+        print(f"Timeball is already running at {client.url}.")
         yield client
         return
     with run_stage(step) as stage:
@@ -64,7 +64,7 @@ def _play() -> Outcome:
 
 
 def _report(outcome: Outcome) -> bool:
-    """Print what became of it all; return whether it is as it should be."""
+    """Print the results; return whether all of them are right."""
     tallies = outcome.progress.tallies
     rows = sum(map(len, outcome.ledger.runs.values()))
     print("\n".join(["", *table(tallies), "", *each_lateness(tallies), ""]))

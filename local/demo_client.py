@@ -1,4 +1,4 @@
-"""The HTTP API as its users see it: JSON in, JSON out, nothing of Timeball's own code between."""
+"""A client of the HTTP API as users see it: JSON in, JSON out, without Timeball's own code."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ _TIMEOUT_SECONDS = 30
 
 
 class UnexpectedAnswerError(RuntimeError):
-    """The API answered otherwise than its documentation says."""
+    """The API's answer differs from its documentation."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ApiAnswer:
 
 @dataclass(frozen=True)
 class ApiClient:
-    """A caller with a key, or without one."""
+    """A caller, with or without a key."""
 
     url: str
     key: str | None
@@ -38,7 +38,7 @@ class ApiClient:
     def send(self, method: str, path: str, raw: bytes | None = None, **more: str) -> ApiAnswer:
         """Send a request with these bytes as JSON; raise OSError or HTTPException if there is no answer.
 
-        `more` are further headers, written as Python writes names: `if_match`.
+        `more` are further headers, with names in Python's form: `if_match`.
         """
         url = urlsplit(self.url)
         headers = {name.replace("_", "-"): value for name, value in more.items()}
@@ -63,7 +63,7 @@ class ApiClient:
         return answer.body
 
     def create(self, job: Mapping[str, object]) -> Any:  # noqa: ANN401 - JSON is whatever it is
-        """Create a job and return it; raise `UnexpectedAnswerError` unless it is created."""
+        """Create a job and return it; raise `UnexpectedAnswerError` if it is not created."""
         answer = self.send("POST", "/v1/jobs", json.dumps(job).encode())
         if answer.status != http.HTTPStatus.CREATED:
             raise UnexpectedAnswerError(f"creating a job was answered {answer.status}: {answer.text}")

@@ -1,6 +1,6 @@
-"""The fire ledger as the API tells it, held against what the receiver saw.
+"""The fire ledger from the API, compared with the receiver's records.
 
-The two are written by different hands: where they agree, neither lost nor made up a run.
+Different programs write the two: where they agree, neither has lost or invented a run.
 """
 
 from collections import Counter
@@ -18,24 +18,24 @@ _OVER = frozenset({"succeeded", "failed", "cancelled", "skipped"})
 
 @dataclass(frozen=True)
 class Ledger:
-    """Jobs and their runs by job id, as the API answers them; those tried again with their attempts."""
+    """Jobs and their runs by job id, as the API answers them; retried runs with their attempts."""
 
     jobs: Mapping[str, Any]
     runs: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether every job has runs, and every run is over."""
+        """Return whether every job has runs, and all of them have ended."""
         return all(self.is_settled_for(job_id) for job_id in self.jobs)
 
     def is_settled_for(self, job_id: str) -> bool:
-        """Tell whether a job has runs, all of them over."""
+        """Return whether a job has runs, and all of them have ended."""
         runs = self.runs.get(job_id, [])
         return bool(runs) and all(run["status"] in _OVER for run in runs)
 
 
 def read_ledger(client: ApiClient, jobs: Iterable[Any], known: Ledger | None = None) -> Ledger:
-    """Read the runs of jobs, but for those that are settled in the ledger that is known."""
+    """Read the runs of jobs, except for jobs that are settled in the `known` ledger."""
     by_id = {job["jobId"]: job for job in jobs}
     settled = {} if known is None else {key: runs for key, runs in known.runs.items() if known.is_settled_for(key)}
     wanted = [job_id for job_id in by_id if job_id not in settled]
@@ -48,31 +48,31 @@ def _runs(client: ApiClient, job_id: str) -> list[Any]:
 
 
 def disagreements(ledger: Ledger, due: Iterable[Due], arrivals: Iterable[Arrival]) -> list[str]:
-    """Return a sentence for each instant at which the ledger and the receiver tell different stories."""
+    """Return a sentence for each instant at which the ledger and the receiver disagree."""
     calls = Counter((arrival.job_id, arrival.fire_at) for arrival in arrivals)
     rows = {(job_id, parse_instant(run["fireTime"])): run for job_id, runs in ledger.runs.items() for run in runs}
     said = [
-        f"{instant.job_id} was due at {instant.fire_at}, and the ledger has no row of it"
+        f"{instant.job_id} was due at {instant.fire_at}, but the ledger has no row of it"
         for instant in due
         if (instant.job_id, instant.fire_at) not in rows
     ]
     for (job_id, fire_at), run in rows.items():
         seen = calls[job_id, fire_at]
         if run["attempt"] != seen:
-            said.append(f"{run['runId']} has {run['attempt']} attempts, and {seen} calls arrived")
+            said.append(f"{run['runId']} has {run['attempt']} attempts, but {seen} calls arrived")
         if (run["status"] == "succeeded") != bool(seen):
-            said.append(f"{run['runId']} is {run['status']}, and {seen} calls arrived")
+            said.append(f"{run['runId']} is {run['status']}, but {seen} calls arrived")
         if run["startedAt"] is not None and parse_instant(run["startedAt"]) < fire_at:
-            said.append(f"{run['runId']} was started at {run['startedAt']}, before its time")
+            said.append(f"{run['runId']} started at {run['startedAt']}, before its time")
     return said + [
-        f"a call for {job_id} at {fire_at} arrived, and the ledger has no row of it"
+        f"a call for {job_id} at {fire_at} arrived, but the ledger has no row of it"
         for job_id, fire_at in calls
         if job_id in ledger.jobs and (job_id, fire_at) not in rows
     ]
 
 
 def earliest_retries(ledger: Ledger) -> dict[tuple[str, int], int]:
-    """Return the earliest instant (ms) of each retry (run id, attempt) of the jobs without jitter."""
+    """Return the earliest instant (ms) of each retry (run id, attempt) of jobs without jitter."""
     earliest = {}
     for job_id, runs in ledger.runs.items():
         job = ledger.jobs[job_id]

@@ -1,7 +1,7 @@
-"""What the demo and the end-to-end tests play: a burst in one second, an interval, a cron, and more.
+"""The scenario of the demo and the end-to-end tests: a burst in one second, an interval, a cron, and more.
 
-Invariant: what is due is computed from the API's answers before anything fires, and all that was created is
-over or cancelled when the scenario ends, however it ends.
+Invariant: the due instants are computed from the API's answers before anything fires, and all created jobs have ended
+or are cancelled when the scenario ends, however it ends.
 """
 
 import contextlib
@@ -38,13 +38,13 @@ class Group:
     due: tuple[Due, ...]
 
     def due_by(self, at: int) -> list[Due]:
-        """Return the instants up to one (ms, included)."""
+        """Return the due instants up to an instant (ms, included)."""
         return [instant for instant in self.due if instant.fire_at <= at]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the scenario is: what is due next and when the last is (ms), and the tally of each group."""
+    """The progress of the scenario: the instants (ms) of the burst and of the last fire, and each group's tally."""
 
     now: int
     burst_at: int
@@ -53,14 +53,14 @@ class Progress:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether all has arrived, or is not worth waiting for any longer."""
+        """Return whether every run has arrived, or the wait for the rest is over."""
         complete = all(one.is_complete for one in self.tallies.values())
         return complete or self.now > self.until + _LOST_AFTER_MS
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the scenario ended: the last progress, every arrival, the ledger and where it says otherwise."""
+    """The end of the scenario: the last progress, every arrival, the ledger and its disagreements."""
 
     progress: Progress
     arrivals: tuple[Arrival, ...]
@@ -72,10 +72,10 @@ Show = Callable[[Progress], None]
 
 
 def run_scenario(client: ApiClient, receiver: Receiver, show: Show, *, with_cron: bool) -> Outcome:
-    """Play the scenario to its end; `show` is called several times a second.
+    """Play the scenario to its end; call `show` several times a second.
 
-    Raise `UnexpectedAnswerError` if the API refuses something, or answers so slowly that the burst cannot be
-    created before it is due.
+    Raise `UnexpectedAnswerError` if the API refuses something, or answers so slowly that the burst cannot be created
+    before it is due.
     """
     before_jobs = len(receiver.arrivals())
     base_at = (_now() // SECOND_MS + 1) * SECOND_MS
@@ -83,7 +83,7 @@ def run_scenario(client: ApiClient, receiver: Receiver, show: Show, *, with_cron
     groups: list[Group] = []
     try:
         for name, requests in planned(receiver.url, base_at, with_cron=with_cron).items():
-            # One by one, so that an interruption leaves no job behind that nobody cancels.
+            # One by one, so that an interruption leaves no job uncancelled.
             groups.append(Group(name, (), ()))
             for request in requests:
                 groups[-1] = _with(groups[-1], client.create(request))
@@ -107,7 +107,7 @@ def run_scenario(client: ApiClient, receiver: Receiver, show: Show, *, with_cron
 
 
 def planned(url: str, base_at: int, *, with_cron: bool) -> dict[str, list[dict[str, object]]]:
-    """Return the jobs to create, by group, for a target and a whole second (ms) from which all is counted."""
+    """Return the jobs to create, by group, for a target; all times count from a whole second (ms)."""
     ok = {"handler": f"{url}/ok"}
     every_at = base_at + _EVERY_AFTER_MS
     every = {
@@ -131,7 +131,7 @@ def planned(url: str, base_at: int, *, with_cron: bool) -> dict[str, list[dict[s
 
 
 def due_of(job: Any) -> list[Due]:  # noqa: ANN401 - JSON is whatever it is
-    """Return when a job is due, from the answer to its creation; of a cron, its next five fire times."""
+    """Return the due instants of a job from the answer to its creation; for a cron, its next five fire times."""
     if job["scheduleAt"] is not None:
         fires = [parse_instant(job["scheduleAt"])]
     elif job["everySeconds"] is not None:
@@ -147,9 +147,9 @@ def _with(group: Group, job: Any) -> Group:  # noqa: ANN401 - JSON is whatever i
 
 
 def _progress(groups: Iterable[Group], arrivals: Iterable[Arrival], burst_at: int) -> Progress:
-    """Reckon each group. A cron never ends: its first fire is waited for, and those before the others' end.
+    """Tally each group. A cron never ends: count its first fire, and those before the other groups' end.
 
-    So is a fire within the next second, lest the cron's cancellation race with it.
+    Count also a fire within the next second, so that it does not race with the cron's cancellation.
     """
     now = _now()
     calls = [*arrivals]
@@ -163,11 +163,11 @@ def _progress(groups: Iterable[Group], arrivals: Iterable[Arrival], burst_at: in
 
 def _refuse_lateness(burst_at: int) -> None:
     if _now() >= burst_at:
-        raise UnexpectedAnswerError("this machine was too slow to create the burst before it was due")
+        raise UnexpectedAnswerError("this machine was too slow to create the burst before its fire time")
 
 
 def _watched(groups: list[Group], receiver: Receiver, burst_at: int, show: Show) -> list[Group]:
-    """Watch until all is over; return the groups without what is due only after that."""
+    """Wait until all is over; return the groups without instants that are due only after that."""
     while True:
         progress = _progress(groups, receiver.arrivals(), burst_at)
         show(progress)
@@ -188,7 +188,7 @@ def _settled_ledger(client: ApiClient, groups: Iterable[Group]) -> Ledger:
 
 
 def _wait_for_quiet(receiver: Receiver) -> None:
-    """Wait until nothing has come for a while: a second call would come soon after the first."""
+    """Wait until nothing has arrived for a while: a second call would come soon after the first."""
     while (arrivals := receiver.arrivals()) and _now() < arrivals[-1].at + _QUIET_MS:
         time.sleep(_LOOK_EVERY_SECONDS)
 
@@ -201,7 +201,7 @@ def _cancel_crons(client: ApiClient, groups: Iterable[Group]) -> None:
 
 
 def _abandon(client: ApiClient, groups: Iterable[Group]) -> None:
-    # What has ended refuses it; an API that is gone has nothing left to cancel.
+    # Ended jobs refuse the cancel; an API that is gone has nothing left to cancel.
     with contextlib.suppress(OSError, http.client.HTTPException):
         for job in (job for group in groups for job in group.jobs):
             client.cancel(job["jobId"])

@@ -1,4 +1,4 @@
-"""The demo's tallies as text: a table that is drawn over itself on a terminal, and lines elsewhere."""
+"""The demo's tallies as text: on a terminal a table that is redrawn in place, elsewhere lines."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ def each_lateness(tallies: Mapping[str, Tally]) -> list[str]:
 
 
 def verdict(tallies: Iterable[Tally]) -> str:
-    """Return the two sentences that sum it up."""
+    """Return the two sentences of the summary."""
     whole = total(tallies)
     counts = ((whole.lost, "lost"), (whole.doubled, "doubled"), (whole.early, "early"))
     found = ", ".join(f"{count or 'none'} {what}" for count, what in counts)
@@ -51,13 +51,13 @@ def verdict(tallies: Iterable[Tally]) -> str:
 
 
 def figures(lateness: Sequence[int]) -> str:
-    """Return the middle and the tail of the lateness, and what it was measured with."""
+    """Return the median and the tail of the lateness, and how it was measured."""
     p50, p99 = percentile(lateness, 0.5), percentile(lateness, 0.99)
     return f"p50 {p50} ms, p99 {p99} ms (receiver's clock, this machine, embedded AWS)"
 
 
 class Display:
-    """Shows the progress while it is made."""
+    """Shows the progress."""
 
     def __init__(self, out: TextIO = sys.stdout) -> None:
         self._out = out
@@ -65,7 +65,7 @@ class Display:
         self._next_line_at = 0
 
     def show(self, progress: Progress) -> None:
-        """Draw the table over the one before; where that is not possible, write a line every few seconds."""
+        """Redraw the table in place; without a terminal, write a line every few seconds."""
         if self._out.isatty():
             lines = [_remark(progress), "", *table(progress.tallies)]
             above = f"\x1b[{self._drawn}F" if self._drawn else ""

@@ -1,4 +1,4 @@
-"""What was due against what arrived, as a pure reckoning: what was lost, doubled or early, and how late."""
+"""Compare due instants with arrivals, as a pure function: which were lost, doubled or early, and how late."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ _SUCCESS = 200
 
 @dataclass(frozen=True)
 class Due:
-    """One instant (ms) at which a job was due."""
+    """An instant (ms) at which a job was due."""
 
     job_id: str
     fire_at: int
@@ -20,36 +20,37 @@ class Due:
 
 @dataclass(frozen=True)
 class Tally:
-    """A group of due instants and what became of them.
-
-    `arrived` counts those that were answered with success. `lateness` holds, for each first arrival in the
-    order of the fire times, its instant minus the fire time, in ms. `early` counts calls before their time,
-    `doubled` calls more than there should be, `lost` instants without success although their time is up.
-    """
+    """A group of due instants, compared with arrivals."""
 
     due: int
+    """The number of due instants."""
     arrived: int
+    """How many of them were answered with success."""
     early: int
+    """Calls before their time."""
     doubled: int
+    """Calls beyond those that are expected."""
     lost: int
+    """Instants without success although their time is over."""
     lateness: tuple[int, ...]
+    """For each first arrival, in the order of fire times, its instant minus the fire time, in ms."""
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether everything due has arrived."""
+        """Return whether every due instant has arrived."""
         return self.arrived == self.due
 
     @property
     def is_right(self) -> bool:
-        """Tell whether nothing was lost, doubled or early."""
+        """Return whether nothing was lost, doubled or early."""
         return not (self.lost or self.doubled or self.early)
 
 
 def tally(due: Iterable[Due], arrivals: Iterable[Arrival], lost_before: int) -> Tally:
-    """Reckon a group; an instant before `lost_before` (ms) whose run did not succeed is lost.
+    """Tally a group; an instant before `lost_before` (ms) whose run did not succeed is lost.
 
-    Doubled is a call of an attempt that was called before, one after success, one for an instant that was not
-    due, and one of a second run for an instant.
+    A call is doubled if its attempt was called before, if it follows a success, if its instant was not due, or if it is
+    of a second run for an instant.
     """
     wanted = {*due}
     jobs = {instant.job_id for instant in wanted}
@@ -89,12 +90,12 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 
 def early_retries(arrivals: Iterable[Arrival], earliest: Mapping[tuple[str, int], int]) -> int:
-    """Count the calls before the earliest instant (ms) that is documented for a (run id, attempt)."""
+    """Count the calls before the earliest documented instant (ms) of their (run id, attempt)."""
     return sum(arrival.at < earliest.get((arrival.run_id, arrival.attempt), 0) for arrival in arrivals)
 
 
 def percentile(values: Sequence[int], share: float) -> int | None:
-    """Return the smallest value that at least this share of the values does not exceed; of nothing, None."""
+    """Return the smallest value that at least this share of the values does not exceed; None without values."""
     if not values:
         return None
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
@@ -105,7 +106,7 @@ def _succeeded(arrival: Arrival) -> bool:
 
 
 def _doubled(calls: Sequence[Arrival]) -> int:
-    """Count the calls for one instant, in the order of their arrival, beyond those that there should be."""
+    """Count the calls for one instant, in the order of arrival, beyond those that are expected."""
     seen: Counter[int] = Counter()
     doubled = 0
     succeeded = False

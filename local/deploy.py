@@ -1,6 +1,6 @@
-"""The deployment to the emulator: the CDK app and the CDK's own command line, as for an account.
+"""Deploy to the emulator, by the CDK app and the CDK's own command line, as to an account.
 
-The bootstrap of the account and the synthesis of the app need nothing of each other and run at the same time.
+The bootstrap of the account and the synthesis of the app are independent and run at the same time.
 """
 
 import json
@@ -16,26 +16,26 @@ from local.emulator import ACCOUNT, REGION, ROOT, Emulator
 _CDK = (str(ROOT / ".venv/bin/node"), str(ROOT / "node_modules/aws-cdk/bin/cdk"), "--no-notices", "--ci")
 
 _APP = f"{ROOT / '.venv/bin/python'} -O -m infra.app"
-"""That of cdk.json without the CDK's checks of each argument's type, which take a quarter of its time."""
+"""The app of cdk.json without the CDK's checks of each argument's type, which take a quarter of its time."""
 
 _ASSETS = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """A Timeball that was deployed: its settings and the outputs of its stack."""
+    """A deployed Timeball: its settings and the outputs of its stack."""
 
     settings: Settings
     outputs: Mapping[str, str]
     api_url: str
-    """By path, not by host: not every resolver knows the names below `localhost`. It ends without a slash."""
+    """With a path and not a host, as some resolvers do not know names below `localhost`; without a trailing slash."""
 
 
 class Deployer:
-    """The CDK's command line, spoken to an emulator."""
+    """The CDK's command line for an emulator."""
 
     def __init__(self, emulator: Emulator, folder: Path, overrides: Mapping[str, object] | None = None) -> None:
-        """Take a folder for logs and the assembly, and settings that differ from those of the local stage."""
+        """Take a folder for logs and the assembly, and settings that differ from the local stage's."""
         self._emulator = emulator
         self._folder = folder
         self._context = {"stage": "local", **(overrides or {})}
@@ -51,11 +51,11 @@ class Deployer:
         ):
             synth.succeed("the synthesis of the app")
             bootstrap.succeed("the bootstrap of the account")
-        # The policy of the bucket refuses what does not come by TLS, which the emulator does not speak.
+        # The policy of the bucket requires TLS, which the emulator does not support.
         self._emulator.client("s3").delete_bucket_policy(Bucket=_ASSETS)
 
     def deploy(self) -> Deployment:
-        """Deploy what was prepared; raise `ChildFailedError` if that fails."""
+        """Deploy the prepared app; raise `ChildFailedError` if that fails."""
         outputs_file = self._folder / "outputs.json"
         arguments = ("--app", str(self._assembly), "--method", "direct", "--require-approval", "never")
         with self._start("deploy", "deploy", *arguments, "--outputs-file", str(outputs_file), "--all") as deploy:
@@ -65,7 +65,7 @@ class Deployer:
         return Deployment(self._settings, outputs, f"{self._emulator.endpoint}/_aws/execute-api/{api_id}")
 
     def start_ticking(self, deployment: Deployment) -> None:
-        """Start the ticker at once; the rule that starts it comes round within a minute."""
+        """Start the ticker at once; its rule would start it within a minute."""
         self._emulator.client("stepfunctions").start_execution(
             stateMachineArn=deployment.outputs["TickerArn"],
             input=json.dumps(self._settings.tick_input),
@@ -76,13 +76,13 @@ class Deployer:
         return self._folder / "cdk.out"
 
     def _start(self, name: str, *arguments: str, folder: Path = ROOT) -> Child:
-        # Where there is a cdk.json, a bootstrap synthesizes the app too, into a folder that others may hold.
+        # Beside a cdk.json, a bootstrap also synthesizes the app, into a folder that others may have locked.
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "CDK_"))},
             **self._emulator.client_environment,
             "CDK_DISABLE_CLI_TELEMETRY": "true",
             "CDK_DISABLE_VERSION_CHECK": "1",
-            # The checks of the template are the tests'; here they would double the time.
+            # Tests check the template; here the checks would double the time.
             "CDK_VALIDATION": "false",
             "CDK_HOME": str(self._folder / "cdk-home"),
         }

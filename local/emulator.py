@@ -1,8 +1,7 @@
-"""The emulator of AWS, on the loopback interface and a free port, with its state in a folder of its own.
+"""The emulator of AWS, on the loopback interface and a free port, with its state in its own folder.
 
-It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. It stands
-behind a shield (`local/shield.py`), so that no web page and no webhook reaches it, and unpacks each archive once
-(`local/unpacking.py`).
+It enforces the functions' IAM policies, so that a missing permission fails here and not in an account. A shield
+(`local/shield.py`) keeps web pages and webhooks from it, and it unpacks each archive once (`local/unpacking.py`).
 """
 
 import http.client
@@ -30,18 +29,18 @@ _KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 _START_SECONDS = 60
 _POLL_SECONDS = 0.05
 _PATIENT = Config(read_timeout=300)
-"""A function's first call may take longer than boto3 waits, where it would give up and call it once more."""
+"""A function's first call may take longer than boto3's timeout, after which boto3 would call it again."""
 
 
 class NotInstalledError(RuntimeError):
-    """The emulator's environment was not set up."""
+    """The emulator's environment is not set up."""
 
 
 class Emulator:
-    """An embedded AWS; entering the context starts it, leaving ends it and its Lambda processes."""
+    """An embedded AWS; entering the context starts it, leaving the context ends it and its Lambda processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder for its log and state, which must exist and be this emulator's alone."""
+        """Take the folder for its log and state, which must exist and belong to this emulator only."""
         self._folder = folder
         self._port = _free_port()
         self.endpoint = f"http://127.0.0.1:{self._port}"
@@ -52,7 +51,7 @@ class Emulator:
         state = self._folder / "state"
         state.mkdir()
         self._child = Child(
-            # -P: nothing else of that file's folder is to be imported there.
+            # -P: no other file of that folder may be imported.
             [str(_PYTHON), "-P", str(_LAUNCHER)],
             environment=self._own_environment(state),
             folder=state,
@@ -73,12 +72,12 @@ class Emulator:
 
     @property
     def pid(self) -> int:
-        """Return the process id of the emulator, which is its process group's too."""
+        """Return the process id of the emulator, which is also that of its process group."""
         return self._child.pid
 
     @property
     def client_environment(self) -> dict[str, str]:
-        """Return the environment in which a tool of AWS speaks to this emulator and to nothing else."""
+        """Return the environment in which a tool of AWS uses this emulator and nothing else."""
         return {
             **_KEYS,
             "AWS_REGION": REGION,
@@ -91,7 +90,7 @@ class Emulator:
         }
 
     def client(self, service: str) -> Any:  # noqa: ANN401 -- boto3 makes its clients' classes as it runs
-        """Return a client of a service, with the rights of the account's owner."""
+        """Return a client of a service, with the permissions of the account's owner."""
         return boto3.client(  # type: ignore[call-overload]
             service,
             endpoint_url=self.endpoint,
@@ -102,11 +101,11 @@ class Emulator:
         )
 
     def wait(self) -> None:
-        """Wait until the emulator ends, which it should not; raise `ChildFailedError`."""
+        """Wait until the emulator ends, which is an error; raise `ChildFailedError`."""
         raise ChildFailedError(f"the embedded AWS ended with exit code {self._child.wait()}", self._child.log)
 
     def _own_environment(self, state: Path) -> dict[str, str]:
-        # Its Lambdas inherit this: they must find neither our settings nor a person's AWS configuration.
+        # Its Lambdas inherit this, and must find neither our settings nor the user's AWS configuration.
         return {
             **_KEYS,
             "PATH": os.environ.get("PATH", os.defpath),
@@ -116,10 +115,10 @@ class Emulator:
             "BIND_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(self._port),
             "AUTH": "true",
-            # Listeners of their own, on all interfaces and behind no shield.
+            # These have their own listeners, on all interfaces and without the shield.
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
-            # A process that once ran a function stays for the next burst.
+            # The process of a function stays alive for the next burst.
             "LAMBDA_WARM_TTL_SECONDS": "86400",
             "MINISTACK_REGION": REGION,
             "STATE_DIR": str(state / "persisted"),

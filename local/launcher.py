@@ -1,6 +1,6 @@
-"""What the emulator is started through: its application behind a shield, its archives unpacked once.
+"""Start the emulator's application with a shield in front of it, and with archives that are unpacked once.
 
-This runs on the emulator's Python, which has nothing of ours but what stands beside this file.
+This runs on the emulator's Python, which has none of our code but the files beside this one.
 """
 
 import sys
@@ -15,7 +15,7 @@ from local.unpacking import unpacking_once
 
 
 def main() -> None:
-    """Run the emulator as `python -m ministack` does, behind the shield."""
+    """Run the emulator as `python -m ministack` does, with the shield."""
     from ministack import app  # noqa: PLC0415 - found by the emulator's Python only
     from ministack.core import lambda_runtime  # noqa: PLC0415 - as above
 

@@ -1,11 +1,11 @@
-"""A target on this machine that notes when it was called: lateness is measured where the call arrives.
+"""A target on this machine that records when it was called: lateness is measured where the call arrives.
 
-Invariant: the clock is read before anything else is done with the bytes of a request, so that a call is never
-noted as earlier than it came, and is noted as later only by what the loop was doing when it came.
+Invariant: the clock is read before a request's bytes are processed, so that a call is never recorded earlier than it
+arrived, and is recorded later only if the loop was busy at its arrival.
 
-Paths: `/ok` answers 200, `/accepted` 202; `/flaky/<n>` answers 500 to the attempts up to n, then 200;
-`/slow/<seconds>` answers 200 after so long, and `/slow/<seconds>/<n>` does so to the attempts up to n, then at
-once. All others answer 404, and are noted too.
+Paths: `/ok` answers 200, `/accepted` 202; `/flaky/<n>` answers 500 to the attempts up to n, then 200; `/slow/<seconds>`
+answers 200 after this time, and `/slow/<seconds>/<n>` does so for the attempts up to n, then at once. All other paths
+answer 404 and are recorded too.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _REASONS = {200: "OK", 202: "Accepted", 400: "Bad Request", 404: "Not Found", 50
 
 @dataclass(frozen=True)
 class Arrival:
-    """A request as it came, instants in ms. One that is no call of Timeball has no ids and fire time 0."""
+    """A request at its arrival, instants in ms. A request that is not a call of Timeball has no ids and fire time 0."""
 
     at: int
     path: str
@@ -40,14 +40,14 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a path answers to an attempt, and how long it takes over it."""
+    """The answer of a path to an attempt, and its delay."""
 
     status: int
     after_seconds: float = 0.0
 
 
 def reply_to(path: str, attempt: int) -> Reply:
-    """Decide what a path answers to an attempt (numbered from 1)."""
+    """Return the answer of a path to an attempt (numbered from 1)."""
     match path.strip("/").split("/"):
         case ["ok"]:
             return Reply(200)
@@ -93,7 +93,7 @@ class Receiver:
         self._thread.join()
 
     def arrivals(self) -> list[Arrival]:
-        """Return what has arrived up to now, in that order."""
+        """Return the requests that have arrived, in order."""
         return list(self._arrivals)
 
     def _serve(self) -> None:
@@ -174,7 +174,7 @@ class _Connection(asyncio.Protocol):
 
 
 def _read_head(head: bytes) -> tuple[str, Mapping[str, str]]:
-    """Return the path and the headers, with names in lower case; raise ValueError for what is no HTTP."""
+    """Return the path and the headers, with names in lower case; raise ValueError if it is not HTTP."""
     line, *fields = head.decode("latin-1").split("\r\n")
     _method, path, _version = line.split(" ")
     pairs = (field.partition(":") for field in fields)

@@ -1,23 +1,23 @@
-"""The embedded AWS behind a shield: no web page and no webhook runs code as the person who started it.
+"""Shield the embedded AWS, so that web pages and webhooks cannot run code as the user who started it.
 
-The emulator answers every origin under every name, and takes the key `test` without a signature: a mere link to its
-CreateStack runs code. So the shield stands before the emulator's application, where HTTP/1.1, HTTP/2 and WebSockets
-have come together, and refuses
+The emulator answers every origin under every name, and accepts the key `test` without a signature: a mere link to its
+CreateStack runs code. So the shield wraps the emulator's application, where HTTP/1.1, HTTP/2 and WebSockets have become
+one protocol, and refuses:
+* a host other than 127.0.0.1, `localhost` and the names below it: a page's own name may be made to resolve to this
+  machine;
+* requests of a browser, also those that the browser attributes to its user (`Sec-Fetch-Site: none`): such a request may
+  be a link in a mail, or the redirect of such a link;
+* requests of a webhook: its tenant chooses the URL and headers, and webhooks of the local stage may call this machine.
+  The executors name the run in a header of each webhook, which no job can change or leave out.
 
-* a host other than 127.0.0.1, `localhost` and the names below it: a page's own name may come to mean this machine;
-* what a browser sends, also what it calls a person's own doing (`Sec-Fetch-Site: none`): that may be a link in a mail,
-  or where such a link was redirected to;
-* what a webhook sends: its tenant chooses url and headers, and webhooks of the local stage may call this machine. The
-  executors name the run in a header of each webhook, which no job can change or leave out.
+Invariant: browsers and webhooks reach deployed HTTP APIs and nothing else; a browser only from the API's own page, or
+from no page at all.
 
-Invariant: browsers and webhooks reach deployed HTTP APIs and nothing else; a browser from their own page, or from no
-page at all.
+One case remains: a browser that sends no `Sec-Fetch-Site` (older than Chrome 76, Firefox 90, Safari 16.4), follows a
+link or loads an image, which carries no `Origin`, and has an unusual `User-Agent`; a page cannot make it do that.
+Programs on this machine are not refused.
 
-What remains is a browser that sends no `Sec-Fetch-Site` (older than Chrome 76, Firefox 90, Safari 16.4), follows a link
-or loads an image, which carries no `Origin`, and does not call itself what browsers do; a page cannot make it do that.
-Programs of this machine are not kept out.
-
-This runs on the emulator's Python, which has nothing of ours: it imports the standard library alone.
+This runs on the emulator's Python, which has none of our code: it imports only the standard library.
 """
 
 import re
@@ -30,14 +30,14 @@ _Send = Callable[[_Message], Awaitable[None]]
 _Application = Callable[[_Message, _Receive, _Send], Coroutine[Any, Any, None]]
 
 WRONG_HOST = "The embedded AWS answers at 127.0.0.1 and localhost only."
-BROWSER = "The embedded AWS answers no browser; a deployed API answers its own page."
+BROWSER = "The embedded AWS refuses browsers; a deployed API answers its own page."
 
-WEBHOOK = "The embedded AWS answers no webhook; a deployed API answers those of its jobs."
+WEBHOOK = "The embedded AWS refuses webhooks; a deployed API answers the webhooks of its jobs."
 
 _HOST = re.compile(r"(127\.0\.0\.1|([a-z0-9_-]+\.)*localhost)(:[0-9]+)?", re.IGNORECASE)
 
-# What is an API's, is the emulator's to say: it looks at more services before the path if the host is another, and at
-# the headers if the path ends with the API's id. Under an API's own host it takes some paths for itself.
+# The emulator decides which requests are for an API: with another host it tries more services before the path, and it
+# reads the headers if the path ends with the API's id. Under an API's own host it takes some paths for itself.
 _PATH_OF_API = re.compile(r"/_aws/execute-api/[^/]+/")
 _HOST_FOR_PATHS = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]+)?")
 _HOST_OF_API = re.compile(r"[a-f0-9]{8}\.execute-api\.localhost(:[0-9]+)?")
@@ -50,9 +50,9 @@ _PATH_OF_NO_API = re.compile(
 
 
 def refusal(kind: str, path: str, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Return the sentence with which a request is refused, or `None` if it may pass.
+    """Return the sentence with which a request is refused; `None` if it may pass.
 
-    All three as ASGI has them: `http` or `websocket`, the decoded path, the headers as they came, repeats too.
+    All arguments are as in ASGI: `http` or `websocket`, the decoded path, the headers as they were sent, with repeats.
     """
     values: dict[str, list[str]] = {}
     for name, value in headers:
@@ -62,7 +62,7 @@ def refusal(kind: str, path: str, headers: Iterable[tuple[bytes, bytes]]) -> str
         return WRONG_HOST
     if "timeball-run-id" in values and not (kind == "http" and _is_for_api(hosts[0], path)):
         return WEBHOOK
-    # The name that every browser gives itself, and no client of AWS; a page needs a preflight to change it.
+    # Every browser sends this name, and no client of AWS; a page needs a preflight to change it.
     is_named_as_browser = any(agent.startswith("Mozilla/") for agent in values.get("user-agent", []))
     if not (origins or sites or is_named_as_browser):
         return None
@@ -84,7 +84,7 @@ def _is_from_own_page_or_none(host: str, origins: list[str], sites: list[str]) -
 
 
 def shielded(application: _Application) -> _Application:
-    """Return an ASGI application that answers 403 to what is refused, and lets this one answer the rest."""
+    """Return an ASGI application that answers 403 to refused requests, and hands all others to this application."""
 
     async def shield(scope: _Message, receive: _Receive, send: _Send) -> None:
         kind = scope["type"]
@@ -92,7 +92,7 @@ def shielded(application: _Application) -> _Application:
         if why is None:
             await application(scope, receive, send)
             return
-        # No header of CORS: a page that asked learns nothing, not even the sentence.
+        # Without CORS headers the page learns nothing, not even the sentence.
         answer = "websocket.http.response" if kind == "websocket" else "http.response"
         body = f"{why}\n".encode()
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]

@@ -1,4 +1,4 @@
-"""The whole of Timeball on this machine, as one context: emulator, deployment, ticks, a tenant with a key."""
+"""All of Timeball on this machine, as one context: emulator, deployment, ticks, a tenant with a key."""
 
 import contextlib
 import functools
@@ -21,7 +21,7 @@ TENANT = "demo"
 
 @dataclass(frozen=True)
 class Stage:
-    """A Timeball that runs, a key of a tenant, and the first key, with which tenants are managed."""
+    """A running Timeball, a tenant's key, and the first key, which can manage tenants."""
 
     emulator: Emulator
     deployment: Deployment
@@ -50,8 +50,8 @@ def run_stage(
 ) -> Iterator[Stage]:
     """Run a Timeball until the context is left; its logs are kept only if it failed.
 
-    `step` is entered around each step with its name; `overrides` are settings unlike the local stage's.
-    Raise `ChildFailedError` if a process did not do its part, `FunctionFailedError` if a function does not.
+    `step` is entered around each step with its name; `overrides` are settings that differ from the local stage's. Raise
+    `ChildFailedError` if a process fails, `FunctionFailedError` if a function fails.
     """
     folder = Path(tempfile.mkdtemp(prefix="timeball-"))
     emulator = Emulator(folder)

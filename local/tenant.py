@@ -1,4 +1,4 @@
-"""A tenant and a key of it, made over the API as an administrator would, with the first key of the deployment."""
+"""Create a tenant and a key for it over the API, like an administrator, with the first key of the deployment."""
 
 import json
 import urllib.error
@@ -14,13 +14,13 @@ _CONFLICT = 409
 
 
 def first_key(emulator: Emulator, deployment: Deployment) -> str:
-    """Return the admin key that the deployment has made."""
+    """Return the admin key that the deployment has created."""
     secret = emulator.client("secretsmanager").get_secret_value(SecretId=deployment.outputs["FirstKeySecret"])
     return str(secret["SecretString"])
 
 
 def create_key(api_url: str, admin_key: str, tenant: str, role: str = "admin", **fields: object) -> str:
-    """Create a tenant, unless it is there, and a key of it; return the key, which nothing stores."""
+    """Create a tenant, unless it exists, and a key for it; return the key, which is not stored."""
     try:
         _post(f"{api_url}/v1/admin/tenants", admin_key, {"name": tenant})
     except urllib.error.HTTPError as refused:

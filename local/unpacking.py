@@ -1,10 +1,11 @@
-"""Archives of functions and layers, each unpacked once for all processes that the emulator starts.
+"""Unpack each archive of a function or a layer once for all processes that the emulator starts.
 
-It unpacks them anew for each, all in its own process: five executors that start cold took seven seconds, most of it for
-that. An account knows no such thing: there each starts on a machine of its own, and its files are mounted.
+The emulator unpacks them anew for each process, all within its own process: five cold executors took seven seconds,
+most of it for this. On AWS each function starts on a machine of its own with its files mounted.
 
-Invariant: what is linked is whole, and nobody writes there: a function's folders are read-only in AWS too.
-This runs on the emulator's Python, which has nothing of ours: it imports the standard library alone.
+Invariant: a linked folder is complete, and no process writes to it: a function's folders are read-only in AWS too.
+
+This runs on the emulator's Python, which has none of our code: it imports only the standard library.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ _Path = str | PathLike[str]
 
 
 def unpacking_once(folder: Path) -> type[zipfile.ZipFile]:
-    """Return an archive class that unpacks what is the same once, below a folder, and links it from then on."""
+    """Return an archive class that unpacks equal archives once, below a folder, and then links to that."""
     one_at_a_time = threading.Lock()
 
     class UnpackedOnce(zipfile.ZipFile):

@@ -1,6 +1,6 @@
-"""The first call of each function, so that the first job does not wait until a process has started.
+"""Call each function once, so that the first job does not wait until a process has started.
 
-It is a check too: a function that cannot be imported, or may not do what it does at its start, fails here.
+This is also a check: a function that cannot be imported, or lacks a permission at its start, fails here.
 """
 
 import base64
@@ -20,15 +20,16 @@ _NOTHING_TO_DO = {
 }
 
 _AT_ONCE = {"execute-normal": 5}
-"""As many as the emulator gives batches to at a time: a process takes seconds to start, a burst cannot wait."""
+"""The number of batches that the emulator hands out at a time: a process takes seconds to start, too long for a burst.
+"""
 
 
 class FunctionFailedError(RuntimeError):
-    """A function cannot do nothing."""
+    """A function fails although it has nothing to do."""
 
 
 def warm(emulator: Emulator, deployment: Deployment) -> None:
-    """Call each function that answers somebody; raise `FunctionFailedError` if one of them fails."""
+    """Call each function that others wait for; raise `FunctionFailedError` if one of them fails."""
     client = emulator.client("lambda")
 
     def call(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Play every case and look for each stage's capacity; write the figures and curves of docs/scale.md: `make scale`."""
+"""Play every case and find each stage's capacity; write the figures and curves of docs/scale.md: `make scale`."""
 
 import logging
 import os
@@ -35,7 +35,7 @@ _RATES = (
     40_000,
 )
 _WHOLE = 20_000
-"""Spikes of up to so many are played whole: of few runs of a part, two late messages are a hundredth."""
+"""Spikes up to this size are played whole: in a part with few runs, two late messages are one percent."""
 _SPIKES = (*_RATES, 50_000, 70_000, 100_000, 150_000, 200_000)
 
 
@@ -46,7 +46,7 @@ def shown(case: Case) -> tuple[Mapping[str, object], str]:
 
 
 def sustained(deployment: Deployment) -> Mapping[str, object]:
-    """Return the highest rate that a deployment keeps, of some; what is full beyond; and what it costs."""
+    """Return the highest of some rates that a deployment sustains, the first limit beyond it, and its costs."""
     warm = replace(deployment, is_warm=True)
     rate, kept, beyond = _highest(_RATES, lambda rate: play(Case("", warm, (Wave(rate, 0, 10),), 30)))
     return {
@@ -58,7 +58,7 @@ def sustained(deployment: Deployment) -> Mapping[str, object]:
 
 
 def spike(deployment: Deployment) -> Mapping[str, object]:
-    """Return the largest spike after quiet that a deployment keeps, of some; and what is full beyond."""
+    """Return the largest of some spikes after quiet that a deployment handles, and the first limit beyond it."""
     quiet = QUIET_FOR_POLLERS if deployment.settings.raised_of else 12
 
     def play_at(size: int) -> Outcome:
@@ -70,13 +70,13 @@ def spike(deployment: Deployment) -> Mapping[str, object]:
 
 
 def _usual(case: Case) -> Outcome:
-    """Play a case up to three times; return an outcome that stands for two: one late cold start decides nothing."""
+    """Play a case up to three times and return an outcome that stands for two: one late cold start decides nothing."""
     first, second = play(case, 1), play(case, 2)
     return first if first.is_kept == second.is_kept else play(case, 3)
 
 
 def _highest(sizes: tuple[int, ...], play_at: Callable[[int], Outcome]) -> tuple[int, Outcome, Outcome]:
-    """Return the largest size that is kept, sought by halves; what came of it, and of the next one, if any."""
+    """Return the largest size that is kept, found by bisection; its outcome, and that of the next size, if any."""
     played: dict[int, Outcome] = {}
 
     def is_beyond(size: int) -> bool:
@@ -91,7 +91,7 @@ def _highest(sizes: tuple[int, ...], play_at: Callable[[int], Outcome]) -> tuple
 
 
 def main() -> int:
-    """Play all side by side, on all processors, and write."""
+    """Play all cases in parallel on all processors, and write the results."""
     with ProcessPoolExecutor(int(os.environ.get("WORKERS", "0")) or None, initializer=_be_quiet) as processes:
         cases = [processes.submit(shown, case) for case in CASES]
         placed = [processes.submit(shown, case) for case in PLACED]
@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def _be_quiet() -> None:
-    """Say nothing of what is throttled: it is counted."""
+    """Turn off logging of throttled requests, which are counted."""
     logging.disable()
 
 

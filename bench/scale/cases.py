@@ -1,8 +1,8 @@
-"""The cases: a deployment, and what is due of it when.
+"""The cases: a deployment, and which of its jobs are due when.
 
-Jobs are recurring, of twenty tenants, and all of the priority `normal`, which has a third of the executors. Those that
-are not due meanwhile are no rows here: the due index is asked for what is due, which stands first in it, so millions of
-others cost a scan nothing (`make bench` counts that).
+Jobs recur, belong to twenty tenants, and have the priority `normal`, which has a third of the executors. Jobs that are
+not due are left out: a query of the due index starts at the due ones, so millions of others cost a scan nothing (`make
+bench` counts that).
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ _HOURLY = 3_600
 
 @dataclass(frozen=True)
 class Wave:
-    """So many jobs a second of the whole deployment that fire on whole seconds of a stretch, every `period` seconds.
+    """Jobs that fire on whole seconds, `a_second` of them in each second of a stretch, every `period` seconds.
 
-    Those of a spike, of one second, fire each hour, and so once here.
+    The jobs of a spike, which lasts one second, fire each hour, and so once here.
     """
 
     a_second: int
@@ -39,7 +39,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class Case:
-    """What is simulated, how long nothing is due at first, and how long after the last fire it ends at the latest."""
+    """A simulated case: how long nothing is due at first, and how long after the last fire it ends at the latest."""
 
     name: str
     deployment: Deployment
@@ -49,12 +49,12 @@ class Case:
 
     @property
     def first_at(self) -> int:
-        """The first instant, before which nothing is due."""
+        """Return the first instant (ms), before which nothing is due."""
         return BEGINS_AT + self.quiet_seconds * SECOND_MS
 
 
 def stored_by(case: Case, shards: int, part: float) -> Iterator[tuple[Job, list[RunId]]]:
-    """Yield the jobs of a part of a deployment, as stored an hour ago, each with the runs that it is to have."""
+    """Yield the jobs of a part of a deployment, as stored an hour ago, each with its expected runs."""
     for number, wave in enumerate(case.waves):
         first_at = case.first_at + wave.from_second * SECOND_MS
         last_at = first_at + (wave.seconds - 1) * SECOND_MS
@@ -73,7 +73,7 @@ def stored_by(case: Case, shards: int, part: float) -> Iterator[tuple[Job, list[
 
 
 def _of_shard(key: JobKey, shard: int, shards: int) -> JobKey:
-    """Return the first key with that beginning that is of a shard."""
+    """Return the first key with this prefix that belongs to the shard."""
     tries = (JobKey(key.tenant, f"{key.job_id}-{number}") for number in count())
     return next(one for one in tries if shard_of(one, shards) == shard)
 
@@ -96,21 +96,21 @@ RAISED = Deployment(
         ("warm_runs_per_second", 40_000),
     ),
 )
-"""`large`, raised for a hundred thousand runs of one second."""
+"""The stage `large`, raised for a hundred thousand runs in one second."""
 
 
 def _an_hour(seconds: int) -> tuple[Wave, ...]:
-    """Return ten million a day: 116 a second, five times as many each minute, ten times each five minutes."""
+    """Return ten million a day: 116 a second, five times as many each minute, ten times as many each five minutes."""
     base = Wave(116, 0, seconds, 60)
     minutes = tuple(Wave(580, second, 5, 5) for second in range(30, seconds - 5, 60))
     return base, *minutes, *(Wave(1_160, second, 5, 5) for second in range(60, seconds - 5, 300))
 
 
 QUIET_FOR_POLLERS = 330
-"""More than the five minutes for which the scan looks ahead."""
+"""More than the five minutes of the scan's look-ahead for pollers."""
 
 PROMISED_SMALL, PROMISED_LARGE = 400, 6_000
-"""Runs a second that a stage sustains on 999 of 1,000 days, wherever the keys of its due index stand."""
+"""Runs a second that a stage sustains on 999 of 1,000 days, wherever the keys of its due index are placed."""
 
 CASES = (
     Case("6,000 a second for a minute", _LARGE, (Wave(PROMISED_LARGE, 0, 60),)),
@@ -124,7 +124,7 @@ CASES = (
 )
 
 STAGES = (_SMALL_COLD, _LARGE_COLD, RAISED)
-"""The deployments whose capacity is looked for."""
+"""The deployments whose capacity is determined."""
 
 _RANKS = (MEDIAN, *range(DAYS - 5, DAYS))
 PLACED = tuple(
@@ -132,4 +132,4 @@ PLACED = tuple(
     for deployment, rate, seconds in ((_SMALL, PROMISED_SMALL, 10), (_LARGE, PROMISED_LARGE, 5))
     for rank in _RANKS
 )
-"""What is promised, played whole where the keys stand as on a median day, and as on the five worst."""
+"""The promised rates, played whole with the keys placed as on a median day, and as on the five worst days."""

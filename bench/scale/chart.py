@@ -1,4 +1,4 @@
-"""A chart as SVG: lines over the seconds of a case, each of its own scale, drawn with nothing but text."""
+"""A chart as SVG: lines over the seconds of a case, each with its own scale, drawn as plain text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ _COLOURS = ("#1f77b4", "#d62728", "#2ca02c")
 
 @dataclass(frozen=True)
 class Line:
-    """A line: what it shows, and its values by the second."""
+    """A line: its name, and its values by second."""
 
     name: str
     values: Mapping[int, float]
 
 
 def chart(title: str, lines: Sequence[Line]) -> str:
-    """Return a chart of lines; each is drawn up to its own highest value, which stands beside its name."""
+    """Return a chart of lines; each line is scaled to its highest value, which is shown beside its name."""
     seconds = [second for line in lines for second in line.values]
     first, last = min(seconds, default=0), max(seconds, default=1)
     parts = [
@@ -46,7 +46,7 @@ def chart(title: str, lines: Sequence[Line]) -> str:
 
 
 def _thinned(values: Mapping[int, float]) -> list[tuple[int, float]]:
-    """Return the points of a line, of many the highest of some together: a chart has so much room."""
+    """Return at most _MOST_POINTS points of a line, each the highest of several."""
     points = sorted(values.items())
     together = -(-len(points) // _MOST_POINTS)
     return [max(points[start : start + together], key=itemgetter(1)) for start in range(0, len(points), together or 1)]

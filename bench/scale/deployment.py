@@ -1,4 +1,4 @@
-"""A stage's settings, and the units that its table takes with the keys of the due index placed as on one day."""
+"""A stage's settings, and the units of its table with the keys of the due index placed as on one day."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,26 +12,28 @@ from infra.warmth import ready_for
 from timeball.aws.dynamodb.table import schema
 
 _TABLE_UNITS, _INDEX_UNITS = 4, 2
-"""Writes of a recurring run."""
+"""The write units of a recurring run."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """What is simulated: settings of a stage and others, as the context of a deployment gives them; of it one `part`.
-
-    `is_warm`: executors are there, and their mappings are raised, as after a while of such a load. `rank`: which of the
-    thousand placements of the index's keys is played; the fullest is the last.
-    """
+    """A simulated deployment: the settings of a stage, and those that are changed."""
 
     stage: str
+    """The name of the stage."""
     parts: int = 1
+    """The simulated part is one of so many equal parts."""
     is_warm: bool = True
+    """Whether executors have started and their mappings are raised, as after a while of such a load."""
     changed: tuple[tuple[str, int], ...] = ()
+    """Settings that differ from the stage's, as in the context of a deployment."""
     cpu: Cpu = MEASURED
+    """The processor time of a run."""
     rank: int = PROMISED
+    """Which of the thousand placements of the index's keys is played; the fullest is the last."""
 
     def told(self) -> dict[str, object]:
-        """Return what figures depend on: the stage with what is raised, and its settings as they are today."""
+        """Return what figures depend on: the stage, the changed settings, and its settings as they are today."""
         settings = self.settings
         return {
             "stage": self.stage,
@@ -53,7 +55,7 @@ class Deployment:
 
     @property
     def settings(self) -> Settings:
-        """The settings of the whole deployment."""
+        """Return the settings of the whole deployment."""
         return Settings.read(
             {f"{PREFIX}stage": self.stage} | {f"{PREFIX}{name}": value for name, value in self.changed}
         )
@@ -72,7 +74,7 @@ def table_partitions(settings: Settings) -> int:
 
 
 def arithmetic(deployment: Deployment, rate: int) -> dict[str, Any]:
-    """Return what a rate asks of the fullest partition of the index, on a thousand days, and of the table's."""
+    """Return the load of a rate on the fullest partition of the index, over a thousand days, and of the table."""
     settings = deployment.settings
     days = placements(settings.functions.rules.shards, index_partitions(settings))
     at = {"median": days[MEDIAN], "999": days[PROMISED], "worst": days[-1]}
@@ -93,9 +95,9 @@ def arithmetic(deployment: Deployment, rate: int) -> dict[str, Any]:
 def table_of(deployment: Deployment) -> Table:
     """Return the table of a part of a deployment, and its due index.
 
-    All shards share the partitions of the index. So a part has such shards as the whole has, from those of the fullest
-    partition to those of the emptiest, and of each partition the share that its shards would get there. Its
-    table has so many partitions that as many jobs fall on each as in the whole.
+    All shards share the partitions of the index. So the part has a sample of the shards, from those of the fullest
+    partition to those of the emptiest, and of each partition the share that its shards would get there. The part's
+    table has so many partitions that each gets as many jobs as in the whole.
     """
     settings, part = deployment.settings, 1 / deployment.parts
     rows, index = (ready_for(name, settings.warm_runs_per_second) for name in (schema.JOBS.name, schema.DUE.name))

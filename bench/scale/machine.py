@@ -1,7 +1,7 @@
-"""One environment of a function, with its share of a processor; and ports whose calls take time, processor and units.
+"""An environment of a function with its share of a processor; calls of its ports take time, processor and units.
 
-The engine's code runs as it is: each call of a port makes as many requests as the adapter would, side by side by as
-many threads, and stands aside for as long as they take. What is throttled is asked again as `aws/patience.py` does.
+The engine's code runs unchanged: each call of a port makes as many requests as the adapter would, on as many threads,
+and waits as long as they take. Throttled requests are repeated as in `aws/patience.py`.
 """
 
 import math
@@ -39,12 +39,13 @@ _Port = TypeVar("_Port")
 
 _READ_AT_ONCE = 100
 _ENTRIES_OF_A_UNIT = 150
-"""Entries of the due index that a read of one unit examines: 1,000 are some 13 units, and half if not read strongly."""
+"""Entries of the due index that a read of one unit examines: 1,000 take some 13 units, and half without strong reads.
+"""
 
 
 @dataclass
 class Spent:
-    """What all machines have asked for: requests by kind, and GB-milliseconds and calls of functions by kind."""
+    """The requests of all machines by kind, and the GB-milliseconds and calls of functions by kind."""
 
     requests: Counter[str] = field(default_factory=Counter)
     gb_ms: Counter[str] = field(default_factory=Counter)
@@ -63,9 +64,9 @@ class World:
 
 
 class Machine:
-    """An environment. It has one invocation at a time, whose threads share its processor one after the other.
+    """An environment. It has one invocation at a time, whose threads take turns on its processor.
 
-    `item_cpu_ms` is what one item of a call costs on a whole processor: a row, a run of a message.
+    `item_cpu_ms` is the cost of one item of a call on a whole processor: a row, or a run of a message.
     """
 
     def __init__(self, world: World, kind: str, megabytes: int, item_cpu_ms: float) -> None:
@@ -75,24 +76,24 @@ class Machine:
         self._busy_until = 0.0
 
     def now(self) -> int:
-        """Return the present instant: the clocks of machines agree here."""
+        """Return the present instant (ms); the clocks of machines agree here."""
         return self.world.clock.now()
 
     async def sleep_until(self, at: int) -> None:
-        """Return when it is time."""
+        """Return when the instant (ms) has come."""
         await self.world.clock.sleep_until(at)
 
     async def run(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Run blocking work: the engine's `Offload`."""
+        """Run blocking work, as the engine's `Offload`."""
         return await self.process.run(work, *args, **kwargs)
 
     def worked(self, items: int) -> int:
-        """Queue so many items for the processor; return when (ms) they are done."""
+        """Queue the work of so many items for the processor; return when (ms) it is done."""
         self._busy_until = max(self._busy_until, self.now()) + items * self.item_cpu_ms / self.speed
         return math.ceil(self._busy_until)
 
     def ask(self, kind: str, times: Times, items: int, requests: int) -> None:
-        """Prepare requests for so many items, send them side by side, and wait for the last answer."""
+        """Prepare requests for so many items, send them in parallel, and wait for the last answer."""
         self.world.spent.requests[kind] += requests
         self.process.stand_aside(self.worked(items))
         random, wait_ms = self.world.random, 0.0
@@ -101,16 +102,16 @@ class Machine:
         self.wait(wait_ms)
 
     def wait(self, milliseconds: float) -> None:
-        """Stand aside for a while."""
+        """Wait for so many milliseconds of virtual time."""
         self.process.stand_aside(self.now() + math.ceil(milliseconds))
 
     def sees(self, port: _Port) -> _Port:
-        """Return a port as this machine sees it."""
+        """Return a port whose calls take this machine's time."""
         return each_port(port, lambda one, called: _TimedPort(one, called, self))
 
 
 class _TimedPort:
-    """A port of which each call takes what it takes on AWS."""
+    """A port whose calls take as long as on AWS."""
 
     def __init__(self, port: object, called: str, machine: Machine) -> None:
         self._port, self._called, self._machine = port, called, machine
@@ -122,7 +123,7 @@ class _TimedPort:
 
         def call(*args: object, **kwargs: object) -> object:
             if args and isinstance(args[0], Sequence) and not args[0]:
-                return method(*args, **kwargs)  # nothing is asked, so no request is made
+                return method(*args, **kwargs)  # an empty list makes no request
             return timed(machine, method, args, kwargs)
 
         self.__dict__[name] = call
@@ -163,7 +164,7 @@ def _ahead(machine: Machine, method: Callable[..., object], args: tuple[Any, ...
 
 
 def _write(machine: Machine, method: Callable[..., object], args: tuple[Any, ...], _: dict[str, Any]) -> object:
-    """Write a list, and what was throttled of it again, up to six times. Raises UnavailableError."""
+    """Write a list, and repeat throttled writes up to six times. Raises UnavailableError."""
     items, rest = cast("Sequence[object]", args[0]), args[1:]
     answers: list[object] = [None] * len(items)
     left = list(range(len(items)))
@@ -215,4 +216,5 @@ _TIMED: dict[str, _Timed] = {
     ".send_again": _message,
     ".receive": _receive,
 }
-"""By the method's name, that of its collection before it if only one is meant; any other is one small request."""
+"""By the method's name, with the name of its collection before it if only one is meant; others are one small request.
+"""

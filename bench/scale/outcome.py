@@ -1,4 +1,4 @@
-"""What comes of a case: it is played, and its runs are counted against those that were to be."""
+"""Play a case, and compare its runs with the expected ones."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case, the stack that it was played on, how late (ms) each run began, sorted, and what went wrong."""
+    """A case, the stack that played it, the sorted lateness (ms) of its runs, and its errors."""
 
     case: Case
     stack: Stack
@@ -28,11 +28,11 @@ class Outcome:
     early: int
 
     def late_at(self, share: float) -> int:
-        """Return how late (ms) that share of the runs were at the most."""
+        """Return how late (ms) this share of the runs was at most."""
         return self.late[min(len(self.late) - 1, int(share * len(self.late)))]
 
     def steps(self) -> Mapping[str, Mapping[str, int]]:
-        """Return when (ms) half of all runs had passed each step, beside their instants; and half of the latest 1 %."""
+        """Return when (ms) half of all runs had passed each step, relative to their instants; also for the last 1 %."""
         trace = self.stack.trace
         runs = trace.late()
         latest = runs[int(0.99 * len(runs)) :]
@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the promise holds: within a second at the 99th percentile, none lost, doubled or early."""
+        """Return whether the promise holds: within a second at the 99th percentile, none lost, doubled or early."""
         return self.late_at(0.99) <= SECOND_MS and not self.lost + self.doubled + self.early
 
     def sent_a_second(self) -> float:
@@ -49,7 +49,7 @@ class Outcome:
         return len(sent) * SECOND_MS / (max(sent) - (self.case.first_at - self.stack.rules.lookahead_ms))
 
     def late_by_second(self) -> dict[int, int]:
-        """Return how late (ms) 99 of 100 runs of each second were at the most, by seconds from the first fire."""
+        """Return how late (ms) 99 of 100 runs of each second were at most, by seconds from the first fire."""
         late: defaultdict[int, list[int]] = defaultdict(list)
         for run, calls in self.stack.trace.calls.items():
             late[(run.fire_at - self.case.first_at) // SECOND_MS].append(calls[0] - run.fire_at)
@@ -64,7 +64,7 @@ class Outcome:
         }
 
     def fullest(self) -> dict[str, float]:
-        """Return how much of each limit was used in the fullest second."""
+        """Return the used fraction of each limit in its fullest second."""
         stack, table = self.stack, self.stack.world.table
         most = stack.settings.executors["normal"] * stack.part
         return {
@@ -77,12 +77,12 @@ class Outcome:
         }
 
     def first_limit(self) -> str:
-        """Return the limit of which the most was used."""
+        """Return the limit of which the largest fraction was used."""
         fullest = self.fullest()
         return max(fullest, key=lambda name: fullest[name])
 
     def dollars_per_million(self) -> float:
-        """Return what a million runs cost by what was asked for, without what a stack costs while it idles."""
+        """Return the costs of a million runs from their requests, without the costs of an idle stack."""
         spent, table = self.stack.world.spent, self.stack.world.table
         batches = spent.calls["execute"]
         dollars = (
@@ -96,7 +96,7 @@ class Outcome:
         return dollars / max(1, len(self.late)) * MILLION
 
     def dollars_per_month(self) -> float:
-        """Return what the provisioned pollers cost, whatever runs."""
+        """Return the monthly costs of the provisioned pollers, which do not depend on load."""
         least = sum(pollers for pollers, _ in self.stack.settings.pollers_of.values())
         return least * POLLER_HOUR_DOLLARS * _MONTH_HOURS
 
@@ -105,7 +105,7 @@ class Outcome:
         return self.stack.world.spent.requests.total() / max(1, len(self.late))
 
     def figures(self) -> Mapping[str, object]:
-        """Return what is kept of it."""
+        """Return the figures that are kept."""
         stack, table = self.stack, self.stack.world.table
         fullest = self.fullest()
         return {
@@ -130,7 +130,7 @@ _MONTH_HOURS = 730
 
 
 def play(case: Case, seed: int = 1) -> Outcome:
-    """Let a case happen, until all its runs have begun, or it has no patience left."""
+    """Play a case until all its runs have begun, or its patience ends."""
     stack = Stack(case.deployment, BEGINS_AT, seed)
     expected: set[RunId] = set()
     for job, runs in stored_by(case, stack.rules.shards, stack.part):

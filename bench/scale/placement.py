@@ -1,7 +1,7 @@
-"""Where the keys of the due index stand: DynamoDB hashes each onto a partition, which bounds all of its keys together.
+"""The placement of the due index's keys: DynamoDB hashes each onto a partition, which bounds all of its keys together.
 
-The hash is DynamoDB's own, so another one stands for it. A key holds the UTC day: midnight places all of them anew.
-So what a stage carries is judged by a thousand days, of which the fullest partition tells.
+DynamoDB's hash is unknown, so another one replaces it. A key contains the UTC day, so midnight places all keys anew. A
+stage is therefore judged by a thousand days, by their fullest partitions.
 """
 
 import hashlib
@@ -17,31 +17,31 @@ from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.time.instants import DAY_MS
 
 DAYS = 1_000
-"""How many placements are reckoned."""
+"""The number of placements."""
 PROMISED = 998
-"""The rank, from 0, of the placement that 999 of the thousand are no fuller than: what is promised holds there."""
+"""The rank, from 0, of the placement that 999 of the thousand do not exceed; promises hold there."""
 MEDIAN = 499
 
 _JOBS = 100_000
-"""Of so many jobs it is counted how they fall on shards, and on the partitions of the table."""
+"""The number of jobs with which shares of shards, and of the table's partitions, are counted."""
 _FIRST_DAY_AT = 20_000 * DAY_MS
 
 
 def partitions_of(writes: float, reads: float) -> int:
-    """Return how many partitions carry so many units a second: the fewest that can."""
+    """Return the fewest partitions that carry so many units a second."""
     return math.ceil(max(writes / PARTITION_WRITES, reads / PARTITION_READS))
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The partition of each shard's key on one day, and the share of all units that each partition has."""
+    """The partition of each shard's key on one day, and the share of all units that each partition gets."""
 
     of_shard: tuple[int, ...]
     shares: tuple[float, ...]
 
     @property
     def fullest(self) -> float:
-        """The share of the fullest partition."""
+        """Return the share of the fullest partition."""
         return max(self.shares)
 
     def keys(self) -> Mapping[int, int]:
@@ -49,7 +49,7 @@ class Placement:
         return Counter(self.of_shard)
 
     def sample(self, part: int) -> Sequence[int]:
-        """Return each so many'th shard, those of the fullest partition first: a part that is like the whole."""
+        """Return every `part`-th shard, those of the fullest partition first, as a sample of the whole."""
         return sorted(range(len(self.of_shard)), key=lambda shard: -self.shares[self.of_shard[shard]])[::part]
 
 
@@ -63,7 +63,7 @@ def placements(shards: int, partitions: int) -> Sequence[Placement]:
 
 @cache
 def fullest_of_table(partitions: int) -> float:
-    """Return the share of the table's fullest partition: rows of a job stand together, and jobs are many."""
+    """Return the share of the table's fullest partition: a job's rows have one partition, and there are many jobs."""
     counts = Counter(partition_of(key.job_id, partitions) for key in _keys())
     return max(counts.values()) / _JOBS
 
@@ -84,7 +84,7 @@ def _placed(day: int, weights: Sequence[float], partitions: int) -> Placement:
 
 @cache
 def _weights(shards: int) -> tuple[float, ...]:
-    """Return the share of each shard, of many jobs."""
+    """Return the share of each shard, for many jobs."""
     counts = Counter(shard_of(key, shards) for key in _keys())
     return tuple(counts[shard] / _JOBS for shard in range(shards))
 

@@ -1,7 +1,7 @@
 """A standard queue of each priority, and the mapping that hands its messages to executors.
 
-A message that was sent is seen after its delay, one that was received again when it is no longer hidden. How many
-batches a mapping has under way grows as AWS documents it; how fast it shrinks AWS does not say: here, as fast.
+A sent message becomes visible after its delay, a received message when its visibility timeout ends. The batches of a
+mapping grow as AWS documents; AWS does not document how fast they shrink, so here they shrink as fast.
 """
 
 from collections import defaultdict, deque
@@ -38,7 +38,7 @@ class _Message:
 
 
 class Line:
-    """One priority's queue: the executor's side of it, too."""
+    """The queue of one priority, including the executor's side of it."""
 
     def __init__(self, clock: VirtualClock, trace: Trace) -> None:
         self._clock, self._trace, self._order = clock, trace, count()
@@ -51,7 +51,7 @@ class Line:
         self._hide(_Message(tuple(runs), not_before), visible_at)
 
     def visible(self) -> int:
-        """Count what may be received now."""
+        """Return how many messages can be received now."""
         now = self._clock.now()
         while self._hidden and self._hidden[0][0] <= now:
             at, _, message = heappop(self._hidden)
@@ -60,7 +60,7 @@ class Line:
         return len(self._visible)
 
     def receive(self, limit: int, seconds: int) -> list[Delivery]:
-        """Take up to so many messages."""
+        """Receive up to `limit` messages."""
         deliveries: list[Delivery] = []
         for _ in range(min(limit, self.visible())):
             message = self._visible.popleft()
@@ -82,7 +82,7 @@ class Line:
                 self._hide(message, self._clock.now() + seconds * SECOND_MS)
 
     def send_again(self, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
-        """Send new messages: of one receipt, in one."""
+        """Send new messages, one for each receipt."""
         for ones in by_message(deliveries):
             self.put([one.run for one in ones], ones[0].not_before or 0, self._clock.now() + seconds * SECOND_MS)
         return [True] * len(deliveries)
@@ -100,7 +100,7 @@ class Line:
 
 
 class Lines:
-    """The sender's side of all queues. `watches` counts those that were sent: nothing is lost here, so none is read."""
+    """The sender's side of all queues. `watches` counts watch messages, which are not read: nothing is lost here."""
 
     def __init__(self, clock: VirtualClock, trace: Trace, lead: Lead, runs_per_message: int) -> None:
         self._clock, self._trace, self._lead, self._runs_per_message = clock, trace, lead, runs_per_message
@@ -121,7 +121,7 @@ class Lines:
         return [True] * len(runs)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
-        """Count them."""
+        """Count watch messages."""
         self.watches += len(watches)
         return [True] * len(watches)
 
@@ -132,9 +132,9 @@ class Lines:
 
 @dataclass
 class Mapping:
-    """How many batches are under way, and may be. With `pollers` it is provisioned, with so many at least and at most.
+    """The batches that a mapping has under way, and may have. With `pollers` (least, most) it is provisioned.
 
-    `part` of a whole stack is simulated: so is that part of all that AWS gives one mapping.
+    `part` is the simulated share of a stack, and of what AWS gives one mapping.
     """
 
     most: int
@@ -156,15 +156,15 @@ class Mapping:
         self.level = self._least
 
     def warm(self) -> None:
-        """Let it have all that it may have, as after a while of the same load."""
+        """Raise it to its most batches, as after a while of the same load."""
         self.level = self._most
 
     def make_ready(self, pollers: int, now: int) -> None:
-        """Let so many pollers stand ready, as soon as AWS heeds it."""
+        """Keep so many pollers ready, as soon as AWS applies it."""
         self._told = now + MAPPING_HEEDS_MS, pollers * BATCHES_OF_A_POLLER * self.part
 
     def begins(self, waiting: int, now: int) -> int:
-        """Return how many more batches may begin, of so many messages that wait."""
+        """Return how many more batches may begin with so many waiting messages."""
         passed, self._at = now - self._at if self._at else 0, now
         is_short = waiting > 0 and self.under_way >= int(max(1.0, self.level))
         step = self._gain * passed / SECOND_MS

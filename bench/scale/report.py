@@ -1,4 +1,4 @@
-"""What is kept of the cases, and shown in docs/scale.md: figures as JSON, curves as SVG, tables as Markdown."""
+"""The results of the cases that are kept and shown in docs/scale.md: JSON figures, SVG curves, Markdown tables."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +68,7 @@ _CAPACITY_HEADS = (
 
 
 def kept() -> dict[str, list[Figures]]:
-    """Return what was kept the last time."""
+    """Return the figures that were kept last."""
     figures: dict[str, list[Figures]] = json.loads(FIGURES.read_text(encoding="utf-8"))
     return figures
 
@@ -102,7 +102,7 @@ def curve_name(case: str) -> str:
 
 
 def curve(outcome: Outcome) -> str:
-    """Draw what was called in each second, how late, and by how many executors."""
+    """Draw the calls of each second, how late they were, and the executors at once."""
     late = outcome.late_by_second()
     first, last = min(late, default=0), max(late, default=0) + 15
     called, at_once = (
@@ -119,7 +119,7 @@ def curve(outcome: Outcome) -> str:
 
 
 def cases_as_markdown() -> str:
-    """Render what came of each case."""
+    """Render the outcome of each case."""
     lines = _head(_CASE_HEADS)
     for one in kept()["cases"]:
         late, wrong = one["late_ms"], one["wrong"]
@@ -133,7 +133,7 @@ def cases_as_markdown() -> str:
 
 
 def steps_as_markdown() -> str:
-    """Render when the runs of each case passed each step, and when its latest did."""
+    """Render when the runs of each case passed each step, and when its latest runs did."""
     lines = _head(("case", "runs", *STEPS.values()))
     for one in kept()["cases"]:
         lines += [
@@ -149,7 +149,7 @@ def curves_as_markdown() -> str:
 
 
 def capacity_as_markdown() -> str:
-    """Render what each stage sustains, the largest spike that it keeps, and which limit gives first."""
+    """Render the sustained rate and the largest spike of each stage, and the first limit."""
     lines = _head(_CAPACITY_HEADS)
     lines += [
         f"| {_stage(one['deployment'])} | **{one['sustained']:,}** | {_LIMITS[one['sustained_limit']]} | "
@@ -161,7 +161,7 @@ def capacity_as_markdown() -> str:
 
 
 def arithmetic_as_markdown() -> str:
-    """Render what the promised rate asks of the fullest partitions, and what those allow."""
+    """Render the load of the promised rate on the fullest partitions, and the rates that those allow."""
     lines = _head(_ARITHMETIC_HEADS)
     for one in kept()["arithmetic"]:
         units, highest, told = one["index_units"], one["highest"], one["deployment"]
@@ -174,7 +174,7 @@ def arithmetic_as_markdown() -> str:
 
 
 def placed_as_markdown() -> str:
-    """Render what comes of the promised rates on a median day and on the worst ones."""
+    """Render the outcome of the promised rates on a median day and on the worst days."""
     lines = _head(_PLACED_HEADS)
     for one in kept()["placed"]:
         late, wrong = one["late_ms"], one["wrong"]
@@ -187,7 +187,7 @@ def placed_as_markdown() -> str:
 
 
 def scans_as_markdown() -> str:
-    """Render how many runs a second one partition's scan moves on."""
+    """Render how many runs a second one partition's scan dispatches."""
     measured, *others = kept()["scans"]
     lines = _head(("processor time of a run", "by its share of a processor alone", "in the model"))
     for one in sorted([measured, *others], key=itemgetter("cpu_ms"), reverse=True):

@@ -1,7 +1,7 @@
-"""How many runs a second the scan of one partition moves on, by the processor time of a run.
+"""The runs a second that the scan of one partition dispatches, by the processor time of a run.
 
-By its share of a processor alone; and in the model, where it waits for the table and the queues, too. The table's units
-are no bound here.
+One rate follows from its share of a processor alone; the other is from the model, where the scan also waits for the
+table and the queues. The table's units are unbounded here.
 """
 
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from bench.scale.outcome import play
 from timeball.domain.time.instants import SECOND_MS
 
 CPU_MS = (0.6, 0.4, 0.2, 0.1)
-"""Processor time of a run, beside what was measured of the last release."""
+"""Processor times of a run, besides the measurement of the last release."""
 
 _RUNS = 18_000
 _ALONE = (("partitions", 1), ("shards", 40), ("warm_runs_per_second", 100_000))
-"""One scan loop with as many shards as each of `large` has, of a table that bounds nothing."""
+"""One scan loop with as many shards as each loop of `large`, and a table without bounds."""
 
 
 def scan_rate(scan_ms: float) -> Mapping[str, float]:
-    """Return both rates (runs a second), of a spike that one scan loop of `large` scans."""
+    """Return both rates (runs a second) for a spike that one scan loop of `large` scans."""
     cpu = replace(MEASURED, scan_ms=scan_ms)
     deployment = Deployment("large", is_warm=False, changed=_ALONE, cpu=cpu, rank=0)
     outcome = play(Case("", deployment, (Wave(_RUNS),), 30))

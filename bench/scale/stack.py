@@ -1,7 +1,7 @@
-"""A deployment in virtual time: the real scan and the real executor, called as the ticker and the queues would.
+"""A deployment in virtual time: the real scan and the real executor, called as by the ticker and the queues.
 
-What is shared-nothing may be simulated in part: of so many partitions with their shards, one, and the same part of the
-executors and of what AWS gives the table and a mapping. Nothing crashes here; the stories do that.
+Shared-nothing parts may be simulated alone: some of the partitions with their shards, and the same fraction of the
+executors and of what AWS gives the table and a mapping. Nothing crashes here; the stories of the simulation do that.
 """
 
 import asyncio
@@ -47,21 +47,23 @@ from timeball.testing.virtual_clock import VirtualClock
 
 _LOOK_EVERY_MS = 20
 _SCAN_ITEMS, _EXECUTE_ITEMS = 4, 7
-"""Items that a run is in the calls of a scan (read, insert, send, swap) and of an executor (hide, read run and job,
-claim, call, finish, delete): its measured processor time is divided among them."""
+"""Items that a run is in the calls of a scan and of an executor; its measured processor time is divided among them.
+
+A scan reads, inserts, sends and swaps; an executor hides, reads run and job, claims, calls, finishes and deletes.
+"""
 _SERIES = ("sent", "called", "at once", "waiting", "scanning")
 _LIVES_MS = 880 * SECOND_MS
 
 
 @dataclass(frozen=True)
 class _Caller:
-    """The target of one machine: a call costs it processor time first."""
+    """The target of one machine: a call first costs processor time."""
 
     machine: Machine
     trace: Trace
 
     async def prepare(self, call: Call) -> None:
-        """Fetch nothing."""
+        """Do nothing."""
 
     async def call(self, call: Call) -> Answer:
         """Call once."""
@@ -82,11 +84,11 @@ class _Raised:
     clock: VirtualClock
 
     def ready(self) -> Mapping[str, int]:
-        """Return how many are to stand ready."""
+        """Return how many pollers are kept ready."""
         return dict(self.pollers)
 
     def make_ready(self, priority: str, pollers: int) -> None:
-        """Let so many stand ready."""
+        """Keep so many pollers ready."""
         self.pollers[priority] = pollers
         self.mappings[priority].make_ready(pollers, self.clock.now())
 
@@ -98,14 +100,14 @@ class _Environment:
 
 
 class Stack:
-    """A deployment at work. `series` holds what happened in each second: of "at once" the most, else the sum."""
+    """A deployment at work. `series` has the events of each second: for "at once" the most, otherwise the sum."""
 
     def __init__(self, deployment: Deployment, at: int, seed: int = 1) -> None:
         self.deployment, self.settings = deployment, deployment.settings
         settings, parts = self.settings, deployment.parts
         rules = settings.functions.rules
         if settings.partitions % parts or rules.shards % settings.partitions:
-            raise ValueError("a part of a stack is some of its partitions, each with as many shards")
+            raise ValueError("a part of a stack must have whole partitions, each with as many shards")
         self.part = 1 / parts
         self.partitions = settings.partitions // parts
         self.rules = replace(rules, shards=rules.shards // parts)
@@ -134,7 +136,7 @@ class Stack:
         return round(max(self.series["at once"].values(), default=0) / self.part)
 
     async def work(self) -> None:
-        """Tick and hand out messages, for ever."""
+        """Tick and hand out messages, forever."""
         settings = self.settings
         for priority, most in settings.executors.items():
             mapping = self._mappings[priority] = QueueMapping(most, self.part, settings.pollers_of.get(priority))
@@ -157,7 +159,7 @@ class Stack:
         return _Environment(machine, replace(context, side_by_side=machine.process.side_by_side))
 
     async def _tick(self, partition: int) -> None:
-        """Scan on each whole second, and at once again while there is backlog (`infra/tick.asl.json`)."""
+        """Scan on each whole second, and at once again while there is a backlog (`infra/tick.asl.json`)."""
         machine = Machine(self.world, "scan", self.settings.scan_memory_mb, self.deployment.cpu.scan_ms / _SCAN_ITEMS)
         shards = range(partition, self.rules.shards, self.partitions)
         older = {shard: Older(2**60, 2**60, 2**60) for shard in shards}
@@ -182,14 +184,14 @@ class Stack:
                 self._called(machine, begun_at)
 
     def _look_ahead(self, context: Context) -> None:
-        """Raise pollers, if the settings say so: of the shards of the whole one is looked at."""
+        """Raise pollers, if the settings say so; the look-ahead samples one of the whole deployment's shards."""
         settings = self.settings
         bounds = {name: Bounds(settings.pollers_of[name][0], most) for name, most in settings.raised_of.items()}
         if bounds:
             look_ahead(replace(context, rules=settings.functions.rules), self._outlook, self.raised, bounds)
 
     def _note_scanning(self, begun_at: int) -> None:
-        """Note for how long of each second it scanned."""
+        """Record for how long of each second the scan ran."""
         at, now = begun_at, self.clock.now()
         while at < now:
             until = min(now, (at // SECOND_MS + 1) * SECOND_MS)
@@ -213,7 +215,7 @@ class Stack:
         task.add_done_callback(self._tasks.discard)
 
     async def _hand_out(self, priority: str, line: Line, mapping: QueueMapping) -> None:
-        """Poll, and call a function with what came: one that is idle, or a new one."""
+        """Poll, and call a function with the messages: an idle environment, or a new one."""
         await self._pass(POLL)
         deliveries = line.receive(10, 900)
         if deliveries:

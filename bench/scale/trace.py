@@ -1,4 +1,4 @@
-"""When each run passed what lies between its scan and its call: so a late one tells what it was late for."""
+"""When each run passed each step from its scan to its call: the trace shows why a late run was late."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +12,24 @@ STEPS = {
     "claimed": "claimed, and its instant has come",
     "called": "its target is called",
 }
-"""What a run passes, in this order."""
+"""The steps of a run, in order."""
 
 
 @dataclass
 class Trace:
-    """When all runs passed each step before their first calls, the last time; and when each call began."""
+    """When each run last passed each step before its first call, and when each call began."""
 
     calls: dict[RunId, list[int]] = field(default_factory=dict)
     _passed: dict[RunId, dict[str, int]] = field(default_factory=dict)
 
     def note(self, step: str, runs: Iterable[RunId], at: int) -> None:
-        """Note that runs pass a step."""
+        """Record that runs pass a step."""
         for run in runs:
             if run not in self.calls:
                 self._passed.setdefault(run, {})[step] = at
 
     def called(self, run: RunId, at: int) -> None:
-        """Note a call: a run that was called twice has two."""
+        """Record a call; a run that was called twice has two."""
         self.note("called", [run], at)
         self.calls.setdefault(run, []).append(at)
 
@@ -42,6 +42,6 @@ class Trace:
         return sorted(self.calls, key=lambda run: self.calls[run][0] - run.fire_at)
 
     def beside_the_instant(self, runs: Sequence[RunId]) -> Mapping[str, int]:
-        """Return when (ms) half of some runs had passed each step: before their instant if it is less than 0."""
+        """Return when (ms) half of the runs had passed each step, relative to their instants; negative: before."""
         passed = {step: sorted(self._passed[run][step] - run.fire_at for run in runs) for step in STEPS}
         return {step: ats[len(ats) // 2] for step, ats in passed.items()}

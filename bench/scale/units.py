@@ -1,7 +1,7 @@
-"""Capacity units of the jobs table and of its due index: what a write takes, and who is throttled.
+"""Capacity units of the jobs table and of its due index: the price of a write, and which writes are throttled.
 
-A write is refused as a whole if its row, or the entry of its row in the due index, finds no units left: an index that
-is throttled refuses its table's write. Each partition has units of its own. None is saved up for longer than a second.
+A write is refused as a whole if its row, or the row's entry in the due index, has no units left: a throttled index
+refuses its table's write. Each partition has its own units. No unit is saved up for longer than a second.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from timeball.ports.collections.rows import Swap
 
 @dataclass
 class Tokens:
-    """A bucket that fills by `rate` a second, up to `most` (a second's worth, if nothing is said)."""
+    """A bucket that fills by `rate` a second, up to `most` (by default a second's worth)."""
 
     rate: float
     most: float = 0.0
@@ -28,19 +28,19 @@ class Tokens:
         self.most = self.left = self.most or self.rate
 
     def has(self, amount: float, now: int) -> bool:
-        """Say whether so much is there now."""
+        """Say whether so many tokens are left now."""
         self.left = min(self.most, self.left + (now - self.at) * self.rate / SECOND_MS)
         self.at = now
         return self.left >= amount
 
     def take(self, amount: float) -> None:
-        """Take what is there."""
+        """Take tokens."""
         self.left -= amount
 
 
 @dataclass(frozen=True)
 class Units:
-    """What one write takes: of the table's partition in which a row stands, and of a shard's one in the due index."""
+    """The units of a write: in the table's partition of its row, and in the due index's partition of its shard."""
 
     table: int
     index: int = 0
@@ -49,9 +49,9 @@ class Units:
 
 
 def units_of(write: object) -> Units:
-    """Return what an insert or a swap of a row takes. A changed entry of an index is one that goes and one that comes.
+    """Return the units of an insert or a swap of a row; a changed index entry is removed and added.
 
-    Rows are under 1 KB, as they are to be; attempts and other rows stand in no index here.
+    Rows are under 1 KB, as designed; attempts and other rows have no index entry here.
     """
     before, after = (write.before, write.after) if isinstance(write, Swap) else (None, write)
     if not isinstance(after, Job | Run):
@@ -64,7 +64,7 @@ def units_of(write: object) -> Units:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a table, or an index, takes: units a second of all, and writes and reads of each partition."""
+    """The units a second of a table or an index: of the whole, and writes and reads of each partition."""
 
     writes: float
     reads: float
@@ -74,17 +74,16 @@ class Bounds:
 
 @dataclass
 class Table:
-    """The jobs table and its due index: units a second of each as a whole, and of each of their partitions.
-
-    `partition_of_shard` tells where a shard's key stands in the index; rows stand by their job in the table. `used` are
-    the units of each second by where, `refused` the writes that were throttled.
-    """
+    """The jobs table and its due index: units a second of each as a whole, and of each of their partitions."""
 
     rows: Bounds
     index: Bounds
     partition_of_shard: Sequence[int]
+    """The partition of each shard's key in the index; in the table a row's job decides."""
     used: defaultdict[tuple[str, int], float] = field(default_factory=lambda: defaultdict(float))
+    """The units of each second, by where they were used."""
     refused: int = 0
+    """The number of throttled writes."""
 
     def __post_init__(self) -> None:
         self._rows, self._index, self._reads = (
@@ -97,35 +96,35 @@ class Table:
         self._index_reads = [Tokens(rate) if rate else None for rate in self.index.reads_of]
 
     def admit(self, writes: Sequence[object], now: int) -> list[bool]:
-        """Say of each write whether it has its units, and take those."""
+        """Say for each write whether there are units for it, and take them."""
         return [self._admits(units_of(write), now) for write in writes]
 
     def read(self, rows: float, now: int) -> float:
-        """Take the units of a read; return how long (ms) it is asked again until there are any."""
+        """Take the units of a read; return how long (ms) it is retried until there are units."""
         self.used["reads", now // SECOND_MS] += rows
         return _wait_ms(self._reads, rows, now)
 
     def read_index(self, shard: int, units: float, now: int) -> float:
-        """Take the units of a query of a shard; return how long (ms) it is asked again until there are any."""
+        """Take the units of a query of a shard; return how long (ms) it is retried until there are units."""
         self.used["reads", now // SECOND_MS] += units
         tokens = self._index_reads[self.partition_of_shard[shard]]
         return 0 if tokens is None else _wait_ms(tokens, units, now)
 
     def total(self, where: str) -> float:
-        """Return all units of a place."""
+        """Return all used units of the table, the index or a partition."""
         return sum(units for (name, _), units in self.used.items() if name == where)
 
     def highest(self, where: str) -> float:
-        """Return the most units of a second of a place."""
+        """Return the most units of the table, the index or a partition in a second."""
         return max((units for (name, _), units in self.used.items() if name == where), default=0)
 
     def fullest(self) -> float:
-        """Return how much of a partition of the index was used in the fullest second, of the fullest partition."""
+        """Return the used fraction of the index's fullest partition in its fullest second."""
         bounds = enumerate(self.index.writes_of)
         return max(self.highest(f"partition {number}") / rate for number, rate in bounds if rate)
 
     def fullest_of_rows(self) -> float:
-        """Return how much of a partition of the table was used in the fullest second, of the fullest partition."""
+        """Return the used fraction of the table's fullest partition in its fullest second."""
         return max(self.highest(f"rows {number}") / rate for number, rate in enumerate(self.rows.writes_of))
 
     def _admits(self, units: Units, now: int) -> bool:

@@ -157,4 +157,4 @@ def test_a_session_that_ended_is_reported_and_ignored(tmp_path: Path, capsys: py
     # A port without a listener, of a process that lives.
     session.write_text(json.dumps({"apiUrl": "http://127.0.0.1:1", "apiKey": "tb_x", "pid": os.getpid()}))
     assert running(session) is None
-    assert "passed over" in capsys.readouterr().out
+    assert "is ignored" in capsys.readouterr().out
