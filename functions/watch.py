@@ -43,7 +43,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
 
 
 def _reconcile(context: Context, messages: Sequence[Sequence[RunId]]) -> list[bool]:
-    """Reconcile the runs of each message without it; the message may be deleted if all of them go on."""
+    """Reconcile the runs of each message without it; the message may be deleted if all of its runs continue."""
     runs = [run for message in messages for run in message]
     goes_on = dict(zip(runs, reconcile_messages(context, runs), strict=True))
     return [all(goes_on[run] for run in message) for message in messages]

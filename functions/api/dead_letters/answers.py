@@ -41,9 +41,7 @@ class DealtAnswer(Answer):
 
     done: int = Field(description="How many were replayed or discarded.")
     runs: list[DealtRunAnswer] = Field(description="The first 100 of them.")
-    refused: list[str] = Field(
-        description="The ids of runs that are no dead letters (any more), or whose job cannot run again."
-    )
+    refused: list[str] = Field(description="The ids of runs that are not dead letters, or whose job cannot run again.")
     next_cursor: str | None = Field(description="With a filter, the `cursor` of the next request; null at the end.")
 
 

@@ -1,4 +1,4 @@
-"""Make rules on the bus for the patterns of jobs, and remove the rules of patterns that no job needs any more."""
+"""Make rules on the bus for the patterns of jobs, and remove the rules of patterns that no job uses."""
 
 import logging
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 QUOTA: Final = "eventPatterns"
 
 _LATER_SECONDS: Final = 60
-"""After how many seconds a pattern that was given up counts no more."""
+"""How many seconds after a pattern was given up it no longer counts."""
 
 
 def unheard(edge: Edge, specs: Sequence[JobSpec], now: int) -> dict[JobKey, ProblemError]:

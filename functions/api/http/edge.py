@@ -114,7 +114,7 @@ def note(edge: Edge, request: Request, action: Action, *resources: Resource) -> 
 
 
 def job_cancelled() -> ProblemError:
-    """Return the problem for a cancelled job, which runs no more."""
+    """Return the problem for a cancelled job, which cannot run again."""
     return ProblemError(Problem.JOB_ENDED, "The job is cancelled; create another one to run it again.")
 
 

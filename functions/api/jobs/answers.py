@@ -45,8 +45,8 @@ _WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seco
 class DstPolicyAnswer(Answer):
     """The effect of a clock change on a cron's fires; a policy that was left out follows from the expression."""
 
-    gap: Gap = Field(description="The policy for local times that clocks skip.")
-    overlap: Overlap = Field(description="The policy for local times that occur twice.")
+    gap: Gap = Field(description="The policy for fires at local times that clocks skip.")
+    overlap: Overlap = Field(description="The policy for fires at local times that occur twice.")
 
 
 class CatchUpAnswer(Answer):

@@ -49,7 +49,7 @@ def pause_job(edge: Edge, request: Request) -> Reply:
 
 
 def resume_job(edge: Edge, request: Request) -> Reply:
-    """Resume a job: its catch-up policy decides about what was due meanwhile."""
+    """Resume a job: its catch-up policy decides about the fires that it missed."""
     refuse_fields(request)
     return _change(edge, request, resume, "resume")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from functions.api.dead_letters.request import ERROR_CHARACTERS
+from functions.api.dead_letters.request import ERROR_CHARACTERS, DeadLetterFilter
 from functions.api.http.fields import INSTANT_SCHEMA
 from functions.api.http.generations import DEPTH, RUN_ID
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
@@ -112,12 +112,10 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "reason": {
         "in": "query",
-        "description": "Only runs with this reason.",
         "schema": {"enum": [reason.value for reason in FAILURES]},
     },
     "error": {
         "in": "query",
-        "description": "Text that the last attempt's error contains, in upper or lower case.",
         "schema": {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS},
     },
     "tag": {
@@ -182,18 +180,14 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/audit", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
     ("/v1/audit", "from"): {"description": "Only changes at this time or later."},
     ("/v1/audit", "to"): {"description": "Only changes at this time or earlier."},
-    ("/v1/dead-letters", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
-    ("/v1/dead-letters", "taskId"): {
-        "in": "query",
-        "required": False,
-        "description": "Only runs whose job named this task.",
+    **{
+        ("/v1/dead-letters", field.alias or ""): {"in": "query", "required": False, "description": field.description}
+        for field in DeadLetterFilter.model_fields.values()
     },
-    ("/v1/dead-letters", "from"): {"description": "Only runs that failed at this time or later."},
-    ("/v1/dead-letters", "to"): {"description": "Only runs that failed at this time or earlier."},
     ("/v1/dead-letters:replay", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
     ("/v1/dead-letters:discard", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},
 }
-"""The meanings of the same names on other paths."""
+"""The meanings of the same names on other paths. A list of dead letters has the parameters of its filter in a body."""
 
 
 def described_parameter(name: str, path: str) -> dict[str, Any]:

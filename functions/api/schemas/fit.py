@@ -95,7 +95,7 @@ def _terse(value: object) -> object:
 
 
 def _field_errors(error: Any) -> Iterator[FieldError]:  # noqa: ANN401 - the library has no types
-    """Yield what is wrong at one place; missing and unknown fields each by name."""
+    """Yield what is wrong at one path; missing and unknown fields each by name."""
     place = (PAYLOAD, *error.absolute_path)
     match error.validator:
         case "required":

@@ -15,7 +15,7 @@ from timeball.targets.aws.sizes import fits_all, too_large
 
 
 def refuse_misfit(edge: Edge, job_key: JobKey, payload: object) -> None:
-    """Raise ProblemError that names each place where a payload does not match, or says that it is too large."""
+    """Raise ProblemError that names each path at which a payload does not match, or says that it is too large."""
     text = compact(payload)
     is_small = fits_all(text)  # every target accepts this size, so the job is read without its target
     job = edge.context.store.jobs.read([job_key], with_work=not is_small)[0]

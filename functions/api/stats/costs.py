@@ -28,7 +28,8 @@ class CostAnswer(Answer):
     usd: float = Field(description="The sum of all items in US dollars.")
     exact: bool = Field(
         description=(
-            "For a job: whether all of its runs were read; otherwise the newest stand for all. For a tenant: false."
+            "For a job: whether all of its runs were read; otherwise the newest runs are extrapolated "
+            "to all. For a tenant: false."
         )
     )
     items: Mapping[str, ItemAnswer] = Field(

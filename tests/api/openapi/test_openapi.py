@@ -113,14 +113,30 @@ def test_every_reference_resolves_and_every_schema_is_used() -> None:
 
 
 @pytest.mark.parametrize("model", BODIES)
-def test_every_field_of_a_body_is_described_and_only_needed_fields_are_required(
+def test_a_body_has_the_fields_of_its_model_and_requires_only_needed_fields(
     model: type[BaseModel],
 ) -> None:
     schema = DOCUMENT["components"]["schemas"][model.__name__]
     assert set(schema["properties"]) == {field.alias for field in model.model_fields.values()}
     assert schema.get("required", []) == NEEDED.get(model, [])
     assert schema["additionalProperties"] is False
-    assert all("description" in field for field in schema["properties"].values())
+
+
+def test_every_field_of_a_schema_and_every_parameter_is_described() -> None:
+    fields = [
+        (name, field)
+        for name, schema in DOCUMENT["components"]["schemas"].items()
+        for field, part in schema.get("properties", {}).items()
+        if "description" not in part
+    ]
+    parameters = [
+        (path, parameter["name"])
+        for path, methods in DOCUMENT["paths"].items()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", [])
+        if "description" not in parameter
+    ]
+    assert (fields, parameters) == ([], [])
 
 
 def _but_items(schema: Any) -> Any:
