@@ -1,4 +1,4 @@
-"""Write the parts of the documentation that the code knows better: `python -m docs.generate`.
+"""Write the parts of the documents that are generated from code: `python -m docs.generate`.
 
 A generated part stands in a page between `<!-- generated: name -->` and `<!-- end -->`; the rest is written by hand.
 """
@@ -31,7 +31,7 @@ _BORN = (RunState.QUEUED, RunState.SKIPPED)
 
 
 class NoSuchPartError(ValueError):
-    """A page has no place for a part that belongs there, or a place for a part that does not exist."""
+    """A page lacks the markers of one of its parts, or has markers of an unknown part."""
 
 
 def states() -> str:
@@ -74,7 +74,7 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
 
 
 def renewed(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
-    """Return a page with its generated parts as they are to be; raise `NoSuchPartError` if it has others."""
+    """Return a page with its generated parts brought up to date; raise `NoSuchPartError` if it has others."""
     missing = set(parts)
 
     def part(match: re.Match[str]) -> str:
