@@ -43,7 +43,7 @@ OPEN, FIXED = "open", "fixed"
 
 
 def _confirmed(text: str) -> str:
-    if text and not re.fullmatch(rf"({'|'.join(STAGES)})-[1-9][0-9]{{0,2}}", text):
+    if text and not re.fullmatch(rf"({'|'.join(STAGES)})-[1-9][0-9]{{0,3}}", text):
         raise ValueError("must be a stage, a hyphen and a number of shards, such as small-4, or empty")
     return text
 
