@@ -8,6 +8,7 @@ import pytest
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.claim import (
     CLAIM_AHEAD_MS,
+    EARLIEST_CLAIM_MS,
     Action,
     ClaimRules,
     Decision,
@@ -84,7 +85,10 @@ CASES = {
     "the job was cancelled": Case(CANCELLED, {}, {"status": JobStatus.CANCELLED}),
     "the job was cancelled between attempts": Case(CANCELLED, STARTED, {"status": JobStatus.CANCELLED}),
     "the run was asked to stop": Case(CANCELLED, {"cancel_requested": True}, {}),
-    "a little early: it is held": Case(CLAIM, {"not_before": NOW + 10_000}, {}),
+    "a little early: it is held": Case(CLAIM, {"not_before": NOW + EARLIEST_CLAIM_MS}, {}),
+    "earlier, by a message of before a retry": Case(
+        Decision(Action.WAIT, wait_until=NOW + 5_000 - EARLIEST_CLAIM_MS), {**STARTED, "not_before": NOW + 5_000}, {}
+    ),
     "too early": Case(Decision(Action.WAIT, wait_until=NOW + 10_001), {"not_before": NOW + 10_001}, {}),
     "it collects, and its start is near": Case(CLAIM, {**COLLECTS, "not_before": NOW + CLAIM_AHEAD_MS}, {}),
     "it collects, and its start is a little further off: this executor waits for it": Case(
@@ -96,7 +100,7 @@ CASES = {
     "it collects, and its message is the only one": Case(
         Decision(Action.WAIT, wait_until=NOW + 4_500), {**COLLECTS, "not_before": NOW + 5_000}, {}
     ),
-    "it collected, and is tried again": Case(CLAIM, {**COLLECTS, **STARTED, "not_before": NOW + 5_000}, {}),
+    "it collected, and is tried again": Case(CLAIM, {**COLLECTS, **STARTED, "not_before": NOW + EARLIEST_CLAIM_MS}, {}),
     "no occurrence of the schedule any more": Case(
         Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED), fire(0.5), {}
     ),

@@ -7,7 +7,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from tests.engine.play import NOW, Play, inline, spec
-from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, EARLIEST_CLAIM_MS
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -143,11 +143,26 @@ def test_a_message_stays_hidden_while_its_run_waits_and_until_its_claim_may_be_t
     assert over_at <= received_at + hidden[0] * SECOND_MS < over_at + SECOND_MS
 
 
-def test_a_message_without_an_instant_is_claimed_at_once() -> None:
-    play, _ = _sent(DUE_AT)
+@pytest.mark.parametrize(
+    ("late_ms", "claimed_at"),
+    [
+        (0, [DUE_AT - 3 * SECOND_MS]),
+        (SECOND_MS + 500, [DUE_AT - SECOND_MS - 500, DUE_AT - EARLIEST_CLAIM_MS]),
+        (2 * SECOND_MS, [DUE_AT - SECOND_MS]),
+    ],
+)
+def test_a_message_without_an_instant_claims_no_run_more_than_a_second_ahead(
+    late_ms: int, claimed_at: list[int]
+) -> None:
+    play, (job,) = _sent(DUE_AT)
+    play.clock.advance(late_ms)
     executor = Executor(play)
     executor.work([replace(delivery, not_before=None) for delivery in play.queue.receive("normal")])
-    assert executor.claims == [(NOW + 2 * SECOND_MS, 1)]
+    assert executor.claims == [(at, 1) for at in claimed_at]
+    if not late_ms:  # the message comes again, a second before
+        assert play.messages() == [(play.runs(job.key)[0].id, DUE_AT - EARLIEST_CLAIM_MS)]
+        play.clock.advance(DUE_AT - EARLIEST_CLAIM_MS - play.clock.now())
+        executor.work(play.queue.receive("normal"))
     assert [called_at for called_at, _ in play.caller.calls] == [DUE_AT]
 
 
@@ -166,12 +181,13 @@ def test_a_run_that_must_wait_for_less_than_another_second_waits_in_the_executor
     deliveries = play.queue.receive("normal")
     taken = next(one for one in deliveries if one.run.job == first.key)
     lease_ms = play.rules.lease_ms + play.rules.margin_ms
+    play.clock.advance(DUE_AT - SECOND_MS - play.clock.now())
     assert claim(play.context(), [taken.run], "an executor that dies")[0].is_mine
     play.clock.advance(lease_ms - 400)
     executor = Executor(play)
     returned = executor.work([*deliveries, replace(taken, receipt="a copy")])
     assert [one.receipt for one in returned] == ["a copy"]
-    now = NOW + SECOND_MS + lease_ms
+    now = DUE_AT - SECOND_MS + lease_ms
     assert executor.claims == [(now - 400, 2), (now, 1)]
     assert [(call.run.job, call.attempt) for _, call in play.caller.calls] == [(second.key, 1), (first.key, 2)]
 

@@ -63,7 +63,8 @@ def _a_rerun_that_is_through_has_cleared_all_that_it_named(story: Story) -> Iter
             if not jobs or any((job.rerun_at or 0) >= since_at for job in jobs):
                 continue
             spec = jobs[0].spec
-            if spec.for_each is not None and not any(one.job_id in begun.batch for one in spec.depends_on):
+            has_items = spec.for_each is not None or _stands_for_items(story, jobs[0].key, ended_at)
+            if has_items and not any(one.job_id in begun.batch for one in spec.depends_on):
                 continue  # the operation retries only its dead items
             if spec.schedule.is_one_off:
                 if all(job.status in (JobStatus.COMPLETED, JobStatus.FAILED) for job in jobs):
@@ -72,6 +73,12 @@ def _a_rerun_that_is_through_has_cleared_all_that_it_named(story: Story) -> Iter
             rows = _rows(story, RunId(jobs[0].key, rerun.fire_at, Origin.SCHEDULE), since_at, ended_at)
             if rows and all(run.state in (RunState.SUCCEEDED, RunState.FAILED) for run in rows):
                 yield f"{rows[-1]} was not cleared: {operation}"
+
+
+def _stands_for_items(story: Story, key: JobKey, at: int) -> bool:
+    """Say whether a run of a job stands for items, perhaps of a list that the job named before it was changed."""
+    rows = [story.store.history.run_at(run_id, at) for run_id in story.store.history.runs_of(key)]
+    return any(row is not None and row.fan is not None for row in rows)
 
 
 def _rows(story: Story, run_id: RunId, since_at: int, ended_at: int) -> list[Run]:

@@ -23,6 +23,10 @@ from timeball.domain.time.schedule import is_occurrence
 CLAIM_AHEAD_MS: Final = 500
 """How long before its instant a run is claimed, at least. A claim of ten runs normally takes a tenth of that."""
 
+EARLIEST_CLAIM_MS: Final = 2 * CLAIM_AHEAD_MS
+"""How long before its instant a run is claimed, at the most. A process that claims it later knows of each freeze that
+is in force at the instant (`BEGINS_AFTER_MS`). A message may come earlier: an old message of a run that was retried."""
+
 
 class Action(StrEnum):
     """The action of an executor on a run and its message."""
@@ -153,7 +157,8 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusio
     if run.not_before > now + rules.early_ms:
         # A due entry brings it back in time; a run without one waits in its queue.
         return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
-    return Decision(Action.CLAIM)
+    claim_from = run.not_before - EARLIEST_CLAIM_MS
+    return Decision(Action.CLAIM) if now >= claim_from else Decision(Action.WAIT, wait_until=claim_from)
 
 
 def _collecting(run: Run, now: int) -> Decision:

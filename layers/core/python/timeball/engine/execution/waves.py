@@ -7,13 +7,13 @@ longer be cancelled or paused by a write alone, and takes its job's overlap lock
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, EARLIEST_CLAIM_MS
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Rules
 from timeball.ports.queue import Delivery
 
-TOGETHER_MS = 500
+TOGETHER_MS = EARLIEST_CLAIM_MS - CLAIM_AHEAD_MS
 """How much earlier a run may be claimed, together with others: a claim of ten costs little more than a claim of one."""
 
 
