@@ -106,7 +106,7 @@ class TestRecurringJobs:
         assert "recurrence" in sentences(put(api, "child", "often", "seldom"))["dependsOn.1"]
         assert "runs once" in sentences(put(api, "child", "often", scheduleAt=SOON))["dependsOn.0"]
         own = put(api, "child", "often", everySeconds=3600, anchorAt=SOON)
-        assert "another" in sentences(own)["dependsOn.0"]
+        assert "differs" in sentences(own)["dependsOn.0"]
         assert put(api, "child", "often", everySeconds=60, anchorAt=SOON).status == 201
 
     def test_a_job_that_others_depend_on_keeps_its_recurrence(self, api: Api) -> None:

@@ -31,7 +31,8 @@ SINGLE_WRITES = frozenset(
         "move_oldest_day",
         "most_shards",
         "remember",
-        "secret",
+        "secrets",
+        "rotate",
         "ensure",
         "receive",
     }
