@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from functions.messages import dealt_with
-from timeball.aws.ended import Ended, is_of_executions, parse_ended
+from timeball.aws.ended import EndedExecution, is_of_executions, parse_ended
 from timeball.aws.event_bridge import UnreadableEventError, parse_matched
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.attempts.callback_token import read_token
@@ -45,7 +45,9 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-def hear(context: Context, ended: Sequence[Ended | None], secrets: Callable[[], tuple[str, ...]]) -> list[bool]:
+def hear(
+    context: Context, ended: Sequence[EndedExecution | None], secrets: Callable[[], tuple[str, ...]]
+) -> list[bool]:
     """Report ended executions to the runs that started them, if their tokens prove that Timeball did.
 
     A report that comes too early or too late changes nothing: the scan polls the executions that it follows.
@@ -61,7 +63,7 @@ def hear(context: Context, ended: Sequence[Ended | None], secrets: Callable[[], 
     return [True] * len(ended)
 
 
-def _hear(context: Context, ended: Sequence[Ended | None]) -> list[bool]:
+def _hear(context: Context, ended: Sequence[EndedExecution | None]) -> list[bool]:
     return hear(context, ended, signing_secrets(context).accepted)
 
 

@@ -51,14 +51,14 @@ _THREADS = 3 * PLACES
 start(executor_context)
 
 
-class Context(Timed, Protocol):
+class LambdaContext(Timed, Protocol):
     """The parts of Lambda's context that the function uses."""
 
     aws_request_id: str
 
 
 @in_time
-def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Process the messages, and report those that are not acknowledged for another delivery.
 
     An unreadable message is kept elsewhere, because it would come again and again. An event may ask for a trial

@@ -7,7 +7,7 @@ from typing import Any
 
 from timeball.aws.patience import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
-from timeball.engine.scanning.pollers import Outlook, look_ahead
+from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.scan import scan
 from timeball.ports.registers.partitions import Owner
 from timeball.runtime.wiring import flush, pollers, scan_context, start
@@ -15,7 +15,7 @@ from timeball.runtime.wiring import flush, pollers, scan_context, start
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
-_SWEEPS, _OUTLOOK = Sweeps(), Outlook()
+_SWEEPS, _OUTLOOK = Sweeps(), PollerOutlook()
 
 start(scan_context)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from aws_cdk import CustomResource, Duration
 from constructs import Construct
 
-from infra.functions import Bounds, FunctionMaker, allow
+from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.secret import make_secret
 from infra.storage import FIND, Storage
 from timeball.aws.dynamodb.table import schema
@@ -27,7 +27,7 @@ class Admin(Construct):
             "admin",
             "api.app",
             about="Answers admins: tenants and keys",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 _LONGEST,
                 memory_mb=1024,
                 why="As for the API, but seldom called: only this function may create keys",
@@ -52,7 +52,7 @@ class Admin(Construct):
             "first-key-maker",
             "first_key",
             about="Creates the first admin key, once, with the stack",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 Duration.seconds(60), memory_mb=256, why="Three requests and an answer to CloudFormation, once"
             ),
         )

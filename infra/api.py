@@ -13,7 +13,7 @@ from constructs import Construct
 
 from infra.acknowledged import acknowledge
 from infra.bus import MAKE_RULES, Bus
-from infra.functions import Bounds, FunctionMaker, allow, make_log
+from infra.functions import FunctionBounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
@@ -58,7 +58,7 @@ class Api(Construct):
             "api",
             "api.app",
             about="Answers every request",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 _ANSWER_WITHIN,
                 memory_mb=1024,
                 reserved=settings.reserved_concurrency,
@@ -85,7 +85,7 @@ class Api(Construct):
             "authorize",
             "authorize",
             about="Finds the tenant of a key",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 Duration.seconds(10),
                 memory_mb=512,
                 reserved=settings.reserved_concurrency,

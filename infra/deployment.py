@@ -13,14 +13,14 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct, IConstruct
 
 from infra.acknowledged import acknowledge
-from infra.functions import Bounds, FunctionMaker, allow
+from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.settings import Settings
 from infra.storage import Storage
 
 _KEEP = ("dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
 
 
-class Deployment(Construct):
+class DeploymentCheck(Construct):
     """The function that checks and records a deployment, and its two resources."""
 
     def __init__(self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage) -> None:
@@ -31,7 +31,7 @@ class Deployment(Construct):
             "deployment",
             "deployment",
             about="Checks a deployment before any other change, and records its success",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 Duration.seconds(60),
                 memory_mb=256,
                 why="A few requests and an answer to CloudFormation, twice a deployment; permissions of a new role "

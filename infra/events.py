@@ -5,7 +5,7 @@ from dataclasses import replace
 from constructs import Construct
 
 from infra.bus import REMOVE_RULES, Bus
-from infra.functions import Bounds, FunctionMaker, allow
+from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import EVENTS_TIMEOUT, Queues
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import hear_of_ends
@@ -24,7 +24,7 @@ class Events(Construct):
             "events",
             "events",
             about="Creates the runs of jobs on events",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 EVENTS_TIMEOUT,
                 memory_mb=512,
                 loops=True,

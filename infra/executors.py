@@ -12,7 +12,7 @@ from constructs import Construct
 
 from infra.acknowledged import acknowledge
 from infra.egress import Egress
-from infra.functions import Bounds, FunctionMaker, allow
+from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import EXECUTE_TIMEOUT, Feed, Queues
 from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
@@ -34,7 +34,7 @@ class Executors(Construct):
         self, scope: Construct, construct_id: str, maker: FunctionMaker, storage: Storage, queues: Queues
     ) -> None:
         super().__init__(scope, construct_id)
-        bounds = Bounds(
+        bounds = FunctionBounds(
             EXECUTE_TIMEOUT,
             memory_mb=maker.settings.functions.execute_memory_mb,
             loops=True,

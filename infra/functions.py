@@ -22,7 +22,7 @@ from infra.why import explain
 
 
 @dataclass(frozen=True)
-class Bounds:
+class FunctionBounds:
     """The resources that a function gets, and why."""
 
     timeout: Duration
@@ -51,7 +51,7 @@ class FunctionMaker:
     dependencies: lambda_.ILayerVersion
     environment: Mapping[str, str]
 
-    def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: Bounds) -> lambda_.Function:
+    def make(self, scope: Construct, name: str, module: str, *, about: str, bounds: FunctionBounds) -> lambda_.Function:
         """Make the function `<stack>-<name>` of the module `functions.<module>`, with its own log and role."""
         full_name = f"{self.settings.name}-{name}"
         log = make_log(scope, f"{name}-log", f"/aws/lambda/{full_name}", self.settings)

@@ -130,7 +130,7 @@ def tables_as_markdown() -> str:
     return "\n".join(lines)
 
 
-def _keys(of: schema.Table | schema.Index) -> str:
+def _keys(of: schema.TableSchema | schema.Index) -> str:
     return " | ".join(f"`{key.name}` ({key.type})" for key in (of.partition, of.sort))
 
 

@@ -7,7 +7,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.functions import Bounds, FunctionMaker, allow
+from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import Queues
 from infra.settings import Settings
 from infra.storage import FIND, ROWS, Storage
@@ -16,7 +16,7 @@ from timeball.aws.dynamodb.table import schema
 from timeball.runtime.settings import PollersEnvironment
 
 
-class Scan(Construct):
+class ScanFunction(Construct):
     """The function that the ticker calls each second for each partition."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Scan(Construct):
             "scan",
             "scan",
             about="Sends runs that are due within the look-ahead",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 Duration.seconds(30),
                 memory_mb=maker.settings.scan_memory_mb,
                 quiet=True,

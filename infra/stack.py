@@ -9,18 +9,18 @@ from infra.api import Api
 from infra.bus import Bus
 from infra.code import code
 from infra.dependencies import Dependencies
-from infra.deployment import Deployment
+from infra.deployment import DeploymentCheck
 from infra.encryption import let_use_key
 from infra.events import Events
 from infra.executors import Executors
 from infra.functions import FunctionMaker
 from infra.queues import Queues
-from infra.scan import Scan
+from infra.scan import ScanFunction
 from infra.settings import Settings
 from infra.storage import Storage
 from infra.target import Target
 from infra.ticker import Ticker
-from infra.watch import Watch
+from infra.watch import WatchFunction
 from timeball.runtime.settings import Environment
 
 
@@ -37,17 +37,17 @@ class TimeballStack(Stack):
         dependencies = Dependencies(self, "Dependencies", target)
         ours = code(target)
         maker = FunctionMaker(settings, target, ours, dependencies.layer, _environment(settings, storage, queues))
-        deployment = Deployment(self, "Deployment", maker, storage)
+        deployment = DeploymentCheck(self, "Deployment", maker, storage)
 
         admin = Admin(self, "Admin", maker, storage)
         bus = Bus(self, "Bus", settings, queues)
         api = Api(self, "Api", maker, storage, queues, admin.function, bus)
-        scan = Scan(self, "Scan", maker, storage, queues)
+        scan = ScanFunction(self, "Scan", maker, storage, queues)
         executors = Executors(self, "Executors", maker, storage, queues)
         api.let_try(executors.by_priority["low"])
         if settings.raised_of:
             scan.let_raise(executors.provisioned, settings)
-        Watch(self, "Look", maker, storage, queues)
+        WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)
         before = {deployment.node.id, dependencies.node.id}

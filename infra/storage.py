@@ -41,7 +41,9 @@ class Storage(Construct):
         """Return the ARNs of the jobs table and of some of its indexes, for a policy without wildcards."""
         return [self.jobs.table_arn, *(f"{self.jobs.table_arn}/index/{index.name}" for index in indexes)]
 
-    def _table(self, construct_id: str, table: schema.Table, settings: Settings, existing: str) -> dynamodb.ITableV2:
+    def _table(
+        self, construct_id: str, table: schema.TableSchema, settings: Settings, existing: str
+    ) -> dynamodb.ITableV2:
         if existing:
             return dynamodb.TableV2.from_table_name(self, construct_id, existing)
         made = dynamodb.TableV2(

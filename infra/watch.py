@@ -3,13 +3,13 @@
 from constructs import Construct
 
 from infra.concurrency import FEWEST_AT_ONCE
-from infra.functions import Bounds, FunctionMaker, allow
+from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import WATCH_TIMEOUT, WATCHES_GATHER, Queues
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
 
 
-class Watch(Construct):
+class WatchFunction(Construct):
     """One function for the runs of all priorities."""
 
     def __init__(
@@ -21,7 +21,7 @@ class Watch(Construct):
             "watch",
             "watch",
             about="Rechecks runs that were sent, and runs that a queue gave up on",
-            bounds=Bounds(
+            bounds=FunctionBounds(
                 WATCH_TIMEOUT,
                 memory_mb=512,
                 loops=True,

@@ -16,7 +16,7 @@ from types import FrameType
 from local.__main__ import SESSION, step
 from local.child import ChildFailedError
 from local.demo_client import ApiClient, UnexpectedAnswerError
-from local.demo_scenario import Outcome, run_scenario
+from local.demo_scenario import DemoOutcome, run_scenario
 from local.demo_table import Display, each_lateness, table, verdict
 from local.emulator import NotInstalledError
 from local.receiver import Receiver
@@ -57,13 +57,13 @@ def _some_timeball() -> Iterator[ApiClient]:
         yield ApiClient(stage.deployment.api_url, stage.key)
 
 
-def _play() -> Outcome:
+def _play() -> DemoOutcome:
     with _some_timeball() as client, Receiver() as receiver:
         print(_INTRODUCTION)
         return run_scenario(client, receiver, Display().show, with_cron=True)
 
 
-def _report(outcome: Outcome) -> bool:
+def _report(outcome: DemoOutcome) -> bool:
     """Print the results; return whether all of them are right."""
     tallies = outcome.progress.tallies
     rows = sum(map(len, outcome.ledger.runs.values()))

@@ -10,7 +10,7 @@ from typing import Any
 
 from local.demo_client import ApiClient
 from local.demo_tally import Due
-from local.receiver import Arrival
+from local.receiver import ReceivedRequest
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 
 _OVER = frozenset({"succeeded", "failed", "cancelled", "skipped"})
@@ -47,7 +47,7 @@ def _runs(client: ApiClient, job_id: str) -> list[Any]:
     return [client.get(f"/v1/runs/{run['runId']}") if run["attempt"] > 1 else run for run in items]
 
 
-def disagreements(ledger: Ledger, due: Iterable[Due], arrivals: Iterable[Arrival]) -> list[str]:
+def disagreements(ledger: Ledger, due: Iterable[Due], arrivals: Iterable[ReceivedRequest]) -> list[str]:
     """Return a sentence for each instant at which the ledger and the receiver disagree."""
     calls = Counter((arrival.job_id, arrival.fire_at) for arrival in arrivals)
     rows = {(job_id, parse_instant(run["fireTime"])): run for job_id, runs in ledger.runs.items() for run in runs}

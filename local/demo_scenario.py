@@ -13,8 +13,8 @@ from typing import Any
 
 from local.demo_client import ApiClient, UnexpectedAnswerError
 from local.demo_ledger import Ledger, disagreements, earliest_retries, read_ledger
-from local.demo_tally import Due, Tally, early_retries, tally
-from local.receiver import Arrival, Receiver
+from local.demo_tally import DemoTally, Due, early_retries, tally
+from local.receiver import ReceivedRequest, Receiver
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
 BURST, EVERY, CRON, NOW, RETRYING = "50 in one second", "every 2 s", "cron", "now", "fails twice"
@@ -49,7 +49,7 @@ class Progress:
     now: int
     burst_at: int
     until: int
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, DemoTally]
 
     @property
     def is_over(self) -> bool:
@@ -59,11 +59,11 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DemoOutcome:
     """The end of the scenario: the last progress, every arrival, the ledger and its disagreements."""
 
     progress: Progress
-    arrivals: tuple[Arrival, ...]
+    arrivals: tuple[ReceivedRequest, ...]
     ledger: Ledger
     disagreements: tuple[str, ...]
 
@@ -71,7 +71,7 @@ class Outcome:
 Show = Callable[[Progress], None]
 
 
-def run_scenario(client: ApiClient, receiver: Receiver, show: Show, *, with_cron: bool) -> Outcome:
+def run_scenario(client: ApiClient, receiver: Receiver, show: Show, *, with_cron: bool) -> DemoOutcome:
     """Play the scenario to its end; call `show` several times a second.
 
     Raise `UnexpectedAnswerError` if the API refuses something, or answers so slowly that the burst cannot be created
@@ -103,7 +103,7 @@ def run_scenario(client: ApiClient, receiver: Receiver, show: Show, *, with_cron
     tallies = {**progress.tallies, RETRYING: replace(retrying, early=retrying.early + early)}
     due = [instant for group in groups for instant in group.due]
     said_otherwise = tuple(disagreements(ledger, due, arrivals))
-    return Outcome(replace(progress, tallies=tallies), tuple(arrivals), ledger, said_otherwise)
+    return DemoOutcome(replace(progress, tallies=tallies), tuple(arrivals), ledger, said_otherwise)
 
 
 def planned(url: str, base_at: int, *, with_cron: bool) -> dict[str, list[dict[str, object]]]:
@@ -146,7 +146,7 @@ def _with(group: Group, job: Any) -> Group:  # noqa: ANN401 - JSON is whatever i
     return replace(group, jobs=(*group.jobs, job), due=(*group.due, *due_of(job)))
 
 
-def _progress(groups: Iterable[Group], arrivals: Iterable[Arrival], burst_at: int) -> Progress:
+def _progress(groups: Iterable[Group], arrivals: Iterable[ReceivedRequest], burst_at: int) -> Progress:
     """Tally each group. A cron never ends: count its first fire, and those before the other groups' end.
 
     Count also a fire within the next second, so that it does not race with the cron's cancellation.

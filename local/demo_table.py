@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TextIO
 
 from local.demo_scenario import Progress
-from local.demo_tally import Tally, percentile, total
+from local.demo_tally import DemoTally, percentile, total
 from timeball.domain.time.instants import SECOND_MS
 
 _HEADINGS = ("due", "arrived", "early", "doubled", "lost", "p50", "p99", "max")
@@ -15,20 +15,20 @@ _LINE_EVERY_MS = 5 * SECOND_MS
 _PER_LINE = 16
 
 
-def table(tallies: Mapping[str, Tally]) -> list[str]:
+def table(tallies: Mapping[str, DemoTally]) -> list[str]:
     """Return the lines of a table with a row for each group, lateness in ms."""
     heading = " " * _NAME_WIDTH + "".join(f"{heading:>{_WIDTH}}" for heading in _HEADINGS)
     return [heading, *(_row(name, one) for name, one in tallies.items())]
 
 
-def _row(name: str, one: Tally) -> str:
+def _row(name: str, one: DemoTally) -> str:
     counts = (one.due, one.arrived, one.early, one.doubled, one.lost)
     late = (percentile(one.lateness, 0.5), percentile(one.lateness, 0.99), percentile(one.lateness, 1))
     cells = [*map(str, counts), *("" if value is None else f"{value} ms" for value in late)]
     return f"{name:<{_NAME_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)
 
 
-def each_lateness(tallies: Mapping[str, Tally]) -> list[str]:
+def each_lateness(tallies: Mapping[str, DemoTally]) -> list[str]:
     """Return the lateness of each run in ms, in the order of the fire times, a few to a line."""
     lines = ["Lateness of each run in ms, by fire time:"]
     for name, one in tallies.items():
@@ -42,7 +42,7 @@ def each_lateness(tallies: Mapping[str, Tally]) -> list[str]:
     return lines
 
 
-def verdict(tallies: Iterable[Tally]) -> str:
+def verdict(tallies: Iterable[DemoTally]) -> str:
     """Return the two sentences of the summary."""
     whole = total(tallies)
     counts = ((whole.lost, "lost"), (whole.doubled, "doubled"), (whole.early, "early"))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from local.receiver import Arrival
+from local.receiver import ReceivedRequest
 
 _SUCCESS = 200
 
@@ -19,7 +19,7 @@ class Due:
 
 
 @dataclass(frozen=True)
-class Tally:
+class DemoTally:
     """A group of due instants, compared with arrivals."""
 
     due: int
@@ -46,7 +46,7 @@ class Tally:
         return not (self.lost or self.doubled or self.early)
 
 
-def tally(due: Iterable[Due], arrivals: Iterable[Arrival], lost_before: int) -> Tally:
+def tally(due: Iterable[Due], arrivals: Iterable[ReceivedRequest], lost_before: int) -> DemoTally:
     """Tally a group; an instant before `lost_before` (ms) whose run did not succeed is lost.
 
     A call is doubled if its attempt was called before, if it follows a success, if its instant was not due, or if it is
@@ -54,7 +54,7 @@ def tally(due: Iterable[Due], arrivals: Iterable[Arrival], lost_before: int) -> 
     """
     wanted = {*due}
     jobs = {instant.job_id for instant in wanted}
-    called: dict[Due, list[Arrival]] = {instant: [] for instant in wanted}
+    called: dict[Due, list[ReceivedRequest]] = {instant: [] for instant in wanted}
     stray = 0
     for arrival in sorted(arrivals, key=lambda arrival: arrival.at):
         instant = Due(arrival.job_id, arrival.fire_at)
@@ -64,7 +64,7 @@ def tally(due: Iterable[Due], arrivals: Iterable[Arrival], lost_before: int) -> 
             stray += 1
     arrived = {instant for instant, calls in called.items() if any(map(_succeeded, calls))}
     first = {instant: calls[0] for instant, calls in called.items() if calls}
-    return Tally(
+    return DemoTally(
         due=len(wanted),
         arrived=len(arrived),
         early=sum(call.at < instant.fire_at for instant, calls in called.items() for call in calls),
@@ -76,10 +76,10 @@ def tally(due: Iterable[Due], arrivals: Iterable[Arrival], lost_before: int) -> 
     )
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
+def total(tallies: Iterable[DemoTally]) -> DemoTally:
     """Add tallies up."""
     parts = list(tallies)
-    return Tally(
+    return DemoTally(
         due=sum(part.due for part in parts),
         arrived=sum(part.arrived for part in parts),
         early=sum(part.early for part in parts),
@@ -89,7 +89,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
     )
 
 
-def early_retries(arrivals: Iterable[Arrival], earliest: Mapping[tuple[str, int], int]) -> int:
+def early_retries(arrivals: Iterable[ReceivedRequest], earliest: Mapping[tuple[str, int], int]) -> int:
     """Count the calls before the earliest documented instant (ms) of their (run id, attempt)."""
     return sum(arrival.at < earliest.get((arrival.run_id, arrival.attempt), 0) for arrival in arrivals)
 
@@ -101,11 +101,11 @@ def percentile(values: Sequence[int], share: float) -> int | None:
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
-def _succeeded(arrival: Arrival) -> bool:
+def _succeeded(arrival: ReceivedRequest) -> bool:
     return arrival.status == _SUCCESS
 
 
-def _doubled(calls: Sequence[Arrival]) -> int:
+def _doubled(calls: Sequence[ReceivedRequest]) -> int:
     """Count the calls for one instant, in the order of arrival, beyond those that are expected."""
     seen: Counter[int] = Counter()
     doubled = 0

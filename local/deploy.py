@@ -22,7 +22,7 @@ _ASSETS = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
 
 
 @dataclass(frozen=True)
-class Deployment:
+class DeployedStack:
     """A deployed Timeball: its settings and the outputs of its stack."""
 
     settings: Settings
@@ -54,7 +54,7 @@ class Deployer:
         # The policy of the bucket requires TLS, which the emulator does not support.
         self._emulator.client("s3").delete_bucket_policy(Bucket=_ASSETS)
 
-    def deploy(self) -> Deployment:
+    def deploy(self) -> DeployedStack:
         """Deploy the prepared app; raise `ChildFailedError` if that fails."""
         outputs_file = self._folder / "outputs.json"
         arguments = ("--app", str(self._assembly), "--method", "direct", "--require-approval", "never")
@@ -62,9 +62,9 @@ class Deployer:
             deploy.succeed("the deployment")
         outputs = json.loads(outputs_file.read_text())[self._settings.name]
         api_id = outputs["ApiUrl"].removeprefix("https://").removeprefix("http://").split(".")[0]
-        return Deployment(self._settings, outputs, f"{self._emulator.endpoint}/_aws/execute-api/{api_id}")
+        return DeployedStack(self._settings, outputs, f"{self._emulator.endpoint}/_aws/execute-api/{api_id}")
 
-    def start_ticking(self, deployment: Deployment) -> None:
+    def start_ticking(self, deployment: DeployedStack) -> None:
         """Start the ticker at once; its rule would start it within a minute."""
         self._emulator.client("stepfunctions").start_execution(
             stateMachineArn=deployment.outputs["TickerArn"],

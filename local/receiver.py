@@ -24,7 +24,7 @@ _REASONS = {200: "OK", 202: "Accepted", 400: "Bad Request", 404: "Not Found", 50
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ReceivedRequest:
     """A request at its arrival, instants in ms. A request that is not a call of Timeball has no ids and fire time 0."""
 
     at: int
@@ -39,27 +39,27 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Reply:
+class PlannedReply:
     """The answer of a path to an attempt, and its delay."""
 
     status: int
     after_seconds: float = 0.0
 
 
-def reply_to(path: str, attempt: int) -> Reply:
+def reply_to(path: str, attempt: int) -> PlannedReply:
     """Return the answer of a path to an attempt (numbered from 1)."""
     match path.strip("/").split("/"):
         case ["ok"]:
-            return Reply(200)
+            return PlannedReply(200)
         case ["accepted"]:
-            return Reply(202)
+            return PlannedReply(202)
         case ["flaky", failures] if failures.isdecimal():
-            return Reply(500 if attempt <= int(failures) else 200)
+            return PlannedReply(500 if attempt <= int(failures) else 200)
         case ["slow", seconds] if _is_number(seconds):
-            return Reply(200, float(seconds))
+            return PlannedReply(200, float(seconds))
         case ["slow", seconds, slow] if _is_number(seconds) and slow.isdecimal():
-            return Reply(200, float(seconds) if attempt <= int(slow) else 0.0)
-    return Reply(404)
+            return PlannedReply(200, float(seconds) if attempt <= int(slow) else 0.0)
+    return PlannedReply(404)
 
 
 def _is_number(text: str) -> bool:
@@ -70,7 +70,7 @@ class Receiver:
     """A server on the loopback interface and a free port; leaving the context ends it."""
 
     def __init__(self) -> None:
-        self._arrivals: list[Arrival] = []
+        self._arrivals: list[ReceivedRequest] = []
         self._open: set[asyncio.Transport] = set()
         self._ready = threading.Event()
         self._loop = asyncio.new_event_loop()
@@ -92,7 +92,7 @@ class Receiver:
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join()
 
-    def arrivals(self) -> list[Arrival]:
+    def arrivals(self) -> list[ReceivedRequest]:
         """Return the requests that have arrived, in order."""
         return list(self._arrivals)
 
@@ -119,7 +119,7 @@ class Receiver:
 class _Connection(asyncio.Protocol):
     """One connection, which carries one request."""
 
-    def __init__(self, arrivals: list[Arrival], connections: set[asyncio.Transport]) -> None:
+    def __init__(self, arrivals: list[ReceivedRequest], connections: set[asyncio.Transport]) -> None:
         self._arrivals = arrivals
         self._connections = connections
         self._received = b""
@@ -145,7 +145,7 @@ class _Connection(asyncio.Protocol):
         head, end, body = self._received.partition(b"\r\n\r\n")
         if not end:
             if len(head) > _MAX_HEAD_BYTES:
-                self._answer(Reply(400))
+                self._answer(PlannedReply(400))
             return
         try:
             path, headers = _read_head(head)
@@ -154,12 +154,12 @@ class _Connection(asyncio.Protocol):
                 return
             arrival = _arrival(self._arrived_at, path, headers, body[:length])
         except ValueError:
-            self._answer(Reply(400))
+            self._answer(PlannedReply(400))
             return
         self._arrivals.append(arrival)
         self._answer(reply_to(path, arrival.attempt))
 
-    def _answer(self, reply: Reply) -> None:
+    def _answer(self, reply: PlannedReply) -> None:
         self._answered = True
         if reply.after_seconds:
             asyncio.get_running_loop().call_later(reply.after_seconds, self._write, reply.status)
@@ -181,10 +181,10 @@ def _read_head(head: bytes) -> tuple[str, Mapping[str, str]]:
     return path, {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
-def _arrival(at: int, path: str, headers: Mapping[str, str], body: bytes) -> Arrival:
+def _arrival(at: int, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
     fire_time = headers.get("timeball-fire-time")
     attempt = int(headers.get("timeball-attempt", "0"))
-    return Arrival(
+    return ReceivedRequest(
         at=at,
         path=path,
         run_id=headers.get("timeball-run-id", ""),

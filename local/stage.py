@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from local.child import ChildFailedError
-from local.deploy import Deployer, Deployment
+from local.deploy import DeployedStack, Deployer
 from local.emulator import Emulator
 from local.tenant import create_key, first_key
 from local.warm import FunctionFailedError, warm
@@ -24,7 +24,7 @@ class Stage:
     """A running Timeball, a tenant's key, and the first key, which can manage tenants."""
 
     emulator: Emulator
-    deployment: Deployment
+    deployment: DeployedStack
     tenant: str
     key: str
     admin_key: str

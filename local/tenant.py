@@ -5,7 +5,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from local.deploy import Deployment
+from local.deploy import DeployedStack
 from local.emulator import Emulator
 
 _SECONDS = 60
@@ -13,7 +13,7 @@ _SECONDS = 60
 _CONFLICT = 409
 
 
-def first_key(emulator: Emulator, deployment: Deployment) -> str:
+def first_key(emulator: Emulator, deployment: DeployedStack) -> str:
     """Return the admin key that the deployment has created."""
     secret = emulator.client("secretsmanager").get_secret_value(SecretId=deployment.outputs["FirstKeySecret"])
     return str(secret["SecretString"])

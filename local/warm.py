@@ -9,7 +9,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
-from local.deploy import Deployment
+from local.deploy import DeployedStack
 from local.emulator import Emulator
 
 _NOTHING_TO_DO = {
@@ -28,7 +28,7 @@ class FunctionFailedError(RuntimeError):
     """A function fails although it has nothing to do."""
 
 
-def warm(emulator: Emulator, deployment: Deployment) -> None:
+def warm(emulator: Emulator, deployment: DeployedStack) -> None:
     """Call each function that others wait for; raise `FunctionFailedError` if one of them fails."""
     client = emulator.client("lambda")
 

@@ -27,13 +27,13 @@ from bench.scale.queues import Line, Lines
 from bench.scale.queues import Mapping as QueueMapping
 from bench.scale.trace import Trace
 from bench.scale.units import Tokens
-from timeball.domain.sharing.pollers import Bounds
+from timeball.domain.sharing.pollers import PollerBounds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.scanning.buckets import Older, Sweeps
-from timeball.engine.scanning.pollers import Outlook, look_ahead
+from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
@@ -127,7 +127,7 @@ class Stack:
             for name in settings.executors
         }
         least = {name: pollers[0] for name, pollers in settings.pollers_of.items()}
-        self._outlook, self.raised = Outlook(), _Raised(self._mappings, least, self.clock)
+        self._outlook, self.raised = PollerOutlook(), _Raised(self._mappings, least, self.clock)
         self._invocations = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -186,7 +186,7 @@ class Stack:
     def _look_ahead(self, context: Context) -> None:
         """Raise pollers, if the settings say so; the look-ahead samples one of the whole deployment's shards."""
         settings = self.settings
-        bounds = {name: Bounds(settings.pollers_of[name][0], most) for name, most in settings.raised_of.items()}
+        bounds = {name: PollerBounds(settings.pollers_of[name][0], most) for name, most in settings.raised_of.items()}
         if bounds:
             look_ahead(replace(context, rules=settings.functions.rules), self._outlook, self.raised, bounds)
 

@@ -23,7 +23,7 @@ from functions.api.http.access import Access, refusal
 from functions.api.http.body import decoded
 from functions.api.http.bounds import check_reach
 from functions.api.http.denied import denied
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.identity import ID_BYTES
 from functions.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
 from functions.api.http.reply import Reply
@@ -80,7 +80,7 @@ def _api() -> Handler:
 
     fresh = partial(secrets.token_bytes, ID_BYTES)
     return build_api(
-        Edge(
+        ApiContext(
             context,
             fresh,
             _document,
@@ -113,7 +113,7 @@ def _page() -> str:
     return page_text()
 
 
-def build_api(edge: Edge) -> Handler:
+def build_api(edge: ApiContext) -> Handler:
     """Return the function's handler for an edge."""
     resolver = APIGatewayHttpResolver()
     deny = _deny_by_default(edge)
@@ -163,7 +163,7 @@ _INTERNAL = ProblemError(
 )
 
 
-def _deny_by_default(edge: Edge) -> Middleware:
+def _deny_by_default(edge: ApiContext) -> Middleware:
     """Return the middleware that refuses every request without a tenant, and counts requests with invalid keys."""
 
     def deny(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
@@ -176,7 +176,7 @@ def _deny_by_default(edge: Edge) -> Middleware:
     return deny
 
 
-def _know_by_token(app: APIGatewayHttpResolver, edge: Edge) -> None:
+def _know_by_token(app: APIGatewayHttpResolver, edge: ApiContext) -> None:
     """Identify a caller that sends an attempt's token, in the form that the authorizer uses for a worker."""
     if not _tenant(app):
         told = told_by_token(edge, ROUTES, app.current_event.path, app.current_event.headers)
@@ -209,7 +209,7 @@ def _authorized(app: APIGatewayHttpResolver, name: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> Callable[..., Response[str]]:
+def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: ApiContext) -> Callable[..., Response[str]]:
     def answer(**path: str) -> Response[str]:
         event = resolver.current_event
         if route.method not in (methods_of(event.path) or [route.method]):
@@ -243,7 +243,7 @@ def _query(given: Mapping[str, str], route: Route) -> Mapping[str, str]:
     return {name: text for name, text in given.items() if name != "cursor"} if is_first else given
 
 
-def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: Edge, path: Mapping[str, str]) -> None:
+def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: ApiContext, path: Mapping[str, str]) -> None:
     """Raise ProblemError if the caller's key may not use the route, or not for the tenant that the path names."""
     is_operating = _tenant(resolver) == edge.operating_tenant
     refused = refusal(route.access, _role(resolver, route, edge), is_operating=is_operating)
@@ -255,7 +255,7 @@ def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: Edge, pa
         raise no_tenant()
 
 
-def _role(resolver: APIGatewayHttpResolver, route: Route, edge: Edge) -> str | None:
+def _role(resolver: APIGatewayHttpResolver, route: Route, edge: ApiContext) -> str | None:
     """Return the caller's role; where keys are managed, read it from the key's row.
 
     The authorizer caches a key for a minute. Without the fresh read, the holder of a revoked key could create another

@@ -5,31 +5,31 @@ from typing import Final, Literal
 from pydantic import Field
 
 from functions.api.http.access import Access
-from functions.api.http.edge import Edge
-from functions.api.http.reply import Answer, Reply, ok
+from functions.api.http.edge import ApiContext
+from functions.api.http.reply import AnswerModel, Reply, ok
 from functions.api.http.request import Request
 from functions.api.http.route import Route
 
 HTML: Final = "text/html; charset=utf-8"
 
 
-class HealthAnswer(Answer):
+class HealthAnswer(AnswerModel):
     """The state of the API."""
 
     status: Literal["ok"] = Field("ok", description="Always `ok`: an API that is down does not answer.")
 
 
-def healthz(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+def healthz(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
     """Answer that the API is up."""
     return ok(HealthAnswer(status="ok"))
 
 
-def openapi(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+def openapi(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
     """Return the OpenAPI document."""
     return Reply(200, edge.describe())
 
 
-def docs(edge: Edge, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+def docs(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
     """Return the API's documentation as a page that loads no resource and runs no script."""
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
     return Reply(200, edge.show(), policy, media_type=HTML)

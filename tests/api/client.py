@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from functions.api.app import build_api
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.openapi.document import document, document_text
 from functions.api.openapi.page import page_text
 from functions.api.routes import ROUTES
@@ -78,7 +78,7 @@ class Api:
         numbers = itertools.count(1)
         self.tenants.tenants.insert([new_tenant(name, NOW) for name in (OPERATING, "globex")], NOW)
         self.tenants.keys.insert([Key(key_id, "", Role.ADMIN, NOW) for key_id in ("key_1", "key_2")], NOW)
-        self.edge = Edge(
+        self.edge = ApiContext(
             self.context,
             lambda: next(numbers).to_bytes(16),
             document_text,

@@ -23,9 +23,9 @@ from moto.secretsmanager.responses import SecretsManagerResponse
 from moto.sqs.responses import SQSResponse
 
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.aws.dynamodb.table.schema import JOBS, Attribute, Table
+from timeball.aws.dynamodb.table.schema import JOBS, Attribute, TableSchema
 from timeball.aws.wire.clients import Posting, WireClient, credentials_of_environment
-from timeball.aws.wire.connections import Answer, Connections
+from timeball.aws.wire.connections import Connections, Response
 from timeball.aws.wire.signing import Credentials
 from timeball.ports.store import Store
 
@@ -61,14 +61,14 @@ class MotoPosts:
     def host(self) -> str:
         return f"{self.service}.{REGION}.amazonaws.com"
 
-    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:  # noqa: ARG002 - as the real
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Response:  # noqa: ARG002 - as the real
         url = f"https://{self.host}/"
         request = Request.from_primitives("POST", url, headers, body)
         try:
             status, answered, text = _SERVICES[self.service].dispatch(request, url, request.headers)
         except HTTPException as refused:
             status, answered, text = refused.code, refused.get_headers(), refused.get_body()
-        return Answer(status, answered, text if isinstance(text, bytes) else text.encode())
+        return Response(status, answered, text if isinstance(text, bytes) else text.encode())
 
     def close(self) -> None:
         """Do nothing: no connection is kept."""
@@ -86,7 +86,7 @@ def thin_client(service: str, posts: Posting) -> Any:
     return WireClient(service, REGION, posts, credentials_of_environment if is_told else lambda: dummy)
 
 
-def create_table(dynamodb: Any, table: Table, name: str) -> None:
+def create_table(dynamodb: Any, table: TableSchema, name: str) -> None:
     """Create a table as the schema defines it."""
     indexes = [
         {
@@ -108,7 +108,7 @@ def create_table(dynamodb: Any, table: Table, name: str) -> None:
     )
 
 
-def new_table(dynamodb: Any, table: Table = JOBS) -> str:
+def new_table(dynamodb: Any, table: TableSchema = JOBS) -> str:
     """Create a table under a fresh name (by default a jobs table), and wait until it can be written."""
     name = f"contract-{uuid.uuid4().hex[:8]}-{next(_numbers)}"
     create_table(dynamodb, table, name)

@@ -12,7 +12,7 @@ from botocore.exceptions import ConnectionClosedError
 from tests.contract.backends import MotoPosts, MotoTable, client, moto, new_table, posts_to, thin_client
 from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.aws.wire.connections import Answer, Connections, UnansweredError
+from timeball.aws.wire.connections import Connections, Response, UnansweredError
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 
@@ -110,7 +110,7 @@ class LosingPosts:
         """Lose the answer to the next write."""
         self._losing, self._sent, self.repeated = True, 0, False
 
-    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Response:
         self.requests += 1
         answer = self._posts.post(headers, body, once=once)
         if headers["x-amz-target"].rpartition(".")[2] in WRITES:

@@ -19,12 +19,12 @@ from timeball.domain.backfills.backfill import (
 from timeball.domain.backfills.backfill import (
     due_again as backfill_due_again,
 )
-from timeball.domain.backfills.slots import Slots
+from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.changes.change import cancelled, paused, resumed, revised
 from timeball.domain.changes.reach import noted
 from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
-from timeball.domain.model.jobs.freeze import Freeze, Freezes, Match, without_freeze
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes, without_freeze
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced, locked, looked_at, with_spec
 from timeball.domain.model.jobs.job_delays import pushed_back, replanned
 from timeball.domain.model.jobs.job_ends import concluded, settled
@@ -33,7 +33,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, Turns
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import (
     asked_to_stop,
     called,
@@ -53,13 +53,13 @@ from timeball.domain.model.runs.transitions import (
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, DateRange
 from timeball.domain.model.terms.event import Subscriber, Subscription, SubscriptionKey
-from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operations.operation import (
     Failure,
-    Fault,
+    JobFault,
+    JobPosition,
     Look,
     Operation,
-    Place,
     cancelled_operation,
     looked,
     treated,
@@ -72,7 +72,7 @@ FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: �
 ANSWERED = replace(FAILED, status=200)
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
-PLACE = Waiting("größe#1 /x", Part.PLACE)
+PLACE = Waiting("größe#1 /x", Permit.PLACE)
 IN_LINE = lined_up(run(), PLACE, Reason.KEY_WAIT, None)
 HANDED_OVER = handed_over(RUNNING, with_spec(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
 DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, FAILED)
@@ -136,9 +136,9 @@ BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "cancelled and stopped": lambda row: backfill_due_again(cancelled_backfill(row, NOW + 5), None),
 }
 
-_LOOK = Look(("job", "another"), Place(NOW, "job"), is_last=False)
+_LOOK = Look(("job", "another"), JobPosition(NOW, "job"), is_last=False)
 LOOKED = looked(operation(), _LOOK, NOW + 1)
-_FAILURES = [Failure("another", Fault.JOB_ENDED)]
+_FAILURES = [Failure("another", JobFault.JOB_ENDED)]
 TREATED = treated(LOOKED, LOOKED, _FAILURES, 2, NOW + 2, is_stuck=False) or LOOKED
 OPERATION_MOVES: dict[str, tuple[Operation, Operation]] = {
     "looked": (operation(), LOOKED),
@@ -167,8 +167,8 @@ TASK_MOVES = {
 KEPT = replaced_task(TASK, NOW + 9)
 
 A, B, C = (BackfillKey(KEY, "a1"), BackfillKey(KEY, "b2"), BackfillKey(JobKey(KEY.tenant, "A_job-2"), "a1"))
-ONE, TWO = Slots("acme", (A,)), Slots("acme", (A, C), (B,))
-SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, Slots("acme"))}
+ONE, TWO = BackfillSlots("acme", (A,)), BackfillSlots("acme", (A, C), (B,))
+SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, BackfillSlots("acme"))}
 
 
 def bare(row: Any) -> Any:
@@ -192,7 +192,7 @@ class Move:
 
 def key_of(row: Any) -> Any:
     """Return the key that a row is read by."""
-    if isinstance(row, Slots | Freezes | Patterns | Run):
+    if isinstance(row, BackfillSlots | Freezes | Patterns | Run):
         return row.id if isinstance(row, Run) else row.tenant
     return row.ref if isinstance(row, Task) and row.replaced_at is not None else row.key
 
@@ -227,16 +227,16 @@ CALENDAR_MOVES = {
     "deleted": replace(CALENDAR, is_deleted=True),
 }
 FREEZE = Freeze(
-    "frz_1", NOW, None, Match(job_ids=("a", "b"), tags={"città": "Forlì"}, task_id="mail"), NOW, "release ☃"
+    "frz_1", NOW, None, FreezeMatch(job_ids=("a", "b"), tags={"città": "Forlì"}, task_id="mail"), NOW, "release ☃"
 )
 FROZEN = Freezes("acme", (FREEZE,))
 FREEZES_MOVES = {
-    "another one": replace(FROZEN, items=(FREEZE, Freeze("frz_2", NOW, NOW + 9, Match(everything=True), NOW))),
+    "another one": replace(FROZEN, items=(FREEZE, Freeze("frz_2", NOW, NOW + 9, FreezeMatch(everything=True), NOW))),
     "quotas": replace(FROZEN, quotas=Quotas(runs_at_once=3, active_jobs=0)),
     "lifted": without_freeze(FROZEN, "frz_1", NOW + 5),
 }
 
-NAMED = Named(UniqueKey("acme", "a" * 32), "job_1", NOW)
+NAMED = UniqueKeyRow(UniqueKey("acme", "a" * 32), "job_1", NOW)
 NAMED_MOVES = {
     "of another job": replace(NAMED, job_id="job_2", since=NOW + 9),
     "for a while": replace(NAMED, job_id="job_2", until=NOW + 9_000),
@@ -249,7 +249,7 @@ LIMITER = Limiter(
     begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, revision=7)),
     turns=Turns(NOW + 0.25, NOW + 1.5),
     rate_said_at=NOW,
-    lines=(Part.PLACE, Part.TURN),
+    lines=(Permit.PLACE, Permit.TURN),
     joined_at=NOW,
     due_at=NOW + 9,
 )
@@ -298,7 +298,7 @@ MOVES = {
         for name, after in NAMED_MOVES.items()
     },
     **{f"freezes: {name}": Move("freezes", FROZEN, after, Freezes("other")) for name, after in FREEZES_MOVES.items()},
-    **{f"slots: {name}": Move("slots", *pair, Slots("other")) for name, pair in SLOT_MOVES.items()},
+    **{f"slots: {name}": Move("slots", *pair, BackfillSlots("other")) for name, pair in SLOT_MOVES.items()},
     "limiters: asked": Move("limiters", Limiter(LIMITER.key, 3), LIMITER, Limiter(LimiterKey("acme"), 1)),
     **{
         f"limiters: {name}": Move("limiters", LIMITER, after, Limiter(LimiterKey("other", LIMITER.key.name), 1))

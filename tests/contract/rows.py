@@ -11,10 +11,10 @@ from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
-from timeball.domain.operations.operation import Match, Operation, OperationAction
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
-from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.ports.collections.rows import Row, Rows, Swap
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
@@ -54,7 +54,7 @@ def job(name: str = "job", *, due_at: int | None = NOW, characters: int = 20, sh
 
 def other_spec() -> JobSpec:
     """Return a user's change of `job`: another schedule, other policies, the same work."""
-    cron = Cron("30 2 * * *", "Europe/Berlin", Gap.SKIP, Overlap.BOTH)
+    cron = Cron("30 2 * * *", "Europe/Berlin", Gap.SKIP, DstOverlap.BOTH)
     return JobSpec(KEY, Schedule(cron, max_runs=9), work(), "other print", name="other", tags={"a": "b"})
 
 
@@ -80,7 +80,7 @@ def operation(name: str = "op1") -> Operation:
     return Operation(
         OperationKey("acme", name),
         OperationAction.PAUSE,
-        Match({"città": "Forlì"}, "send_mail", "pending"),
+        JobMatch({"città": "Forlì"}, "send_mail", "pending"),
         per_second=100,
         shard=0,
         created_at=NOW,

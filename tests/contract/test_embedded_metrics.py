@@ -12,7 +12,7 @@ from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.metrics import Metric
-from timeball.ports.telemetry import Event
+from timeball.ports.telemetry import Measurement
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
@@ -27,14 +27,14 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def late(ms: int) -> Event:
-    return Event(Metric.LATENESS, "acme", "normal", ms, is_timing=True)
+def late(ms: int) -> Measurement:
+    return Measurement(Metric.LATENESS, "acme", "normal", ms, is_timing=True)
 
 
 def test_counts_of_one_reason_are_one_line_that_cloudwatch_reads_as_a_metric_with_that_dimension(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    skipped = Event(Metric.FIRES_SKIPPED, "acme", "normal", 7, Reason.OVERLAP.value)
+    skipped = Measurement(Metric.FIRES_SKIPPED, "acme", "normal", 7, Reason.OVERLAP.value)
     metrics.note([skipped, replace(skipped, tenant="other", value=2)])
     directive = {
         "Namespace": "Timeball",
@@ -48,7 +48,7 @@ def test_counts_of_one_reason_are_one_line_that_cloudwatch_reads_as_a_metric_wit
 def test_metrics_without_a_reason_share_one_line_without_a_dimension_and_keep_each_timing(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    started = Event(Metric.RUNS_STARTED, "acme", "normal")
+    started = Measurement(Metric.RUNS_STARTED, "acme", "normal")
     metrics.note([late(3), started, late(250), started])
     units = [{"Name": "Lateness", "Unit": "Milliseconds"}, {"Name": "RunsStarted", "Unit": "Count"}]
     directive = {"Namespace": "Timeball", "Dimensions": [[]], "Metrics": units}
@@ -60,7 +60,7 @@ def test_metrics_without_a_reason_share_one_line_without_a_dimension_and_keep_ea
 def test_a_line_has_no_more_values_than_cloudwatch_reads(
     metrics: EmbeddedMetrics, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    metrics.note([Event(Metric.RUNS_STARTED, "acme", "normal", 250), *map(late, range(250))])
+    metrics.note([Measurement(Metric.RUNS_STARTED, "acme", "normal", 250), *map(late, range(250))])
     told = lines(capsys)
     assert [line["Lateness"] for line in told] == [[*range(100)], [*range(100, 200)], [*range(200, 250)]]
     assert [line.get("RunsStarted") for line in told] == [[250], None, None]

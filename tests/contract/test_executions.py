@@ -13,7 +13,7 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from timeball.aws.executions import AwsExecutions, of_execution, of_task
-from timeball.ports.executions import UNDER_WAY, UNKNOWN, Executions, Standing, Unknown
+from timeball.ports.executions import UNDER_WAY, UNKNOWN, Executions, ExecutionStatus, Unknown
 from timeball.testing.memory_executions import MemoryExecutions
 
 REGION = "eu-west-1"
@@ -33,7 +33,7 @@ def subject(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "memory":
         executions = MemoryExecutions(lambda: 0)
         for arn in ("one", "two"):
-            executions.start(arn, 1, Standing(is_over=True))
+            executions.start(arn, 1, ExecutionStatus(is_over=True))
         yield Subject(executions, ["one", "two"])
         return
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -121,7 +121,7 @@ def test_a_service_that_hangs_delays_a_poll_only_briefly_and_other_answers_are_k
     with ThreadPoolExecutor(8) as threads:
         executions = AwsExecutions(lambda _, region: Client(region), threads, seconds=0.1)
         try:
-            assert executions.look([answers, *hanging]) == [Standing(is_over=True), *[None] * 100]
+            assert executions.look([answers, *hanging]) == [ExecutionStatus(is_over=True), *[None] * 100]
             assert executions.stop(hanging) == [False] * 100
         finally:
             go_on.set()
@@ -133,17 +133,19 @@ def test_a_service_that_hangs_delays_a_poll_only_briefly_and_other_answers_are_k
         ({"status": "RUNNING"}, UNDER_WAY),
         ({"status": "PENDING_REDRIVE"}, UNDER_WAY),
         ({"status": "RESTING"}, UNDER_WAY),  # a status that AWS may add
-        ({"status": "SUCCEEDED", "output": '{"rows": 7}'}, Standing(is_over=True, body='{"rows": 7}')),
-        ({"status": "SUCCEEDED"}, Standing(is_over=True)),
+        ({"status": "SUCCEEDED", "output": '{"rows": 7}'}, ExecutionStatus(is_over=True, body='{"rows": 7}')),
+        ({"status": "SUCCEEDED"}, ExecutionStatus(is_over=True)),
         (
             {"status": "FAILED", "error": "E", "cause": "no\nroom"},
-            Standing(is_over=True, error="The execution ended as FAILED (E: no room)."),
+            ExecutionStatus(is_over=True, error="The execution ended as FAILED (E: no room)."),
         ),
-        ({"status": "TIMED_OUT"}, Standing(is_over=True, error="The execution ended as TIMED_OUT.")),
-        ({"status": "ABORTED"}, Standing(is_over=True, error="The execution ended as ABORTED.")),
+        ({"status": "TIMED_OUT"}, ExecutionStatus(is_over=True, error="The execution ended as TIMED_OUT.")),
+        ({"status": "ABORTED"}, ExecutionStatus(is_over=True, error="The execution ended as ABORTED.")),
     ],
 )
-def test_a_state_machines_execution_stands_as_its_status_says(answer: dict[str, Any], standing: Standing) -> None:
+def test_a_state_machines_execution_stands_as_its_status_says(
+    answer: dict[str, Any], standing: ExecutionStatus
+) -> None:
     assert of_execution(answer) == standing
 
 
@@ -153,9 +155,9 @@ def test_a_task_has_succeeded_if_the_container_that_receives_the_run_has() -> No
     beside = {"name": "c1", "environment": [{"name": "LEVEL", "value": "3"}]}
     overrides = {"containerOverrides": [beside, {"name": "c2"}, told]}
     done = {**_task(0, 137, None, stopCode="EssentialContainerExited"), "overrides": overrides}
-    assert of_task(done) == Standing(is_over=True, body='{"exitCodes":{"c0":0,"c1":137,"c2":null}}')
+    assert of_task(done) == ExecutionStatus(is_over=True, body='{"exitCodes":{"c0":0,"c1":137,"c2":null}}')
     failed = {**_task(3, 0, stopCode="EssentialContainerExited"), "overrides": overrides}
-    assert of_task(failed) == Standing(is_over=True, error="The task stopped; exit codes: c0 3.")
+    assert of_task(failed) == ExecutionStatus(is_over=True, error="The task stopped; exit codes: c0 3.")
 
 
 def _task(*codes: int | None, status: str = "STOPPED", why: str = "", **beside: str) -> dict[str, Any]:
@@ -169,13 +171,25 @@ def _task(*codes: int | None, status: str = "STOPPED", why: str = "", **beside: 
         (_task(status="PENDING"), UNDER_WAY),
         (_task(None, status="RUNNING"), UNDER_WAY),
         (_task(0, status="DEPROVISIONING"), UNDER_WAY),
-        (_task(0, 0), Standing(is_over=True, body='{"exitCodes":{"c0":0,"c1":0}}')),
-        (_task(0, stopCode="EssentialContainerExited"), Standing(is_over=True, body='{"exitCodes":{"c0":0}}')),
-        (_task(0, stopCode="UserInitiated"), Standing(is_over=True, error="The task stopped; exit codes: c0 0.")),
-        (_task(0, 3, why="Essential"), Standing(is_over=True, error="The task stopped; exit codes: c1 3 (Essential).")),
-        (_task(None), Standing(is_over=True, error="The task stopped; exit codes: c0 None.")),  # it never started
-        (_task(why="no image"), Standing(is_over=True, error="The task stopped; exit codes: no container (no image).")),
+        (_task(0, 0), ExecutionStatus(is_over=True, body='{"exitCodes":{"c0":0,"c1":0}}')),
+        (_task(0, stopCode="EssentialContainerExited"), ExecutionStatus(is_over=True, body='{"exitCodes":{"c0":0}}')),
+        (
+            _task(0, stopCode="UserInitiated"),
+            ExecutionStatus(is_over=True, error="The task stopped; exit codes: c0 0."),
+        ),
+        (
+            _task(0, 3, why="Essential"),
+            ExecutionStatus(is_over=True, error="The task stopped; exit codes: c1 3 (Essential)."),
+        ),
+        (
+            _task(None),
+            ExecutionStatus(is_over=True, error="The task stopped; exit codes: c0 None."),
+        ),  # it never started
+        (
+            _task(why="no image"),
+            ExecutionStatus(is_over=True, error="The task stopped; exit codes: no container (no image)."),
+        ),
     ],
 )
-def test_a_task_stands_as_its_containers_have_ended(task: dict[str, Any], standing: Standing) -> None:
+def test_a_task_stands_as_its_containers_have_ended(task: dict[str, Any], standing: ExecutionStatus) -> None:
     assert of_task(task) == standing

@@ -11,7 +11,7 @@ import pytest
 from moto import mock_aws
 
 from timeball.aws.pollers import MappingPollers
-from timeball.domain.sharing.pollers import Bounds, Provisioned
+from timeball.domain.sharing.pollers import PollerBounds, Provisioned
 from timeball.ports.pollers import Pollers
 from timeball.runtime.settings import PollersEnvironment
 from timeball.testing.kept_pollers import KeptPollers
@@ -30,7 +30,7 @@ def pollers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv(name, "test")
     with mock_aws():
         client, mappings = boto3.client("lambda", region_name=REGION), _mappings()
-        provisioned = {name: Provisioned(uuid, MOST, Bounds(LEAST[name], 30)) for name, uuid in mappings.items()}
+        provisioned = {name: Provisioned(uuid, MOST, PollerBounds(LEAST[name], 30)) for name, uuid in mappings.items()}
         yield MappingPollers(lambda: client, provisioned)
         for uuid in mappings.values():
             kept = client.get_event_source_mapping(UUID=uuid)
@@ -76,7 +76,7 @@ def test_only_the_pollers_of_one_priority_are_raised_and_lowered(pollers: Poller
 def test_the_scan_reads_the_mappings_that_the_stack_has_written() -> None:
     written = PollersEnvironment.of({"high": ("m-1", 11, 45, 24), "low": ("m-2", 2, 3, 2)}).written()
     assert PollersEnvironment.read(written).mappings == {
-        "high": Provisioned("m-1", 45, Bounds(11, 24)),
-        "low": Provisioned("m-2", 3, Bounds(2, 2)),
+        "high": Provisioned("m-1", 45, PollerBounds(11, 24)),
+        "low": Provisioned("m-2", 3, PollerBounds(2, 2)),
     }
     assert PollersEnvironment.read({}).mappings == {}

@@ -11,7 +11,7 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey, OperationKey, Origin
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.operations.operation import Match, Operation, OperationAction, OperationStatus
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import resume
@@ -32,7 +32,7 @@ def _standing(play: Play) -> Operation | None:
 
 def _create(action: OperationAction) -> Callable[[Play], None]:
     def create(play: Play) -> None:
-        create_operation(play.context(), operation(action, play.clock.now(), Match(status=_STATUS.get(action))))
+        create_operation(play.context(), operation(action, play.clock.now(), JobMatch(status=_STATUS.get(action))))
 
     return create
 
@@ -56,7 +56,7 @@ def _begun(action: OperationAction) -> Callable[[Play], None]:
 
     def prepare(play: Play) -> None:
         at = play.clock.now()
-        one = operation(action, at, Match(status=_STATUS.get(action)), per_second=1)
+        one = operation(action, at, JobMatch(status=_STATUS.get(action)), per_second=1)
         create_operation(play.context(), one)
         play.clock.advance(SECOND_MS)
 

@@ -17,7 +17,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise
 from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.manual import succeed_runs
@@ -212,7 +212,7 @@ def _rewire(play: Play, child: str, parent: str, points: Points | None = None) -
     (job,) = context.store.jobs.read([key(child)], with_work=True)
     assert job is not None
     adopted = adopt(context, job, evolve(job.spec, depends_on=(Parent(parent),)))
-    return not adopted.faults and revise(context, [(job, adopted.spec)])[0].outcome is Outcome.DONE
+    return not adopted.faults and revise(context, [(job, adopted.spec)])[0].outcome is ChangeOutcome.DONE
 
 
 @pytest.mark.parametrize("others", [[("y", "x")], [("y", "z"), ("z", "x")]], ids=["of two", "of three"])

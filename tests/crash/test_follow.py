@@ -12,7 +12,7 @@ from functions.events import hear
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.aws.ended import Ended
+from timeball.aws.ended import EndedExecution
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.target import StepFunctionsTarget
@@ -20,22 +20,22 @@ from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.manual import cancel_runs
-from timeball.ports.executions import Standing
+from timeball.ports.executions import ExecutionStatus
 
 SECRET = "s" * 64
 TARGET = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 JOB = replace(spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=300), work=Work(TARGET, "{}"))
-BROKEN = Standing(is_over=True, error="The execution ended as FAILED." + "!" * 500)
+BROKEN = ExecutionStatus(is_over=True, error="The execution ended as FAILED." + "!" * 500)
 LASTS_SECONDS = 60
 
 
-def _sent(play: Play, *ends: Standing) -> None:
+def _sent(play: Play, *ends: ExecutionStatus) -> None:
     play.caller.lasts_ms, play.caller.ends = LASTS_SECONDS * SECOND_MS, [*ends]
     play.store_jobs([JOB])
     play.scan_all()
 
 
-def _followed(play: Play, *ends: Standing, for_seconds: int = 20) -> None:
+def _followed(play: Play, *ends: ExecutionStatus, for_seconds: int = 20) -> None:
     _sent(play, *ends)
     _execute(play)
     play.clock.advance(for_seconds * SECOND_MS)
@@ -83,7 +83,7 @@ def _scan(play: Play) -> None:
 def _tell(play: Play) -> None:
     run = _run(play)
     ((name, one),) = play.executions.started.items()
-    told = Ended(str(run.id), token_of(run.id, 1, SECRET), name, one.end)
+    told = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), name, one.end)
     hear(play.context(), [told], lambda: (SECRET,))
 
 

@@ -9,7 +9,7 @@ from tests.crash.promises import assert_all_is_well, assert_each_run_was_called_
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.model.jobs.freeze import Freeze, Freezes, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
@@ -23,7 +23,7 @@ ENDS_AT = NOW + 95_000
 
 
 def _freeze(play: Play, ends_at: int | None = ENDS_AT) -> None:
-    freeze = Freeze("f", NOW, ends_at, Match(everything=True), NOW)
+    freeze = Freeze("f", NOW, ends_at, FreezeMatch(everything=True), NOW)
     assert play.store.freezes.insert([Freezes("acme", (freeze,))], NOW) == [None]
 
 

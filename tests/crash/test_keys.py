@@ -13,7 +13,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.limiter import Bounds, Fixed
-from timeball.domain.model.runs.run import Part, Run, RunState
+from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.sharing.limiter import SETTLES_MS
@@ -271,7 +271,7 @@ def _let_lines_lag(play: Play) -> None:
             shown_at[0] = play.clock.now() + SETTLES_MS
         return swap(swaps, now)
 
-    def lagging(limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+    def lagging(limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
         return in_line(limiter, part, limit) if play.clock.now() >= shown_at[0] else []
 
     play.store.runs.swap, play.store.runs.in_line = noting, lagging  # type: ignore[method-assign]

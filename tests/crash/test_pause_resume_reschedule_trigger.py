@@ -18,7 +18,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires
-from timeball.engine.changes.change import Outcome, pause, resume, revise, skip_next
+from timeball.engine.changes.change import ChangeOutcome, pause, resume, revise, skip_next
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 from timeball.testing.faults import Crash, Points
@@ -50,7 +50,7 @@ def _is_skipped(play: Play) -> bool:
 def _reschedule(play: Play, points: Points | None = None) -> None:
     job = with_spec(play.job(KEY), work=WORK)
     (changed,) = revise(play.context(points), [(job, replace(spec("job", NEW), catch_up=job.spec.catch_up))])
-    assert changed.outcome is Outcome.DONE
+    assert changed.outcome is ChangeOutcome.DONE
 
 
 def _is_paused(play: Play) -> bool:

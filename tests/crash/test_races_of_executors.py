@@ -22,7 +22,7 @@ from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import Changed, cancel
-from timeball.engine.changes.change import Outcome as Change
+from timeball.engine.changes.change import ChangeOutcome as Change
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.reconcile_messages import reconcile_messages

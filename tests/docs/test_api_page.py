@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from functions.api.jobs.policies import RetryPolicy
-from functions.api.jobs.request import CatchUp, JobRequest
-from functions.api.targets.request import HttpTarget
+from functions.api.jobs.policies import RetryPolicyField
+from functions.api.jobs.request import CatchUpField, JobRequest
+from functions.api.targets.request import HttpTargetField
 from tests.api.client import Api
 from tests.docs.readme import ROOT, read
 
@@ -15,9 +15,9 @@ PAGE = read(ROOT / "docs/api.md")
 (RULE,) = re.findall(r"^(A field that is null counts as not given.+?\n)\n", PAGE, re.DOTALL | re.MULTILINE)
 URL = "https://example.com/hook"
 NESTED: dict[str, tuple[type[Any], dict[str, str]]] = {
-    "target": (HttpTarget, {"type": "http", "url": URL}),
-    "retryPolicy": (RetryPolicy, {}),
-    "catchUp": (CatchUp, {"policy": "all"}),
+    "target": (HttpTargetField, {"type": "http", "url": URL}),
+    "retryPolicy": (RetryPolicyField, {}),
+    "catchUp": (CatchUpField, {"policy": "all"}),
 }
 INNER = [(outer, str(field.alias)) for outer, (model, _) in NESTED.items() for field in model.model_fields.values()]
 MAY_BE_NULL = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.jobs.policies import RetryPolicy
+from functions.api.jobs.policies import RetryPolicyField
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
 from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, Host, HostKey, HostRules, admit
@@ -32,14 +32,14 @@ def _defaults() -> dict[str, object]:
 
 
 def test_the_defaults_of_a_retry_policy_are_those_of_the_page() -> None:
-    fields = RetryPolicy.model_fields.values()
+    fields = RetryPolicyField.model_fields.values()
     assert _defaults() == {field.alias: field.default for field in fields}
-    assert Policy(retry_on=tuple(RetryPolicy.model_validate({}).retry_on)) == Policy()
+    assert Policy(retry_on=tuple(RetryPolicyField.model_validate({}).retry_on)) == Policy()
 
 
 @pytest.mark.parametrize("cause", re.findall(r'`"?(\w+)"?`(?=[^|]* \|)', _section("Retries").partition("| entry |")[2]))
 def test_every_cause_on_the_page_is_one_that_a_policy_may_name(cause: str) -> None:
-    assert RetryPolicy.model_validate({"retryOn": [cause]}).retry_on == [cause]
+    assert RetryPolicyField.model_validate({"retryOn": [cause]}).retry_on == [cause]
 
 
 def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.domain.calendars import NOW, a_job, local_date
-from timeball.domain.model.jobs.freeze import Freeze, Freezes, Match, with_freeze, without_freeze
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes, with_freeze, without_freeze
 from timeball.domain.model.jobs.job import with_spec
 from timeball.domain.model.terms.policies import CatchUp
 from timeball.domain.model.terms.task_use import TaskUse
@@ -92,16 +92,16 @@ def _changes(parts: list[tuple[int, int]], at: int) -> bool:
 @pytest.mark.parametrize(
     ("match", "is_meant"),
     [
-        (Match(everything=True), True),
-        (Match(), False),  # an empty match
-        (Match(task_id="mail"), True),
-        (Match(task_id="report"), False),
-        (Match(job_ids=("job",), task_id="mail"), True),
-        (Match(job_ids=("job",), task_id="report"), False),  # all conditions must hold
-        (Match(tags={"team": "red"}, task_id="mail"), False),
+        (FreezeMatch(everything=True), True),
+        (FreezeMatch(), False),  # an empty match
+        (FreezeMatch(task_id="mail"), True),
+        (FreezeMatch(task_id="report"), False),
+        (FreezeMatch(job_ids=("job",), task_id="mail"), True),
+        (FreezeMatch(job_ids=("job",), task_id="report"), False),  # all conditions must hold
+        (FreezeMatch(tags={"team": "red"}, task_id="mail"), False),
     ],
 )
-def test_a_freeze_matches_the_jobs_that_meet_all_of_its_conditions(match: Match, *, is_meant: bool) -> None:
+def test_a_freeze_matches_the_jobs_that_meet_all_of_its_conditions(match: FreezeMatch, *, is_meant: bool) -> None:
     job = with_spec(a_job(Schedule(Every(60, NOW)), CatchUp(), NOW), task=TaskUse("mail"), tags={"team": "blue"})
     assert match.matches(job) is is_meant
     assert not match.task_id or not match.matches(with_spec(job, task=None))
@@ -109,7 +109,7 @@ def test_a_freeze_matches_the_jobs_that_meet_all_of_its_conditions(match: Match,
 
 def test_a_freeze_is_kept_for_a_week_after_its_end_unless_it_never_began() -> None:
     begun, to_come = (
-        Freeze(name, at, None, Match(everything=True), 0) for name, at in (("a", NOW - 5), ("b", NOW + 5))
+        Freeze(name, at, None, FreezeMatch(everything=True), 0) for name, at in (("a", NOW - 5), ("b", NOW + 5))
     )
     both = with_freeze(with_freeze(Freezes("acme"), begun, NOW), to_come, NOW)
     lifted = without_freeze(without_freeze(both, "a", NOW), "b", NOW)

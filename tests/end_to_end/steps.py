@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver
+from local.receiver import ReceivedRequest, Receiver
 from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 
@@ -62,7 +62,7 @@ def are_completed(client: ApiClient, *jobs: dict[str, Any]) -> bool:
     return all(client.get(f"/v1/jobs/{job['jobId']}")["status"] == "completed" for job in jobs)
 
 
-def calls_of(receiver: Receiver, job: dict[str, Any]) -> list[Arrival]:
+def calls_of(receiver: Receiver, job: dict[str, Any]) -> list[ReceivedRequest]:
     return [arrival for arrival in receiver.arrivals() if arrival.job_id == job["jobId"]]
 
 

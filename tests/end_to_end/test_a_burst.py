@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver
+from local.receiver import ReceivedRequest, Receiver
 from tests.effort import busyness
 from tests.end_to_end.steps import ask, in_time, until
 from timeball.domain.time.instants import SECOND_MS
@@ -39,7 +39,7 @@ def test_four_hundred_calls_of_one_instant_are_made_once_each_none_early_and_99_
     assert most < WITHIN_MS
 
 
-def called_at_one_instant(client: ApiClient, receiver: Receiver) -> list[Arrival]:
+def called_at_one_instant(client: ApiClient, receiver: Receiver) -> list[ReceivedRequest]:
     """Submit jobs for one instant, wait until all targets are called, and return the calls."""
 
     def submit(due_at: str) -> set[str]:
@@ -49,7 +49,7 @@ def called_at_one_instant(client: ApiClient, receiver: Receiver) -> list[Arrival
 
     jobs = in_time(AHEAD_SECONDS, submit)
 
-    def calls() -> list[Arrival]:
+    def calls() -> list[ReceivedRequest]:
         return [call for call in receiver.arrivals() if call.job_id in jobs]
 
     until(lambda: len(calls()) >= JOBS, AHEAD_SECONDS + 60, otherwise="not all were called")

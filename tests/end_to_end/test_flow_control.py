@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver, reply_to
+from local.receiver import ReceivedRequest, Receiver, reply_to
 from local.stage import Stage
 from tests.end_to_end.emulated import kill, start_processes
 from tests.end_to_end.steps import are_completed, ask, calls_of, until
@@ -35,10 +35,10 @@ def test_runs_of_different_jobs_under_a_limit_of_one_run_one_by_one(client: ApiC
     assert (shown["limit"], shown["holders"], shown["waiters"]) == (1, [], [])
 
 
-def most_at_once(arrivals: Sequence[Arrival]) -> int:
+def most_at_once(arrivals: Sequence[ReceivedRequest]) -> int:
     """Return the most calls that the target had at once. Each call lasts its full time, even if its executor dies."""
 
-    def over_at(one: Arrival) -> float:
+    def over_at(one: ReceivedRequest) -> float:
         return one.at + reply_to(one.path, one.attempt).after_seconds * SECOND_MS
 
     changes = sorted(change for one in arrivals for change in ((one.at, 1), (over_at(one), -1)))

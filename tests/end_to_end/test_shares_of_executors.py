@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver
+from local.receiver import ReceivedRequest, Receiver
 from local.stage import Stage
 from local.tenant import create_key
 from tests.end_to_end.steps import ask, in_time, until
@@ -44,7 +44,7 @@ def submitted(client: ApiClient, receiver: Receiver, number: int, due_at: str, *
     return {item["job"]["jobId"] for answer in made for item in answer["items"]}
 
 
-def arrived(receiver: Receiver, jobs: set[str]) -> list[Arrival]:
+def arrived(receiver: Receiver, jobs: set[str]) -> list[ReceivedRequest]:
     return [one for one in receiver.arrivals() if one.job_id in jobs and one.attempt == 1]
 
 

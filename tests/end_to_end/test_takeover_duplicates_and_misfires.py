@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiClient
-from local.receiver import Arrival, Receiver
+from local.receiver import ReceivedRequest, Receiver
 from local.stage import Stage
 from tests.end_to_end.emulated import (
     kill,
@@ -232,7 +232,7 @@ def has_failed_once(run: dict[str, Any]) -> bool:
 
 
 def held_to_policy(
-    job: Recurring, due: list[int], rows: list[dict[str, Any]], calls: list[Arrival], over_at: int
+    job: Recurring, due: list[int], rows: list[dict[str, Any]], calls: list[ReceivedRequest], over_at: int
 ) -> str:
     """Assert that each instant has one row, and that only fires that the catch-up policy allows run, at its pace."""
     assert Counter(at for row in rows for at in instants(row, due)) == Counter(due)

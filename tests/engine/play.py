@@ -21,11 +21,11 @@ from timeball.engine.execution.in_flight import call_of
 from timeball.engine.execution.invocation import Term
 from timeball.engine.runs.watch import look_again
 from timeball.engine.scanning.buckets import Older, Sweeps
-from timeball.engine.scanning.scan import CHUNK, Scan, scan
+from timeball.engine.scanning.scan import CHUNK, ScanResult, scan
 from timeball.engine.side_by_side import SideBySide, one_after_the_other
 from timeball.engine.stats.tally import Tally
 from timeball.ports.collections.runs import LedgerQuery
-from timeball.ports.executions import Executions, Standing
+from timeball.ports.executions import Executions, ExecutionStatus
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.registers.partitions import Owner
 from timeball.ports.store import Store
@@ -87,7 +87,7 @@ class NotingCaller:
     executions: MemoryExecutions | None = None
     """Where it starts executions: each takes `lasts_ms`, and ends as the next of `ends` (well if there is none)."""
     lasts_ms: int = 0
-    ends: list[Standing] = field(default_factory=list)
+    ends: list[ExecutionStatus] = field(default_factory=list)
     prepared: list[tuple[int, Call]] = field(default_factory=list)
     takes_to_prepare_ms: int = 0
 
@@ -113,7 +113,7 @@ class NotingCaller:
             return answered(call, called_at, called_at, status)
         name = f"{call.run}-{call.starts_as}"
         if name not in executions.started:
-            end = self.ends.pop(0) if self.ends else Standing(is_over=True)
+            end = self.ends.pop(0) if self.ends else ExecutionStatus(is_over=True)
             executions.start(name, called_at + self.lasts_ms, end)
         if status == UNHEARD:
             return unanswered(call, called_at, called_at, "No answer came.")
@@ -178,7 +178,7 @@ class Play:
         assert self.store.jobs.insert(jobs, now) == [None] * len(jobs)
         return jobs
 
-    def scan(self, points: Points | None = None, chunk: int = CHUNK) -> Scan:
+    def scan(self, points: Points | None = None, chunk: int = CHUNK) -> ScanResult:
         """Scan once, only the open days."""
         return scan(self.context(points), 0, Owner("2026", "a"), open_days_only(0), chunk=chunk)
 

@@ -4,7 +4,7 @@ from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, reschedule
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.time.schedule import Cron, Every, Schedule
-from timeball.engine.changes.change import Outcome, cancel
+from timeball.engine.changes.change import ChangeOutcome, cancel
 from timeball.ports.collections.rows import Swap
 
 
@@ -21,7 +21,7 @@ def _poisoned(service: Service) -> None:
 def test_a_job_whose_time_zone_has_gone_can_be_cancelled(service: Service) -> None:
     _poisoned(service)
     (changed,) = cancel(service.play.context(), [(KEY, None)])
-    assert changed.outcome is Outcome.DONE
+    assert changed.outcome is ChangeOutcome.DONE
     job = service.play.job(KEY)
     assert (job.status, job.intent, job.due_at) == (JobStatus.CANCELLED, None, None)
     assert all(run.is_terminal for run in service.play.runs(KEY))
@@ -30,7 +30,7 @@ def test_a_job_whose_time_zone_has_gone_can_be_cancelled(service: Service) -> No
 def test_a_job_whose_time_zone_has_gone_can_be_rescheduled(service: Service) -> None:
     _poisoned(service)
     changed = reschedule(service.play, Every(3, at(3)))
-    assert changed.outcome is Outcome.DONE
+    assert changed.outcome is ChangeOutcome.DONE
     service.is_executing = True
     service.until(at(13))
     assert [fire for fire, _ in calls(service)] == [3, 6, 9, 12]

@@ -9,8 +9,8 @@ from local.demo import running
 from local.demo_ledger import Ledger, disagreements, earliest_retries
 from local.demo_scenario import BURST, CRON, EVERY, Progress, due_of, planned
 from local.demo_table import Display, each_lateness, table, verdict
-from local.demo_tally import Due, Tally, early_retries, percentile, tally, total
-from local.receiver import Arrival
+from local.demo_tally import DemoTally, Due, early_retries, percentile, tally, total
+from local.receiver import ReceivedRequest
 from timeball.domain.time.instants import format_instant
 
 AT = 1_795_253_400_000
@@ -19,14 +19,14 @@ DUE = [Due("a", AT), Due("b", AT)]
 
 def arrival(
     job: str = "a", late: int = 5, *, attempt: int = 1, run: str = "", fire_at: int = AT, status: int = 200
-) -> Arrival:
-    return Arrival(AT + late, "/ok", run or f"run_{job}", job, attempt, fire_at, b"", status)
+) -> ReceivedRequest:
+    return ReceivedRequest(AT + late, "/ok", run or f"run_{job}", job, attempt, fire_at, b"", status)
 
 
 A, B = arrival("a"), arrival("b", 20)
 
 # The arrivals; then the expected counts: arrived, early, doubled, lost, and the lateness of each.
-TALLIES: list[tuple[str, list[Arrival], tuple[int, int, int, int, tuple[int, ...]]]] = [
+TALLIES: list[tuple[str, list[ReceivedRequest], tuple[int, int, int, int, tuple[int, ...]]]] = [
     ("all in time", [A, B], (2, 0, 0, 0, (5, 20))),
     ("nothing", [], (0, 0, 0, 2, ())),
     ("one is missing", [B], (1, 0, 0, 1, (20,))),
@@ -47,7 +47,7 @@ TALLIES: list[tuple[str, list[Arrival], tuple[int, int, int, int, tuple[int, ...
 
 @pytest.mark.parametrize(("arrivals", "expected"), [row[1:] for row in TALLIES], ids=[row[0] for row in TALLIES])
 def test_due_instants_are_compared_with_arrivals(
-    arrivals: list[Arrival], expected: tuple[int, int, int, int, tuple[int, ...]]
+    arrivals: list[ReceivedRequest], expected: tuple[int, int, int, int, tuple[int, ...]]
 ) -> None:
     one = tally(DUE, arrivals, lost_before=AT + 1)
     assert (one.arrived, one.early, one.doubled, one.lost, one.lateness) == expected
@@ -81,7 +81,7 @@ STORIES = [
     ("row", "arrivals", "words"), [case[1:] for case in STORIES], ids=[case[0] for case in STORIES]
 )
 def test_the_ledger_and_the_receiver_agree(
-    row: dict[str, object] | None, arrivals: list[Arrival], words: list[str]
+    row: dict[str, object] | None, arrivals: list[ReceivedRequest], words: list[str]
 ) -> None:
     ledger = Ledger({"a": JOB}, {"a": [row] if row else []})
     said = disagreements(ledger, [Due("a", AT)], arrivals)
@@ -105,8 +105,8 @@ def test_the_plan_has_fifty_jobs_in_one_second_and_a_cron_only_on_request() -> N
     assert [due.fire_at - AT for due in due_of(every)] == [*range(6_000, 36_001, 2_000)]
 
 
-RIGHT = Tally(due=2, arrived=2, early=0, doubled=0, lost=0, lateness=(5, 20))
-WRONG = Tally(due=3, arrived=1, early=1, doubled=2, lost=2, lateness=(-3,))
+RIGHT = DemoTally(due=2, arrived=2, early=0, doubled=0, lost=0, lateness=(5, 20))
+WRONG = DemoTally(due=3, arrived=1, early=1, doubled=2, lost=2, lateness=(-3,))
 
 
 def test_the_verdict_names_every_problem() -> None:
@@ -117,7 +117,7 @@ def test_the_verdict_names_every_problem() -> None:
 
 
 def test_the_table_has_a_row_for_each_group_and_blanks_for_what_is_unknown() -> None:
-    nothing = Tally(due=1, arrived=0, early=0, doubled=0, lost=0, lateness=())
+    nothing = DemoTally(due=1, arrived=0, early=0, doubled=0, lost=0, lateness=())
     heading, right, empty = table({"now": RIGHT, "cron": nothing})
     assert heading.split() == ["due", "arrived", "early", "doubled", "lost", "p50", "p99", "max"]
     assert right.split() == ["now", "2", "2", "0", "0", "0", "5", "ms", "20", "ms", "20", "ms"]
@@ -126,7 +126,7 @@ def test_the_table_has_a_row_for_each_group_and_blanks_for_what_is_unknown() -> 
 
 
 def test_each_lateness_is_listed_a_few_to_a_line() -> None:
-    many = Tally(due=20, arrived=20, early=0, doubled=0, lost=0, lateness=tuple(range(20)))
+    many = DemoTally(due=20, arrived=20, early=0, doubled=0, lost=0, lateness=tuple(range(20)))
     _, first, second = each_lateness({"burst": many})
     assert [*map(int, f"{first} {second}".replace("burst", "").split())] == [*range(20)]
 

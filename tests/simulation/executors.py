@@ -22,7 +22,7 @@ from timeball.domain.sharing.places import (
     room_for_any,
     room_for_others,
 )
-from timeball.domain.sharing.succession import Part, kept_ms, needs_successor, part_of, unfit_seconds
+from timeball.domain.sharing.succession import Phase, kept_ms, needs_successor, phase_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.slots import LATE_MS, MOST_KEPT
 from timeball.engine.execution.taking import ABOVE_AHEAD_MS, ABOVE_EVERY_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE
@@ -95,12 +95,12 @@ class _Executor:
     def left_ms(self, now: int) -> int:
         return self.born_at + LIVES_MS - now
 
-    def part(self, now: int) -> Part:
-        return part_of(self.left_ms(now), may_start_successor=self.may_start_successor)
+    def part(self, now: int) -> Phase:
+        return phase_of(self.left_ms(now), may_start_successor=self.may_start_successor)
 
     def is_there(self, now: int) -> bool:
         holds = bool(self.held or self.ahead or self.kept)
-        return holds or (now < self.stays_until and self.part(now) is not Part.RESTS)
+        return holds or (now < self.stays_until and self.part(now) is not Phase.RESTS)
 
     def holders(self) -> Counter[Holder]:
         return Counter((_tenant(delivery), rank) for _, _, delivery, rank in self.held)
@@ -189,7 +189,7 @@ class Executors:
         if any(found.values()) and one.may_start_successor and needs_successor(one.left_ms(now)):
             one.may_start_successor = False
             self.coming.append(_Executor(now + COLD_START_MS, stays_until=one.born_at + LIVES_MS))
-        takes = one.part(now) is Part.TAKES
+        takes = one.part(now) is Phase.TAKES
         if asks:
             one.at_once = AT_ONCE if takes or not any(found.values()) else 1
         self._find(one, {rank: deliveries for rank, deliveries in found.items() if rank < self._own}, asks, now)
@@ -202,7 +202,7 @@ class Executors:
 
     def _asks(self, one: _Executor, now: int, rounds: int) -> dict[int, int]:
         """Return how many messages to request from each queue, as `engine/execution/taking.py` does."""
-        if one.part(now) is Part.RESTS:
+        if one.part(now) is Phase.RESTS:
             return {}
         tenants = one.tenants()
         lasts = now < one.stays_until or any(at <= now - LOOK_EVERY_MS for at, *_ in one.held)
@@ -237,7 +237,7 @@ class Executors:
 
     def _above(self, one: _Executor, now: int, *, lasts: bool) -> dict[int, int]:
         """Return how many messages to request from the queues above, as `engine/execution/taking.py` does."""
-        if now < one.asks_above_at or one.part(now) is not Part.TAKES:
+        if now < one.asks_above_at or one.part(now) is not Phase.TAKES:
             return {}
         own = [message for message in one.ahead if message.rank == self._own]
         waiting = [_tenant(delivery) for message in own for delivery in message.deliveries]
@@ -280,7 +280,7 @@ class Executors:
                 if has:
                     if self._begin(one, message.deliveries, message.rank, now):
                         one.at_once = 1
-                elif message.until <= now or len(one.kept) >= MOST_KEPT or one.part(now) is not Part.TAKES:
+                elif message.until <= now or len(one.kept) >= MOST_KEPT or one.part(now) is not Phase.TAKES:
                     self._send_back([replace(one, unfit=one.unfit + 1) for one in message.deliveries], message.rank)
                 else:
                     one.kept.append(message)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.simulation.story import Story
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_MS = 150 * SECOND_MS
@@ -24,7 +24,7 @@ class IdleSlots:
 
     def look(self, story: Story) -> None:
         """Note which limiters have a free slot and a waiting run at this instant."""
-        now, lines = story.clock.now(), _lines(story, Part.PLACE)
+        now, lines = story.clock.now(), _lines(story, Permit.PLACE)
         idle = {key: line for key, line in lines.items() if _has_free_slot(story, key)}
         self.since = {key: self.since.get(key, now) for key in idle}
         for key, since_at in self.since.items():
@@ -41,7 +41,7 @@ class IdleTurns:
 
     def look(self, story: Story) -> None:
         """Note the next token of each limiter with runs that wait for one at this instant."""
-        now, lines, before = story.clock.now(), _lines(story, Part.TURN), self.next
+        now, lines, before = story.clock.now(), _lines(story, Permit.TURN), self.next
         free = {key: row.turns.free_at for key in lines if (row := story.store.limiters.get(key)) is not None}
         standing = {key: before.get(key, (free_at, now)) for key, free_at in free.items()}
         self.next = {key: one if one[0] == free[key] else (free[key], now) for key, one in standing.items()}
@@ -50,7 +50,7 @@ class IdleTurns:
                 self.found[key] = f"{key} has given no turn for {now - since_at} ms: {lines[key][0]} waits for one"
 
 
-def _lines(story: Story, part: Part) -> dict[LimiterKey, list[Run]]:
+def _lines(story: Story, part: Permit) -> dict[LimiterKey, list[Run]]:
     """Return the runs that wait in the lines of limiters for slots, or for tokens."""
     lines = defaultdict[LimiterKey, list[Run]](list)
     for run in story.store.past.live.values():
@@ -70,5 +70,5 @@ def _holds_slot(key: LimiterKey, run: Run) -> bool:
     """Return whether a run is under way with a slot, or waits with it in the line of another limiter."""
     if run.id.job.tenant != key.tenant or key.name not in run.places:
         return False
-    waits_elsewhere = run.waiting is not None and run.waiting != Waiting(key.name, Part.PLACE)
+    waits_elsewhere = run.waiting is not None and run.waiting != Waiting(key.name, Permit.PLACE)
     return run.state is RunState.RUNNING or waits_elsewhere

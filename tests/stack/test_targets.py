@@ -12,7 +12,7 @@ from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.runtime.wiring import stack_name
 from timeball.setting import SettingsError
-from timeball.targets.aws.allowed import AllowedArns, Entry
+from timeball.targets.aws.allowed import AllowedArn, AllowedArns
 from timeball.targets.envelope import as_json
 
 OF = "eu-west-1:123456789012"
@@ -127,7 +127,7 @@ def test_the_api_recognizes_timeballs_own_resources_by_their_names(
     ]
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", stack.functions()["api"]["FunctionName"])
     assert len(own) > len(stack.functions()) + 1
-    assert not [arn for arn in own if AllowedArns((Entry(arn),), stack_name()).covers(arn, "acme")]
+    assert not [arn for arn in own if AllowedArns((AllowedArn(arn),), stack_name()).covers(arn, "acme")]
 
 
 def test_by_default_executors_may_call_no_aws_resource_but_their_own(stack: Synthesized) -> None:

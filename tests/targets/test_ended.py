@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.targets.calls import RUN, TARGETS, a_call
-from timeball.aws.ended import Ended, is_of_executions, parse_ended
+from timeball.aws.ended import EndedExecution, is_of_executions, parse_ended
 from timeball.domain.model.terms.target import EcsTarget, StepFunctionsTarget
-from timeball.ports.executions import Standing
+from timeball.ports.executions import ExecutionStatus
 from timeball.targets.aws.requests import request_of
 from timeball.targets.envelope import facts_of
 
@@ -45,17 +45,17 @@ def _of_task(token: str | None = TOKEN, **detail: Any) -> str:
 @pytest.mark.parametrize(
     ("body", "standing"),
     [
-        (_of_machine(output='{"rows": 7}'), Standing(is_over=True, body='{"rows": 7}')),
+        (_of_machine(output='{"rows": 7}'), ExecutionStatus(is_over=True, body='{"rows": 7}')),
         (
             _of_machine("FAILED", error="E", cause="c"),
-            Standing(is_over=True, error="The execution ended as FAILED (E: c)."),
+            ExecutionStatus(is_over=True, error="The execution ended as FAILED (E: c)."),
         ),
-        (_of_task(), Standing(is_over=True, body='{"exitCodes":{"main":0}}')),
+        (_of_task(), ExecutionStatus(is_over=True, body='{"exitCodes":{"main":0}}')),
     ],
 )
-def test_an_event_names_its_run_by_the_input_of_its_execution(body: str, standing: Standing) -> None:
+def test_an_event_names_its_run_by_the_input_of_its_execution(body: str, standing: ExecutionStatus) -> None:
     assert is_of_executions(body)
-    assert parse_ended(body) == Ended(str(RUN), TOKEN, TASK if "aws.ecs" in body else EXECUTION, standing)
+    assert parse_ended(body) == EndedExecution(str(RUN), TOKEN, TASK if "aws.ecs" in body else EXECUTION, standing)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from timeball.domain.model.terms.target import (
     AwsTarget,
     EcsTarget,
     HttpTarget,
-    Invocation,
+    InvocationType,
     LambdaTarget,
     SqsTarget,
     StepFunctionsTarget,
@@ -167,7 +167,7 @@ class TestAMessage:
 
 def test_a_function_is_called_for_its_answer_or_sent_an_event() -> None:
     assert asked(TARGETS["lambda"])["InvocationType"] == "RequestResponse"
-    assert asked(LambdaTarget("arn:aws:lambda:r:1:function:f", Invocation.EVENT))["InvocationType"] == "Event"
+    assert asked(LambdaTarget("arn:aws:lambda:r:1:function:f", InvocationType.EVENT))["InvocationType"] == "Event"
 
 
 def test_an_attempt_has_one_mark_that_is_a_valid_name_everywhere() -> None:

@@ -11,7 +11,7 @@ from botocore.stub import Stubber
 
 from tests.targets.calls import DONE, NOW, OF, RUN, TARGETS, Prepare, a_call, answer_of
 from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
-from timeball.domain.model.terms.target import EcsTarget, Invocation, LambdaTarget, StepFunctionsTarget
+from timeball.domain.model.terms.target import EcsTarget, InvocationType, LambdaTarget, StepFunctionsTarget
 
 
 class Stream(StreamingBody):
@@ -75,7 +75,7 @@ class TestAFunction:
         assert (strict.verdict, strict.error) == (Failed(may_retry=False), "The function failed.")
 
     def test_that_is_sent_an_event_has_no_result(self) -> None:
-        target = LambdaTarget("arn:aws:lambda:eu-west-1:123456789012:function:f", Invocation.EVENT)
+        target = LambdaTarget("arn:aws:lambda:eu-west-1:123456789012:function:f", InvocationType.EVENT)
         assert answer_of(a_call(target), done("lambda", Payload=Stream(b""))).body == ""
 
 

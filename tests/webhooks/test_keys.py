@@ -10,9 +10,9 @@ from timeball.targets.http.keys import (
     KEPT_MS,
     KEPT_UNANSWERED_MS,
     MOST_KEPT,
+    KeyFetcher,
     KeyRing,
     NoKeyError,
-    Signing,
 )
 from timeball.testing.memory_secrets import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
@@ -33,7 +33,7 @@ class Desk:
         """Ask for the keys of a secret this many times at once, in a separate loop."""
 
         async def main() -> list[tuple[bytes, ...]]:
-            signing = Signing(self.ring)
+            signing = KeyFetcher(self.ring)
             return await asyncio.gather(*(signing.keys(tenant, name) for _ in range(times)))
 
         return asyncio.run(main())

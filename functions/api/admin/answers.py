@@ -6,7 +6,7 @@ from types import MappingProxyType
 from pydantic import Field
 
 from functions.api.admin.quotas import QuotasAnswer, Used, quotas_answer
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, Version, time_of
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, Version, time_of
 from functions.api.stats.costs import CostsAnswer
 from timeball.domain.model.tenants.key import Key
 from timeball.domain.model.tenants.quotas import Quotas
@@ -15,7 +15,7 @@ from timeball.domain.model.tenants.tenant import Tenant
 from timeball.domain.time.instants import format_instant
 
 
-class TenantAnswer(Answer):
+class TenantAnswer(AnswerModel):
     """A tenant."""
 
     name: str = Field(description="The name of the tenant.")
@@ -38,14 +38,14 @@ class TenantDetailAnswer(TenantAnswer):
     cost: CostsAnswer = Field(description="What its runs and requests have cost.")
 
 
-class TenantPageAnswer(Answer):
+class TenantPageAnswer(AnswerModel):
     """A page of tenants, by name."""
 
     items: list[TenantAnswer] = Field(description="The tenants.")
     next_cursor: NextCursor
 
 
-class KeyAnswer(Answer):
+class KeyAnswer(AnswerModel):
     """An API key without the key itself."""
 
     key_id: str = Field(description="The id of the key.")
@@ -66,7 +66,7 @@ class NewKeyAnswer(KeyAnswer):
     key: str = Field(description="The key itself, which no later answer shows.")
 
 
-class KeyPageAnswer(Answer):
+class KeyPageAnswer(AnswerModel):
     """A page of keys, by id."""
 
     items: list[KeyAnswer] = Field(description="The keys.")

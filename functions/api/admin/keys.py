@@ -7,15 +7,15 @@ another key creates, rotates or gives more access ends no later than that key.
 from functions.api.admin.answers import key_answer
 from functions.api.admin.request import KeyRequest, RotateRequest, read_key
 from functions.api.admin.tenants import LIST_PARAMETERS, standing_tenant
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.merge_patch import merge
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
 from functions.api.http.request_model import aliases, read_fields
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.tenants.key import KEY_ID, Key, fresh_key, grants_more, hash_of, id_in, tenant_of
 from timeball.domain.model.tenants.role import Role
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
@@ -25,7 +25,7 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
 
 
-def create_key(edge: Edge, request: Request) -> Reply:
+def create_key(edge: ApiContext, request: Request) -> Reply:
     """Create a key; only this answer shows it."""
     wanted, errors = read_key(read_body(request), edge.context.clock.now())
     longest_at = _ends_at(edge, request)
@@ -38,9 +38,9 @@ def create_key(edge: Edge, request: Request) -> Reply:
     return _created(edge, request, tenant, made)
 
 
-def list_keys(edge: Edge, request: Request) -> Reply:
+def list_keys(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's keys, including revoked and expired ones."""
-    reader = Reader(request.query, LIST_PARAMETERS)
+    reader = QueryReader(request.query, LIST_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)
@@ -54,13 +54,13 @@ def list_keys(edge: Edge, request: Request) -> Reply:
     return page_of(shown, shown[-1][1] if len(found) > limit else None, edge.page_bytes)
 
 
-def read_a_key(edge: Edge, request: Request) -> Reply:
+def read_a_key(edge: ApiContext, request: Request) -> Reply:
     """Read a key, without the key itself."""
     key = _standing(edge, request)
     return ok(key_answer(key), version=key.revision)
 
 
-def patch_key(edge: Edge, request: Request) -> Reply:
+def patch_key(edge: ApiContext, request: Request) -> Reply:
     """Change what a key may do, or when it expires. The change takes effect within a minute."""
     patch, version = read_body(request, MERGE_PATCH), expected_version(request)
     key = _live(_standing(edge, request))
@@ -84,7 +84,7 @@ def patch_key(edge: Edge, request: Request) -> Reply:
     return ok(key_answer(changed), version=changed.revision)
 
 
-def rotate_key(edge: Edge, request: Request) -> Reply:
+def rotate_key(edge: ApiContext, request: Request) -> Reply:
     """Create a successor of a key; the old key stays valid for a while, so that no client is cut off."""
     wanted, _, errors = read_fields(RotateRequest, read_optional_body(request))
     if errors:
@@ -110,7 +110,7 @@ def rotate_key(edge: Edge, request: Request) -> Reply:
     return reply
 
 
-def revoke_key(edge: Edge, request: Request) -> Reply:
+def revoke_key(edge: ApiContext, request: Request) -> Reply:
     """Revoke a key; it stops working within a minute. A repeat gives the same answer."""
     version = expected_version(request)
     key = _standing(edge, request)
@@ -124,7 +124,7 @@ def revoke_key(edge: Edge, request: Request) -> Reply:
     return ok(key_answer(done), version=done.revision)
 
 
-def _created(edge: Edge, request: Request, tenant: str, like: Key) -> Reply:
+def _created(edge: ApiContext, request: Request, tenant: str, like: Key) -> Reply:
     now = edge.context.clock.now()
     text = fresh_key(tenant, edge.random_bytes() + edge.random_bytes())
     key = evolve(like, key_id=id_in(text) or "", hashed=hash_of(text), created_at=now, created_by=request.by.key_id)
@@ -135,7 +135,7 @@ def _created(edge: Edge, request: Request, tenant: str, like: Key) -> Reply:
     return created(key_answer(key, text), location, version=key.revision)
 
 
-def _standing(edge: Edge, request: Request) -> Key:
+def _standing(edge: ApiContext, request: Request) -> Key:
     key_id = request.path["keyId"]
     tenant = standing_tenant(edge, request).name
     is_own = KEY_ID.fullmatch(key_id) and tenant_of(key_id) == tenant
@@ -145,7 +145,7 @@ def _standing(edge: Edge, request: Request) -> Key:
     return key
 
 
-def _ends_at(edge: Edge, request: Request) -> int | None:
+def _ends_at(edge: ApiContext, request: Request) -> int | None:
     """Return when the key of a request expires (ms); None: never."""
     own = edge.admin.keys.read([request.by.key_id or ""])[0]
     return None if own is None else own.expires_at
@@ -168,7 +168,7 @@ def _live(key: Key) -> Key:
     return key
 
 
-def _swapped(edge: Edge, request: Request, before: Key, after: Key, version: int | None, action: Action) -> Key:
+def _swapped(edge: ApiContext, request: Request, before: Key, after: Key, version: int | None, action: Action) -> Key:
     _check_version(before, version)
     _note(edge, request, action, before)
     done = edge.admin.keys.swap([Swap(before, after)], edge.context.clock.now())[0]
@@ -188,6 +188,6 @@ def _locks_out() -> ProblemError:
     )
 
 
-def _note(edge: Edge, request: Request, action: Action, key: Key) -> None:
+def _note(edge: ApiContext, request: Request, action: Action, key: Key) -> None:
     """Record an action on a key in the list of changes of the key's tenant, whichever tenant the caller has."""
-    announce(edge.context, key.tenant, request.by, action, [Resource(Kind.KEY, key.key_id)])
+    announce(edge.context, key.tenant, request.by, action, [Resource(ResourceKind.KEY, key.key_id)])

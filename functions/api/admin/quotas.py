@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from functions.api.http.edge import Edge
-from functions.api.http.reply import Answer
+from functions.api.http.edge import ApiContext
+from functions.api.http.reply import AnswerModel
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.engine.stats.quotas import used_of_quotas
 
@@ -13,7 +13,7 @@ Used = Mapping[str, int]
 """How much of each quota is used, by the name of its field; a quota that is missing is not counted."""
 
 
-class QuotaAnswer(Answer):
+class QuotaAnswer(AnswerModel):
     """A quota."""
 
     limit: int | None = Field(description="The tenant's own bound, or that of the settings; null: no bound.")
@@ -25,7 +25,7 @@ class QuotaAnswer(Answer):
     )
 
 
-class QuotasAnswer(Answer):
+class QuotasAnswer(AnswerModel):
     """The quotas of a tenant."""
 
     active_jobs: QuotaAnswer = Field(description="Open jobs.")
@@ -51,6 +51,6 @@ def quotas_answer(quotas: Quotas, used: Used) -> QuotasAnswer:
     return QuotasAnswer(**{name: one(name) for name in QuotasAnswer.model_fields})
 
 
-def read_use(edge: Edge, tenant: str, own: Quotas) -> Used:
+def read_use(edge: ApiContext, tenant: str, own: Quotas) -> Used:
     """Read how much of each quota a tenant uses. Raises UnavailableError."""
     return used_of_quotas(edge.context, tenant, own.over(edge.context.rules.quotas))

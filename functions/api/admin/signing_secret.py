@@ -2,15 +2,15 @@
 
 from pydantic import Field
 
-from functions.api.http.edge import Edge, note
-from functions.api.http.reply import Answer, Reply, Time, ok
+from functions.api.http.edge import ApiContext, note
+from functions.api.http.reply import AnswerModel, Reply, Time, ok
 from functions.api.http.request import Request
 from timeball.domain.attempts.signing_secrets import ACCEPTED_MS, SIGNS_AFTER_MS, rotated
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.time.instants import format_instant
 
 
-class RotationAnswer(Answer):
+class RotationAnswer(AnswerModel):
     """The last rotation of the secret that signs the tokens of attempts."""
 
     rotated_at: Time = Field(description="When the newest secret was made.")
@@ -20,13 +20,13 @@ class RotationAnswer(Answer):
     )
 
 
-def rotate_signing_secret(edge: Edge, request: Request) -> Reply:
+def rotate_signing_secret(edge: ApiContext, request: Request) -> Reply:
     """Make a new secret the newest; while the previous one is accepted, return the rotation that replaced it."""
     now = edge.context.clock.now()
     first, fresh = _draw(edge), _draw(edge)
     signing = edge.context.store.signing
     if rotated(signing.secrets(first), fresh, now) is not None:
-        note(edge, request, Action.ROTATE, Resource(Kind.SIGNING, ""))
+        note(edge, request, Action.ROTATE, Resource(ResourceKind.SIGNING, ""))
     at = signing.rotate(fresh, now).rotated_at
     return ok(
         RotationAnswer(
@@ -37,5 +37,5 @@ def rotate_signing_secret(edge: Edge, request: Request) -> Reply:
     )
 
 
-def _draw(edge: Edge) -> str:
+def _draw(edge: ApiContext) -> str:
     return (edge.random_bytes() + edge.random_bytes()).hex()

@@ -9,14 +9,14 @@ from typing import Final
 from functions.api.admin.answers import TenantDetailAnswer, tenant_answer
 from functions.api.admin.quotas import read_use
 from functions.api.admin.request import TenantRequest, read_tenant
-from functions.api.http.edge import Edge, note
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.edge import ApiContext, note
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
 from functions.api.stats.costs import read_tenant_costs
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.tenants.quotas import LEAST_WEIGHT, NO_QUOTAS, Quotas
 from timeball.domain.model.tenants.tenant import TENANT_NAME, Tenant, new_tenant
 from timeball.engine.compare_and_swap import TRIES
@@ -28,7 +28,7 @@ LIST_PARAMETERS: Final = ("limit", "cursor")
 _PAGE: Final = 1_000
 
 
-def create_tenant(edge: Edge, request: Request) -> Reply:
+def create_tenant(edge: ApiContext, request: Request) -> Reply:
     """Create a tenant."""
     wanted, errors = read_tenant(read_body(request))
     if errors:
@@ -37,7 +37,7 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     tenant = _with_shares(new_tenant(wanted.name or "", now), wanted)
     if wanted.disabled:
         tenant = evolve(tenant, disabled_at=now)
-    note(edge, request, Action.CREATE, Resource(Kind.TENANT, tenant.name))
+    note(edge, request, Action.CREATE, Resource(ResourceKind.TENANT, tenant.name))
     standing = edge.admin.tenants.insert([tenant], now)[0]
     made = standing or tenant
     if made.disabled_at is not None or made.quotas != NO_QUOTAS:
@@ -50,9 +50,9 @@ def create_tenant(edge: Edge, request: Request) -> Reply:
     return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 
-def list_tenants(edge: Edge, request: Request) -> Reply:
+def list_tenants(edge: ApiContext, request: Request) -> Reply:
     """List all tenants for an admin of the operating tenant; for other admins only their own."""
-    reader = Reader(request.query, LIST_PARAMETERS)
+    reader = QueryReader(request.query, LIST_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)
@@ -72,7 +72,7 @@ def list_tenants(edge: Edge, request: Request) -> Reply:
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_a_tenant(edge: Edge, request: Request) -> Reply:
+def read_a_tenant(edge: ApiContext, request: Request) -> Reply:
     """Read a tenant, its use of its quotas, its share of dispatches, and its costs."""
     tenant = standing_tenant(edge, request)
     used = read_use(edge, tenant.name, tenant.quotas)
@@ -81,7 +81,7 @@ def read_a_tenant(edge: Edge, request: Request) -> Reply:
     return ok(TenantDetailAnswer(**dict(plain), share=share, cost=cost), version=tenant.revision)
 
 
-def patch_tenant(edge: Edge, request: Request) -> Reply:
+def patch_tenant(edge: ApiContext, request: Request) -> Reply:
     """Change a tenant's weight and quotas; disable it, or enable it again."""
     body, version = read_body(request, MERGE_PATCH), expected_version(request)
     tenant = standing_tenant(edge, request)
@@ -101,7 +101,7 @@ def patch_tenant(edge: Edge, request: Request) -> Reply:
     return reply
 
 
-def delete_tenant(edge: Edge, request: Request) -> Reply:
+def delete_tenant(edge: ApiContext, request: Request) -> Reply:
     """Delete a disabled tenant: its keys stop working, and its jobs never start."""
     version = expected_version(request)
     tenant = standing_tenant(edge, request)
@@ -114,7 +114,7 @@ def delete_tenant(edge: Edge, request: Request) -> Reply:
     return _changed(edge, request, tenant, after, version, Action.DELETE)
 
 
-def standing_tenant(edge: Edge, request: Request) -> Tenant:
+def standing_tenant(edge: ApiContext, request: Request) -> Tenant:
     """Return the tenant that a request is about: that of its path, or the caller's. Raises ProblemError."""
     name = request.path.get("tenant", request.tenant)
     tenant = edge.admin.tenants.read([name])[0] if TENANT_NAME.fullmatch(name) else None
@@ -128,7 +128,7 @@ def no_tenant() -> ProblemError:
     return not_found("You see no tenant of this name; list the tenants that you may see at /v1/admin/tenants.")
 
 
-def _follow(edge: Edge, tenant: Tenant) -> None:
+def _follow(edge: ApiContext, tenant: Tenant) -> None:
     """Stop a tenant's work, or resume it within its quotas, as its row says; repeat this if the row changes."""
     for _ in range(TRIES):
         is_disabled = tenant.disabled_at is not None
@@ -145,7 +145,7 @@ def _followed(tenant: Tenant) -> tuple[bool, Quotas]:
     return tenant.disabled_at is not None, tenant.quotas
 
 
-def _share(edge: Edge, tenant: Tenant) -> float | None:
+def _share(edge: ApiContext, tenant: Tenant) -> float | None:
     """Return a tenant's weight as a fraction of all enabled tenants' weights; None if it is disabled."""
     if tenant.disabled_at is not None:
         return None
@@ -156,7 +156,7 @@ def _share(edge: Edge, tenant: Tenant) -> float | None:
     return round(tenant.weight / max(weights, tenant.weight), 6)
 
 
-def _of_all(edge: Edge) -> Quotas:
+def _of_all(edge: ApiContext) -> Quotas:
     return edge.context.rules.quotas
 
 
@@ -170,14 +170,14 @@ def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
     return tenant
 
 
-def _check_is_spared(edge: Edge, tenant: Tenant) -> None:
+def _check_is_spared(edge: ApiContext, tenant: Tenant) -> None:
     if tenant.name == edge.operating_tenant:
         raise ProblemError(
             Problem.LOCKS_OUT, "This tenant operates this Timeball; without it no admin could manage tenants."
         )
 
 
-def _now(edge: Edge) -> int:
+def _now(edge: ApiContext) -> int:
     return edge.context.clock.now()
 
 
@@ -186,12 +186,14 @@ def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
         raise stale("tenant", tenant.revision, verb)
 
 
-def _changed(edge: Edge, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action) -> Reply:
+def _changed(
+    edge: ApiContext, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action
+) -> Reply:
     """Write a change of a tenant, and return the answer."""
     _check_version(before, version, "change")
     if after == before:
         return ok(tenant_answer(before, _of_all(edge)), version=before.revision)
-    note(edge, request, action, Resource(Kind.TENANT, before.name))
+    note(edge, request, action, Resource(ResourceKind.TENANT, before.name))
     done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]
     if not done.done or done.row is None:
         raise ContendedError(f"tenant {before.name} was changed meanwhile")

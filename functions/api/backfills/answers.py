@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, UpdatedAt, Version
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, UpdatedAt, Version
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.jobs.job import Job, RuleSet
@@ -16,7 +16,7 @@ MAX_SHOWN: Final = 1_000
 """The most fire times that a dry run shows."""
 
 
-class BackfillAnswer(Answer):
+class BackfillAnswer(AnswerModel):
     """A backfill."""
 
     backfill_id: str = Field(description="The id of the backfill.")
@@ -39,14 +39,14 @@ class BackfillAnswer(Answer):
     )
 
 
-class BackfillPageAnswer(Answer):
+class BackfillPageAnswer(AnswerModel):
     """A page of a job's backfills, newest first."""
 
     items: list[BackfillAnswer] = Field(description="The backfills.")
     next_cursor: NextCursor
 
 
-class DryRunAnswer(Answer):
+class DryRunAnswer(AnswerModel):
     """What a backfill would run."""
 
     dry_run: Literal[True] = Field(description="True: nothing was stored.")

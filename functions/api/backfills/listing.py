@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.api.backfills.answers import backfill_answer
-from functions.api.http.edge import Edge, job_key, read_job_row
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.edge import ApiContext, job_key, read_job_row
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
@@ -16,7 +16,7 @@ from timeball.domain.model.ids import JobKey
 BACKFILL_PARAMETERS: Final = ("limit", "cursor")
 
 
-def list_backfills(edge: Edge, request: Request) -> Reply:
+def list_backfills(edge: ApiContext, request: Request) -> Reply:
     """List a job's backfills, newest first."""
     key = job_key(request)
     page = backfill_page(key, request.query)
@@ -58,7 +58,7 @@ class BackfillPage:
 
 def backfill_page(job: JobKey, query: Mapping[str, str]) -> BackfillPage:
     """Read the query string of a job's backfills. Raises ProblemError that names every bad parameter."""
-    reader = Reader(query, BACKFILL_PARAMETERS)
+    reader = QueryReader(query, BACKFILL_PARAMETERS)
     page: BackfillPage | None = BackfillPage(job, reader.limit())
     if reader.errors:
         raise invalid(reader.errors)

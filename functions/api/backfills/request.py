@@ -41,7 +41,7 @@ class BackfillRequest(Strict):
 
 
 @dataclass(frozen=True)
-class Range:
+class BackfillRange:
     """A valid request: from `from_at` up to `to_at`, which is excluded (ms)."""
 
     from_at: int
@@ -51,12 +51,12 @@ class Range:
     overlap: Overlap
 
 
-def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[Range, list[FieldError]]:
+def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[BackfillRange, list[FieldError]]:
     """Validate a body at an instant (ms): return the range, which is valid only without errors, and the errors."""
     request, given, errors = read_fields(BackfillRequest, body)
     spoilt = {error.field for error in errors}
     errors += _together(request, now, {*given, *spoilt})
-    wanted = Range(
+    wanted = BackfillRange(
         from_at=request.from_at or 0,
         to_at=request.to_at or 0,
         is_dry=bool(request.dry_run),
@@ -77,7 +77,7 @@ def _together(request: BackfillRequest, now: int, given: set[str]) -> Iterator[F
         yield FieldError("to", "This is not after from; give a later time.")
 
 
-def fire_times(schedule: Schedule, wanted: Range) -> tuple[list[int], list[FieldError]]:
+def fire_times(schedule: Schedule, wanted: BackfillRange) -> tuple[list[int], list[FieldError]]:
     """Return the fire times (ms) of a schedule in a range, and an error if there are none or too many."""
     found = list(islice(instants(schedule, wanted.from_at, wanted.to_at), MAX_INSTANTS + 1))
     if not found:
@@ -93,7 +93,7 @@ def fire_times(schedule: Schedule, wanted: Range) -> tuple[list[int], list[Field
     return found, []
 
 
-def _nearest(schedule: Schedule, wanted: Range) -> str:
+def _nearest(schedule: Schedule, wanted: BackfillRange) -> str:
     """Return a phrase about the nearest fires before and after an empty range."""
     timing = unbounded(schedule)
     before_at = previous_fire(timing, wanted.from_at, 0)
@@ -103,7 +103,7 @@ def _nearest(schedule: Schedule, wanted: Range) -> str:
     return "".join(f"; {part}" for part in [*before, *after])
 
 
-def asks_for(wanted: Range, standing: Backfill) -> bool:
+def asks_for(wanted: BackfillRange, standing: Backfill) -> bool:
     """Say whether a request asks for the backfill that has its name, by the schedule that this was made with."""
     found = list(islice(instants(standing.schedule, wanted.from_at, wanted.to_at), standing.total + 1))
     if [*found[:1], *found[-1:]] != [standing.first_at, standing.last_at] or len(found) != standing.total:

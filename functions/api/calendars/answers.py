@@ -2,19 +2,19 @@
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, UpdatedAt, Version
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, UpdatedAt, Version
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.time.instants import format_instant
 
 
-class RangeAnswer(Answer):
+class RangeAnswer(AnswerModel):
     """A range of dates."""
 
     from_date: str = Field(alias="from", description="The first date.")
     to_date: str = Field(alias="to", description="The last date, which is included.")
 
 
-class CalendarAnswer(Answer):
+class CalendarAnswer(AnswerModel):
     """A calendar."""
 
     name: str = Field(description="The name by which jobs refer to it.")
@@ -26,7 +26,7 @@ class CalendarAnswer(Answer):
     version: Version
 
 
-class CalendarPageAnswer(Answer):
+class CalendarPageAnswer(AnswerModel):
     """A page of calendars, by name."""
 
     items: list[CalendarAnswer] = Field(description="The calendars.")

@@ -4,8 +4,8 @@ from typing import Final
 
 from functions.api.calendars.answers import calendar_answer
 from functions.api.calendars.request import read_calendar, read_named_calendar
-from functions.api.http.edge import Edge, note
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.edge import ApiContext, note
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import (
@@ -17,7 +17,7 @@ from functions.api.http.request import (
     refuse_fields,
     stale,
 )
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.calendar import CALENDAR_NAME, Calendar, CalendarKey
 from timeball.engine.exclusions.calendars import (
     CalendarOutcome,
@@ -30,14 +30,14 @@ from timeball.engine.exclusions.calendars import (
 CALENDAR_PARAMETERS: Final = ("limit", "cursor")
 
 
-def post_calendar(edge: Edge, request: Request) -> Reply:
+def post_calendar(edge: ApiContext, request: Request) -> Reply:
     """Create a calendar; repeat the answer to the same Idempotency-Key and body."""
     now = edge.context.clock.now()
     wanted, errors = read_named_calendar(read_body(request), request.tenant, now)
     key = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
-    note(edge, request, Action.CREATE, Resource(Kind.CALENDAR, wanted.key.name))
+    note(edge, request, Action.CREATE, Resource(ResourceKind.CALENDAR, wanted.key.name))
     done = create_calendar(edge.context, wanted, now)
     if done.outcome is not CalendarOutcome.EXISTS:
         return _created(done.calendar or wanted)
@@ -48,7 +48,7 @@ def post_calendar(edge: Edge, request: Request) -> Reply:
     )
 
 
-def put_calendar(edge: Edge, request: Request) -> Reply:
+def put_calendar(edge: ApiContext, request: Request) -> Reply:
     """Create a calendar under the name in the path, or replace all of its fields."""
     name, now = request.path["name"], edge.context.clock.now()
     if not CALENDAR_NAME.fullmatch(name):
@@ -57,7 +57,7 @@ def put_calendar(edge: Edge, request: Request) -> Reply:
     wanted, errors = read_calendar(read_body(request), CalendarKey(request.tenant, name), now)
     if errors:
         raise invalid(errors)
-    note(edge, request, Action.PUT, Resource(Kind.CALENDAR, name))
+    note(edge, request, Action.PUT, Resource(ResourceKind.CALENDAR, name))
     is_to_stand = "if-match" in request.headers
     if is_to_be_new:
         done = create_calendar(edge.context, wanted, now)
@@ -74,9 +74,9 @@ def put_calendar(edge: Edge, request: Request) -> Reply:
     return _shown(done.calendar)
 
 
-def list_calendars(edge: Edge, request: Request) -> Reply:
+def list_calendars(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's calendars by name."""
-    reader = Reader(request.query, CALENDAR_PARAMETERS)
+    reader = QueryReader(request.query, CALENDAR_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)
@@ -91,7 +91,7 @@ def list_calendars(edge: Edge, request: Request) -> Reply:
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_a_calendar(edge: Edge, request: Request) -> Reply:
+def read_a_calendar(edge: ApiContext, request: Request) -> Reply:
     """Read a calendar."""
     calendar = standing_calendar(edge.context, _key(request))
     if calendar is None:
@@ -99,11 +99,11 @@ def read_a_calendar(edge: Edge, request: Request) -> Reply:
     return _shown(calendar)
 
 
-def delete_a_calendar(edge: Edge, request: Request) -> Reply:
+def delete_a_calendar(edge: ApiContext, request: Request) -> Reply:
     """Delete a calendar that no job names; answer with its last state."""
     refuse_fields(request)
     version, key = expected_version(request), _key(request)
-    note(edge, request, Action.DELETE, Resource(Kind.CALENDAR, key.name))
+    note(edge, request, Action.DELETE, Resource(ResourceKind.CALENDAR, key.name))
     done = delete_calendar(edge.context, key, version, edge.context.clock.now())
     if done.calendar is None:
         raise _no_calendar()

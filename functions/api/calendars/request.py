@@ -36,7 +36,7 @@ Day = Annotated[
 ]
 
 
-class Range(Strict):
+class DateRangeField(Strict):
     """A range of dates."""
 
     from_date: Day = Field(alias="from", description="The first date.")
@@ -50,7 +50,7 @@ class CalendarBody(Strict):
 
     timezone: ZoneName | None = Field(None, description="The IANA time zone of the dates.")
     dates: list[Day] | None = Field(None, max_length=MAX_DATES, description="Single dates.")
-    ranges: list[Range] | None = Field(
+    ranges: list[DateRangeField] | None = Field(
         None, max_length=MAX_RANGES, description=f"Ranges of dates, each of at most {MAX_RANGE_DAYS} days."
     )
     ics: Annotated[str, Field(max_length=MAX_CHARACTERS, json_schema_extra={"format": "icalendar"})] | None = Field(
@@ -122,12 +122,12 @@ def _calendar(wanted: CalendarBody, key: CalendarKey, now: int, errors: list[Fie
     )
 
 
-def _split(taken: Sequence[Days], most: int) -> tuple[list[str], list[Range]]:
+def _split(taken: Sequence[Days], most: int) -> tuple[list[str], list[DateRangeField]]:
     """Return ranges as single dates, and the `most` longest of them as ranges."""
     longest = sorted((one for one in taken if one[0] < one[1]), key=lambda one: (one[0] - one[1], one))[:most]
     others = {*taken} - {*longest}
     single = [str(first + timedelta(days=n)) for first, last in others for n in range((last - first).days + 1)]
-    ranges = [Range.model_validate({"from": str(first), "to": str(last)}) for first, last in longest]
+    ranges = [DateRangeField.model_validate({"from": str(first), "to": str(last)}) for first, last in longest]
     return single, ranges
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.http.paging import fitting
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import AnswerModel, Time
 from functions.api.runs.answers import RunAnswer, run_answer
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
@@ -17,7 +17,7 @@ from timeball.engine.dependencies.cycle import Node
 _TO_COME = {State.SKIPPED: RunState.SKIPPED, State.CANCELLED: RunState.CANCELLED}
 
 
-class CycleItemAnswer(Answer):
+class CycleItemAnswer(AnswerModel):
     """A job of a graph, and its run in the cycle."""
 
     job_id: str = Field(description="The id of the job.")
@@ -33,7 +33,7 @@ class CycleItemAnswer(Answer):
     run: RunAnswer | None = Field(description="Its run in the cycle; null if there is none yet.")
 
 
-class CycleAnswer(Answer):
+class CycleAnswer(AnswerModel):
     """The jobs of a graph in one cycle, parents first."""
 
     job_id: str = Field(description="The job in the request's path.")

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from functions.api.cycles.answers import cycle_answer
 from functions.api.http.bounds import are_within
-from functions.api.http.edge import Edge, job_key, read_job_row
+from functions.api.http.edge import ApiContext, job_key, read_job_row
 from functions.api.http.problems import FieldError, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
@@ -13,7 +13,7 @@ from timeball.domain.time.instants import format_instant, parse_instant
 from timeball.engine.dependencies.cycle import own_fire, read_cycle
 
 
-def read_a_cycle(edge: Edge, request: Request) -> Reply:
+def read_a_cycle(edge: ApiContext, request: Request) -> Reply:
     """Read all runs of a graph's cycle. A key that is bounded to tags sees only jobs within its bounds."""
     fire_at = fire_time_in(request)
     job = read_job_row(edge, job_key(request))

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 from functions.api.cycles.reading import fire_time_in, no_cycle
 from functions.api.http.body import canonical
 from functions.api.http.bounds import are_within
-from functions.api.http.edge import Edge, job_key, note, read_job_row
+from functions.api.http.edge import ApiContext, job_key, note, read_job_row
 from functions.api.http.identity import fingerprint, operation_id, operation_id_of_key
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, created
@@ -18,8 +18,8 @@ from functions.api.http.schema_rules import needed
 from functions.api.operations.answers import operation_answer
 from functions.api.operations.operations import standing_operation
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
-from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.dependencies.cycle import Node, read_cycle
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.operations.rerun import being_run, meant
@@ -42,7 +42,7 @@ class RerunRequest(Strict):
     )
 
 
-def rerun_cycle(edge: Edge, request: Request) -> Reply:
+def rerun_cycle(edge: ApiContext, request: Request) -> Reply:
     """Run a graph's cycle again, or part of it; repeat the answer to the same Idempotency-Key and body."""
     body = read_body(request)
     wanted, _, errors = read_fields(RerunRequest, body)
@@ -58,7 +58,7 @@ def rerun_cycle(edge: Edge, request: Request) -> Reply:
     standing = None if idempotent is None else edge.context.store.operations.read([key])[0]
     if standing is None:
         operation = _operation(edge, request, key, rerun, asked)
-        note(edge, request, Action.RERUN, Resource(Kind.OPERATION, key.name, rerun.job_id))
+        note(edge, request, Action.RERUN, Resource(ResourceKind.OPERATION, key.name, rerun.job_id))
         standing = create_operation(edge.context, operation)
     if standing is not None and standing.fingerprint != asked:
         raise key_conflict()
@@ -67,7 +67,7 @@ def rerun_cycle(edge: Edge, request: Request) -> Reply:
     return created(operation_answer(shown), location, version=shown.version, is_repeated=standing is not None)
 
 
-def _operation(edge: Edge, request: Request, key: OperationKey, rerun: Rerun, asked: str) -> Operation:
+def _operation(edge: ApiContext, request: Request, key: OperationKey, rerun: Rerun, asked: str) -> Operation:
     """Return the operation; its one batch are the jobs that run again. Raises ProblemError."""
     job = read_job_row(edge, job_key(request))
     cycle = read_cycle(edge.context, job, rerun.fire_at)
@@ -84,7 +84,7 @@ def _operation(edge: Edge, request: Request, key: OperationKey, rerun: Rerun, as
     return Operation(
         key=key,
         action=OperationAction.RERUN,
-        match=Match(),
+        match=JobMatch(),
         per_second=_PER_SECOND,
         shard=edge.context.shards.of(key),
         created_at=now,

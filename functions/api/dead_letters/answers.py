@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, NextCursor, Time
+from functions.api.http.reply import AnswerModel, NextCursor, Time
 from functions.api.runs.answers import RunAnswer, next_attempt_at, run_fields
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import format_instant
@@ -22,21 +22,21 @@ class DeadLetterAnswer(RunAnswer):
     http_status: int | None = Field(description="The HTTP status of the last attempt.")
 
 
-class DeadLetterPageAnswer(Answer):
+class DeadLetterPageAnswer(AnswerModel):
     """A page of dead letters, the newest first. A filter may leave a page short or empty although more pages follow."""
 
     items: list[DeadLetterAnswer] = Field(description="The dead letters.")
     next_cursor: NextCursor
 
 
-class DealtRunAnswer(Answer):
+class DealtRunAnswer(AnswerModel):
     """A dead letter that was replayed or discarded."""
 
     run_id: str = Field(description="The id of the run.")
     next_attempt_at: Time | None = Field(description="When a replayed run starts; null for a discarded one.")
 
 
-class DealtAnswer(Answer):
+class DealtAnswer(AnswerModel):
     """The result of a replay or a discard."""
 
     done: int = Field(description="How many were replayed or discarded.")

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from functions.api.dead_letters.fields import JobId, ReasonText, RunIdText, TaskId
 from functions.api.http.body import compact
 from functions.api.http.fields import Instant
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, position_in
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, position_in
 from functions.api.http.problems import FieldError, invalid
 from functions.api.http.request import Request, idempotency_key, read_body
 from functions.api.http.request_model import Strict, aliases, misplaced, read_fields
@@ -102,7 +102,7 @@ class DeadList:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """The dead letters of a replay or a discard: runs by id, or a page of those that match a filter."""
 
     verb: str
@@ -136,7 +136,7 @@ class Choice:
 
 def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
     """Read the query string of a list. Raises ProblemError that names every bad parameter."""
-    reader = Reader(query, DEAD_LETTER_PARAMETERS)
+    reader = QueryReader(query, DEAD_LETTER_PARAMETERS)
     limit = reader.limit()
     times = {name: query[name].replace(" ", "+") for name in ("from", "to") if name in query}
     named = {name: query[name] for name in aliases(DeadLetterFilter) if name in query}
@@ -148,7 +148,7 @@ def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
     return page if "cursor" not in query else _list_from(page, query["cursor"])
 
 
-def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: int) -> Choice:
+def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: int) -> Selection:
     """Validate a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names every error."""
     wanted, given, errors = read_fields(model, read_body(request))
     errors += _together(wanted, given)
@@ -161,7 +161,7 @@ def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: i
     if errors:
         raise invalid(errors)
     pace = wanted.per_second if isinstance(wanted, ReplayRequest) else None
-    chosen = Choice(verb, pace or PER_SECOND, until_at=now)
+    chosen = Selection(verb, pace or PER_SECOND, until_at=now)
     if wanted.filter is None:
         parsed = [RunId.parse(request.tenant, text) for text in wanted.run_ids or ()]
         return replace(chosen, ids=tuple(run_id for run_id in parsed if run_id is not None))
@@ -204,7 +204,7 @@ def _list_from(page: DeadList, cursor: str) -> DeadList:
     return replace(page, after=(int(died_at), run))
 
 
-def _choice_from(chosen: Choice, cursor: str) -> Choice:
+def _choice_from(chosen: Selection, cursor: str) -> Selection:
     *instants, name = position_in(cursor).split(".", 3)
     run = RunId.parse(chosen.asked.tenant if chosen.asked else "", name)
     if run is None or len(instants) != 3 or not all(map(_is_instant, instants)):

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import Blocked, TriggerRule
 
 
-class BlockedAnswer(Answer):
+class BlockedAnswer(AnswerModel):
     """The failed run that blocks a job. Retry or replay it, or mark it as succeeded."""
 
     run_id: str = Field(description="The id of the failed run.")
@@ -26,7 +26,7 @@ def blocked_answer(blocked: Blocked | None, job_id: str) -> BlockedAnswer | None
     return BlockedAnswer(run_id=str(blocked.by), job_id=blocked.by.job.job_id, path=[*blocked.path, job_id])
 
 
-class NodeAnswer(Answer):
+class NodeAnswer(AnswerModel):
     """A job of a graph."""
 
     job_id: str = Field(description="The id of the job.")
@@ -37,7 +37,7 @@ class NodeAnswer(Answer):
     blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks it.")
 
 
-class GraphAnswer(Answer):
+class GraphAnswer(AnswerModel):
     """A job, the jobs that it depends on and the jobs that depend on it, directly or not."""
 
     job: NodeAnswer = Field(description="The job in the request's path.")

@@ -10,14 +10,14 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph import Examined, Fault, cycle_sentence, examine, parent_keys
+from timeball.engine.dependencies.graph import Examined, ParentFault, cycle_sentence, examine, parent_keys
 
 NO_REFS: Final[Mapping[str, str]] = MappingProxyType({})
 REFUSED = "This names an item of the batch that was refused."
 
 
 @dataclass
-class Item:
+class BatchItem:
     """A spec that a request asks for, and the result of its examination."""
 
     spec: JobSpec
@@ -33,11 +33,11 @@ class Item:
 
 def examine_together(
     context: Context,
-    items: Sequence[Item],
+    items: Sequence[BatchItem],
     within: Mapping[str, str],
     lost: Collection[str] = (),
     standing: Mapping[str, str] = NO_REFS,
-) -> list[Item]:
+) -> list[BatchItem]:
     """Examine the items of a request together; return them in an order in which parents come first.
 
     `lost` are the refs of items that could not be read; such a ref never means a stored job. `standing` maps refs to
@@ -71,7 +71,7 @@ def field_errors(examined: Examined) -> list[FieldError]:
     return [_error(fault) for fault in examined.faults]
 
 
-def _error(fault: Fault) -> FieldError:
+def _error(fault: ParentFault) -> FieldError:
     return FieldError("dependsOn" if fault.place is None else f"dependsOn.{fault.place}", fault.sentence)
 
 
@@ -84,7 +84,7 @@ def misnamed(spec: JobSpec) -> list[FieldError]:
     ]
 
 
-def _parents_first(items: Mapping[JobKey, Item]) -> list[JobKey]:
+def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
     """Return the items in an order in which parents come first; each item of a cycle gets an error."""
     order: dict[JobKey, None] = {}
     for start in items:
@@ -107,7 +107,7 @@ def _parents_first(items: Mapping[JobKey, Item]) -> list[JobKey]:
     return list(order)
 
 
-def _refuse_with_parents(item: Item, items: Mapping[JobKey, Item]) -> None:
+def _refuse_with_parents(item: BatchItem, items: Mapping[JobKey, BatchItem]) -> None:
     for place, key in enumerate(parent_keys(item.spec)):
         parent = items.get(key)
         if parent is not None and parent is not item and (parent.errors or parent.is_refused) and not item.errors:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
 from timeball.domain.model.ids import JOB_ID
-from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, End, Parent, TriggerRule
+from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Parent, ParentEnd, TriggerRule
 
 MOST_PARENTS: Final = 1_000
 """The most parents, whatever the settings allow."""
@@ -57,8 +57,8 @@ _OBJECT_SCHEMA: Final = {
             "description": "The name that this job uses for it.",
         },
         "on": {
-            "enum": [end.value for end in End],
-            "default": End.SUCCEEDED.value,
+            "enum": [end.value for end in ParentEnd],
+            "default": ParentEnd.SUCCEEDED.value,
             "description": "Which end of the job counts as success for the `triggerRule`.",
         },
     },
@@ -118,7 +118,7 @@ NEEDS_PARENTS: Final = dict.fromkeys(
 def parents_of(request: DependencyFields) -> tuple[Parent, ...]:
     """Return the parents that a valid request names."""
     asked = request.depends_on or []
-    return tuple(Parent(one.job_id, one.name, End(one.on or End.SUCCEEDED)) for one in asked)
+    return tuple(Parent(one.job_id, one.name, ParentEnd(one.on or ParentEnd.SUCCEEDED)) for one in asked)
 
 
 def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
@@ -155,6 +155,6 @@ def parent_document(parent: Parent) -> str | dict[str, str]:
     document = {"jobId": parent.job_id}
     if parent.name is not None:
         document["as"] = parent.name
-    if parent.on is not End.SUCCEEDED:
+    if parent.on is not ParentEnd.SUCCEEDED:
         document["on"] = parent.on.value
     return document if len(document) > 1 else parent.job_id

@@ -3,7 +3,7 @@
 from functions.api.dependencies.answers import GraphAnswer, node_answer
 from functions.api.http.access import Access
 from functions.api.http.bounds import are_within
-from functions.api.http.edge import Edge, job_key, no_job
+from functions.api.http.edge import ApiContext, job_key, no_job
 from functions.api.http.paging import fitting
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
@@ -12,7 +12,7 @@ from timeball.engine.dependencies.view import read_graph
 from timeball.engine.scheduling.list_jobs import shown_statuses
 
 
-def read_job_graph(edge: Edge, request: Request) -> Reply:
+def read_job_graph(edge: ApiContext, request: Request) -> Reply:
     """Read the jobs that a job depends on and the jobs that depend on it, with their statuses.
 
     A key that is bounded to tags sees only jobs within its bounds.

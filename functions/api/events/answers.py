@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from functions.api.http.problem_details import ItemProblem
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import AnswerModel, Time
 
 
-class EventAnswer(Answer):
+class EventAnswer(AnswerModel):
     """An event that is on the bus."""
 
     event_id: str = Field(description="The event's `id`, given or generated.")
@@ -15,7 +15,7 @@ class EventAnswer(Answer):
     accepted_at: Time = Field(description="When it was first accepted: the fire time of its runs.")
 
 
-class EventItemAnswer(Answer):
+class EventItemAnswer(AnswerModel):
     """The result of one event of many: the event, or a problem."""
 
     index: int = Field(description="The index of the event in the request, from 0.")
@@ -24,7 +24,7 @@ class EventItemAnswer(Answer):
     problem: ItemProblem | None = Field(default=None, description="The problem, if the event is not on the bus.")
 
 
-class EventsAnswer(Answer):
+class EventsAnswer(AnswerModel):
     """The results of many events."""
 
     items: list[EventItemAnswer] = Field(description="A result for each event, in the order of the request.")

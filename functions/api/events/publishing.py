@@ -10,7 +10,7 @@ from typing import Any
 from functions.api.events.answers import EventAnswer, EventItemAnswer, EventsAnswer
 from functions.api.events.request import MAX_EVENTS, read_event
 from functions.api.http.body import compact, kind_of
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import event_id, event_id_of_key
 from functions.api.http.problem_details import ItemProblem
@@ -24,17 +24,17 @@ from timeball.domain.sharing.making import MOST_OF_A_REQUEST
 from timeball.domain.time.instants import format_instant
 from timeball.engine.events.publish import publish
 from timeball.engine.events.subscribe import count_subscribers
-from timeball.ports.event_bus import Refusal
+from timeball.ports.event_bus import EventRefusal
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _WantedEvent:
     """A valid event's attributes."""
 
     attributes: Mapping[str, Any]
 
 
-def post_events(edge: Edge, request: Request) -> Reply:
+def post_events(edge: ApiContext, request: Request) -> Reply:
     """Send one event to the bus, or many."""
     body = read_one_or_many(request, EVENTS, MAX_EVENTS)
     errors: list[FieldError] = []
@@ -53,7 +53,7 @@ def post_events(edge: Edge, request: Request) -> Reply:
     return accepted(one)
 
 
-def _read(edge: Edge, request: Request, key: str | None, index: int, body: object) -> _Wanted | ProblemError:
+def _read(edge: ApiContext, request: Request, key: str | None, index: int, body: object) -> _WantedEvent | ProblemError:
     if not isinstance(body, dict):
         return ProblemError(Problem.MALFORMED_BODY, f"This event is {kind_of(body)}; send a JSON object.")
     made = event_id(edge.random_bytes()) if key is None else event_id_of_key(request.tenant, f"{key} {index}")
@@ -61,7 +61,7 @@ def _read(edge: Edge, request: Request, key: str | None, index: int, body: objec
     if errors:
         return invalid(errors)
     size = Event(request.tenant, attributes, 0).size + _ROOM
-    return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _Wanted(attributes)
+    return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _WantedEvent(attributes)
 
 
 _ROOM = 240
@@ -75,7 +75,7 @@ def _too_large(size: int) -> str:
     )
 
 
-def _within(quotas: Quotas, one: _Wanted | ProblemError) -> _Wanted | ProblemError:
+def _within(quotas: Quotas, one: _WantedEvent | ProblemError) -> _WantedEvent | ProblemError:
     """Check an event against the tenant's quota of payloads: it becomes the payload of runs."""
     if isinstance(one, ProblemError):
         return one
@@ -84,9 +84,9 @@ def _within(quotas: Quotas, one: _Wanted | ProblemError) -> _Wanted | ProblemErr
 
 
 def _published(
-    edge: Edge, request: Request, read: Sequence[_Wanted | ProblemError]
+    edge: ApiContext, request: Request, read: Sequence[_WantedEvent | ProblemError]
 ) -> list[EventAnswer | ProblemError]:
-    wanted = [one.attributes for one in read if isinstance(one, _Wanted)]
+    wanted = [one.attributes for one in read if isinstance(one, _WantedEvent)]
     if wanted:
         jobs = count_subscribers(edge.context, request.tenant, MOST_OF_A_REQUEST // len(wanted))
         check_product(len(wanted), jobs, "events", "jobs that run on events")
@@ -96,7 +96,7 @@ def _published(
     return [one if isinstance(one, ProblemError) else _outcome(*next(done)) for one in read]
 
 
-def _outcome(event: Event, refusal: Refusal | None) -> EventAnswer | ProblemError:
+def _outcome(event: Event, refusal: EventRefusal | None) -> EventAnswer | ProblemError:
     if refusal is not None and refusal.is_unknown:
         return ProblemError(
             Problem.UNAVAILABLE,

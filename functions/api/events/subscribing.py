@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError, ProblemError, invalid, over_quota
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
@@ -20,7 +20,7 @@ _LATER_SECONDS: Final = 60
 """How many seconds after a pattern was given up it no longer counts."""
 
 
-def unheard(edge: Edge, specs: Sequence[JobSpec], now: int) -> dict[JobKey, ProblemError]:
+def unheard(edge: ApiContext, specs: Sequence[JobSpec], now: int) -> dict[JobKey, ProblemError]:
     """Make rules for the patterns of jobs; return the problems of those that have none.
 
     Check quotas of jobs before: a job that exceeds one must get no rule.
@@ -36,7 +36,7 @@ def _problem(one: Unheard) -> ProblemError:
     return invalid([FieldError("event", one.why)])
 
 
-def give_rules_back(edge: Edge, specs: Sequence[JobSpec], now: int) -> None:
+def give_rules_back(edge: ApiContext, specs: Sequence[JobSpec], now: int) -> None:
     """Undo what `unheard` did at an instant (ms), for jobs that do not get their patterns after all."""
     specs = [spec for spec in specs if spec.event]
     if not specs:
@@ -47,7 +47,7 @@ def give_rules_back(edge: Edge, specs: Sequence[JobSpec], now: int) -> None:
         log.warning("rules that no job needs may be left: %s", unavailable)
 
 
-def let_go(edge: Edge, spec: JobSpec) -> None:
+def let_go(edge: ApiContext, spec: JobSpec) -> None:
     """Remove the rule of a job's former pattern if no other job needs it; if this fails, a later event removes it."""
     key = subscription_of(spec)
     if key is None:

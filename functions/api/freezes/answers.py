@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, time_of
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, time_of
 from timeball.domain.model.jobs.freeze import Freeze
 from timeball.domain.time.instants import format_instant
 
 
-class MatchAnswer(Answer):
+class MatchAnswer(AnswerModel):
     """Which jobs a freeze matches."""
 
     everything: bool = Field(alias="all", description="Whether it matches every job.")
@@ -19,7 +19,7 @@ class MatchAnswer(Answer):
     tags: Mapping[str, str] = Field(description="The tags that the jobs have, all of them.")
 
 
-class FreezeAnswer(Answer):
+class FreezeAnswer(AnswerModel):
     """A freeze, scheduled or in force."""
 
     freeze_id: str = Field(description="The id of the freeze.")
@@ -33,7 +33,7 @@ class FreezeAnswer(Answer):
     created_at: CreatedAt
 
 
-class FreezePageAnswer(Answer):
+class FreezePageAnswer(AnswerModel):
     """A page of the freezes that are not over, the newest first."""
 
     items: list[FreezeAnswer] = Field(description="The freezes.")

@@ -4,20 +4,20 @@ from typing import Final
 
 from functions.api.freezes.answers import freeze_answer
 from functions.api.freezes.request import read_freeze
-from functions.api.http.edge import Edge, note
+from functions.api.http.edge import ApiContext, note
 from functions.api.http.identity import freeze_id, freeze_id_of_key
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
 from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_SIZE, Freeze
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.exclusions.freezes import FreezeOutcome, create_freeze, freezes_of, lift_freeze
 
 FREEZE_PARAMETERS: Final = ("limit", "cursor")
 
 
-def post_freeze(edge: Edge, request: Request) -> Reply:
+def post_freeze(edge: ApiContext, request: Request) -> Reply:
     """Freeze jobs; answer when every process knows the freeze, so that no matching run starts in it from then on."""
     now, body = edge.context.clock.now(), read_body(request)
     wanted, errors = read_freeze(body, freeze_id(edge.random_bytes()), now)
@@ -26,7 +26,7 @@ def post_freeze(edge: Edge, request: Request) -> Reply:
         raise invalid(errors)
     if key is not None:
         wanted, _ = read_freeze(body, freeze_id_of_key(request.tenant, key), now)
-    note(edge, request, Action.CREATE, Resource(Kind.FREEZE, wanted.name))
+    note(edge, request, Action.CREATE, Resource(ResourceKind.FREEZE, wanted.name))
     made = create_freeze(edge.context, request.tenant, wanted)
     if made.outcome is FreezeOutcome.CONFLICT:
         raise key_conflict()
@@ -44,9 +44,9 @@ def post_freeze(edge: Edge, request: Request) -> Reply:
     return created(answer, f"/v1/freezes/{made.freeze.name}", is_repeated=is_repeated)
 
 
-def list_freezes(edge: Edge, request: Request) -> Reply:
+def list_freezes(edge: ApiContext, request: Request) -> Reply:
     """List the freezes that have not ended, the newest first."""
-    reader = Reader(request.query, FREEZE_PARAMETERS)
+    reader = QueryReader(request.query, FREEZE_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)
@@ -62,17 +62,17 @@ def list_freezes(edge: Edge, request: Request) -> Reply:
     return page_of(shown, shown[-1][1] if len(left) > limit else None, edge.page_bytes)
 
 
-def read_a_freeze(edge: Edge, request: Request) -> Reply:
+def read_a_freeze(edge: ApiContext, request: Request) -> Reply:
     """Read a freeze that has not ended."""
     now = edge.context.clock.now()
     return ok(freeze_answer(_standing(edge, request, now), now))
 
 
-def lift_a_freeze(edge: Edge, request: Request) -> Reply:
+def lift_a_freeze(edge: ApiContext, request: Request) -> Reply:
     """Lift a freeze: the catch-up policy of each job decides about the fires that it missed."""
     refuse_fields(request)
     name = _standing(edge, request, edge.context.clock.now()).name
-    note(edge, request, Action.DELETE, Resource(Kind.FREEZE, name))
+    note(edge, request, Action.DELETE, Resource(ResourceKind.FREEZE, name))
     lifted = lift_freeze(edge.context, request.tenant, name)
     if lifted is None:
         raise _no_freeze()
@@ -83,7 +83,7 @@ def _position(freeze: Freeze) -> str:
     return f"{10**15 - freeze.created_at:016}.{freeze.name}"
 
 
-def _standing(edge: Edge, request: Request, now: int) -> Freeze:
+def _standing(edge: ApiContext, request: Request, now: int) -> Freeze:
     """Return the freeze that the path names. Raises ProblemError if there is none, or it has ended."""
     for freeze in freezes_of(edge.context, request.tenant).open_at(now):
         if freeze.name == request.path["freezeId"]:

@@ -44,7 +44,7 @@ _SOME_JOBS: Final = {
 _FEW_TAGS: Final = {"properties": {"tags": {"maxProperties": _MAX_TAGS}}}
 
 
-class Match(Strict):
+class FreezeMatchField(Strict):
     """Which jobs: all jobs, or those for which every given field holds."""
 
     model_config = ConfigDict(json_schema_extra=together(also=[_SOME_JOBS, _FEW_TAGS]))
@@ -62,7 +62,7 @@ class FreezeRequest(Strict):
 
     from_at: Instant | None = Field(None, alias="from", description="When it begins; default: at once.")
     to_at: Instant | None = Field(None, alias="to", description="When it ends; null: when it is lifted.")
-    match: Match | None = Field(None, description="Which jobs it freezes.")
+    match: FreezeMatchField | None = Field(None, description="Which jobs it freezes.")
     reason: Name | None = Field(None, description="Why, for people.")
 
 
@@ -70,8 +70,8 @@ def read_freeze(body: Mapping[str, Any], name: str, now: int) -> tuple[freeze.Fr
     """Validate a body: return the freeze with this name, which is valid only without errors, and the errors."""
     wanted, given, errors = read_fields(FreezeRequest, body)
     errors = [*errors, *_together(wanted, {*given, *(error.field.split(".")[0] for error in errors)}, now)]
-    match = wanted.match or Match.model_validate({})
-    meant = freeze.Match(
+    match = wanted.match or FreezeMatchField.model_validate({})
+    meant = freeze.FreezeMatch(
         bool(match.everything), tuple(sorted(set(match.job_ids or ()))), match.tags or {}, match.task_id
     )
     from_at = now if wanted.from_at is None else wanted.from_at

@@ -10,18 +10,18 @@ from typing import Any, Final
 from pydantic import Field
 
 from functions.api.http.bounds import are_within
-from functions.api.http.reply import Answer, NextCursor, Time
+from functions.api.http.reply import AnswerModel, NextCursor, Time
 from functions.api.jobs.notify import WHOM
 from functions.api.jobs.patch import document_of
 from functions.api.targets.answers import is_long
-from timeball.domain.model.jobs.revision import Entry, Revision
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, Kind
+from timeball.domain.model.jobs.revision import ChangeEntry, Revision
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, ResourceKind
 from timeball.domain.time.instants import format_instant
 
 NO_BOUNDS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class ActorAnswer(Answer):
+class ActorAnswer(AnswerModel):
     """The caller that made a change."""
 
     key_id: str | None = Field(description="The id of the API key.")
@@ -29,14 +29,14 @@ class ActorAnswer(Answer):
     address: str | None = Field(description="The address that the request came from.")
 
 
-class ResourceAnswer(Answer):
+class ResourceAnswer(AnswerModel):
     """The resource that a change was made to."""
 
-    type: Kind = Field(description="The kind of resource.")
+    type: ResourceKind = Field(description="The kind of resource.")
     id: str | None = Field(description="The id of the resource; null for dead letters that a filter selected.")
 
 
-class ChangeAnswer(Answer):
+class ChangeAnswer(AnswerModel):
     """A change."""
 
     resource: ResourceAnswer = Field(description="The resource that was changed.")
@@ -56,14 +56,14 @@ class ChangeAnswer(Answer):
     after: dict[str, Any] | None = Field(description="The job after the change, in the same form.")
 
 
-class ChangePageAnswer(Answer):
+class ChangePageAnswer(AnswerModel):
     """A page of changes, the newest first."""
 
     items: list[ChangeAnswer] = Field(description="The changes.")
     next_cursor: NextCursor
 
 
-def change_answer(entry: Entry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
+def change_answer(entry: ChangeEntry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
     """Return the answer about a change, without the documents of a job outside of the bounds."""
     return ChangeAnswer(
         resource=ResourceAnswer(type=entry.resource.kind, id=entry.resource.id or None),

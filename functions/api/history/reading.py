@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from functions.api.history.answers import change_answer
-from functions.api.http.edge import Edge, job_key, read_job_row
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.edge import ApiContext, job_key, read_job_row
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
@@ -24,9 +24,9 @@ _POSITION: Final = re.compile(
 )
 
 
-def read_revisions(edge: Edge, request: Request) -> Reply:
+def read_revisions(edge: ApiContext, request: Request) -> Reply:
     """List the changes that made a job's versions."""
-    reader = Reader(request.query, REVISION_PARAMETERS)
+    reader = QueryReader(request.query, REVISION_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)
@@ -44,9 +44,9 @@ def read_revisions(edge: Edge, request: Request) -> Reply:
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_audit(edge: Edge, request: Request) -> Reply:
+def read_audit(edge: ApiContext, request: Request) -> Reply:
     """List the changes in a tenant."""
-    reader = Reader(request.query, AUDIT_PARAMETERS)
+    reader = QueryReader(request.query, AUDIT_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
     if reader.errors:
@@ -57,7 +57,7 @@ def read_audit(edge: Edge, request: Request) -> Reply:
     return page_of(zip(map(change_answer, page.items), cursors, strict=True), cursor, edge.page_bytes)
 
 
-def _filter(request: Request, reader: Reader) -> AuditFilter:
+def _filter(request: Request, reader: QueryReader) -> AuditFilter:
     from_at, to_at = reader.instant("from"), reader.instant("to")
     job_id, key_id = request.query.get("jobId"), request.query.get("actor")
     if from_at is not None and to_at is not None and to_at < from_at:

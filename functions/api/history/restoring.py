@@ -3,7 +3,7 @@
 import re
 
 from functions.api.http.bounds import check_job
-from functions.api.http.edge import Edge, job_key, read_job_row
+from functions.api.http.edge import ApiContext, job_key, read_job_row
 from functions.api.http.problems import ProblemError, invalid, not_found
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request, expected_version, refuse_fields, stale
@@ -16,7 +16,7 @@ from timeball.domain.model.jobs.revision import Revision, RevisionId, revision_o
 from timeball.domain.model.tenants.actor import Action
 
 
-def restore_job(edge: Edge, request: Request) -> Reply:
+def restore_job(edge: ApiContext, request: Request) -> Reply:
     """Change a job to one of its revisions; a paused job stays paused. Restoring the newest changes nothing."""
     refuse_fields(request)
     version, job = expected_version(request), read_job_row(edge, job_key(request), with_work=True)
@@ -34,7 +34,7 @@ def restore_job(edge: Edge, request: Request) -> Reply:
     return replace_job(edge, job, wanted, Action.RESTORE, request)
 
 
-def _revision(edge: Edge, job: Job, name: str) -> Revision:
+def _revision(edge: ApiContext, job: Job, name: str) -> Revision:
     """Return a revision with all of its payload. Raises ProblemError if it does not exist or is no longer kept."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}", name, re.ASCII):
         raise _no_revision()

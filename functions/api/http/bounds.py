@@ -7,7 +7,7 @@ future one. Each operation that creates or changes a job calls `check_job` and `
 
 from collections.abc import Mapping
 
-from functions.api.http.edge import Edge, no_job, no_run
+from functions.api.http.edge import ApiContext, no_job, no_run
 from functions.api.http.problems import Problem, ProblemError
 from functions.api.http.request import Request
 from functions.api.http.route import Route
@@ -21,7 +21,7 @@ def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
     return bounds.items() <= tags.items()
 
 
-def check_reach(edge: Edge, route: Route, request: Request) -> None:
+def check_reach(edge: ApiContext, route: Route, request: Request) -> None:
     """Raise ProblemError if a bounded key may not reach the resource of a request; reads the job for such keys only.
 
     A job that does not exist is within no bounds, because its runs may still exist. A PUT may create such a job.
@@ -46,7 +46,7 @@ def check_job(request: Request, tags: Mapping[str, str] | None) -> None:
         raise _refused(request, "may create only jobs with these tags")
 
 
-def check_flow(edge: Edge, request: Request, flow: Flow, before: Flow | None = None) -> None:
+def check_flow(edge: ApiContext, request: Request, flow: Flow, before: Flow | None = None) -> None:
     """Raise ProblemError if a job of a bounded key would change a limit that other jobs of the tenant share.
 
     Jobs that the API key does not see may share a limit, and a job that names a limit also states its bounds. So a

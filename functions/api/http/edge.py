@@ -24,7 +24,7 @@ RandomBytes = Callable[[], bytes]
 
 
 @dataclass(frozen=True)
-class Edge:
+class ApiContext:
     """What each operation receives besides the request."""
 
     context: Context
@@ -92,7 +92,7 @@ def new_job_key(request: Request) -> JobKey:
     return job_key(request)
 
 
-def read_job_row(edge: Edge, key: JobKey, *, with_work: bool = False) -> Job:
+def read_job_row(edge: ApiContext, key: JobKey, *, with_work: bool = False) -> Job:
     """Return a job's row. Raises ProblemError if there is none."""
     job = edge.context.store.jobs.read([key], with_work=with_work)[0]
     if job is None:
@@ -105,7 +105,7 @@ def no_job() -> ProblemError:
     return not_found("You have no job with this id.")
 
 
-def note(edge: Edge, request: Request, action: Action, *resources: Resource) -> None:
+def note(edge: ApiContext, request: Request, action: Action, *resources: Resource) -> None:
     """Record an action on anything but a job in the list of changes, before it is done.
 
     A change of a job records itself.

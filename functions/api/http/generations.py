@@ -7,13 +7,13 @@ up. A request with neither header counts as a user's.
 import re
 from typing import Final
 
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.ids import RunId
 from timeball.domain.planning.generations import MOST, next_generation
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 
 DEPTH: Final = "Timeball-Depth"
 RUN_ID: Final = "Timeball-Run-Id"
@@ -26,7 +26,7 @@ PROBLEMS: Final = (Problem.TOO_DEEP, Problem.QUOTA_EXCEEDED)
 _NUMBER: Final = re.compile(r"\d{1,4}", re.ASCII)
 
 
-def generation_of(edge: Edge, request: Request, amount: int = 1) -> int:
+def generation_of(edge: ApiContext, request: Request, amount: int = 1) -> int:
     """Return the generation of what a request creates: 0 if the request does not come from a call of Timeball.
 
     Raises ProblemError beyond the last generation, and if the calls of one job have asked for too much in this minute.
@@ -61,7 +61,7 @@ def _run(request: Request) -> RunId | None:
     return None if text is None else RunId.parse(request.tenant, text.strip())
 
 
-def _depth(edge: Edge, request: Request, run: RunId | None) -> int | None:
+def _depth(edge: ApiContext, request: Request, run: RunId | None) -> int | None:
     """Return the generation of the run whose call sent the request; None if no run's call did."""
     depth = given_depth(request)
     if depth is not None:
@@ -70,7 +70,7 @@ def _depth(edge: Edge, request: Request, run: RunId | None) -> int | None:
     return None if row is None else row.depth
 
 
-def _count(edge: Edge, request: Request, run: RunId, amount: int) -> None:
+def _count(edge: ApiContext, request: Request, run: RunId, amount: int) -> None:
     """Count what a job's calls ask for. Raises ProblemError if that is too much in this minute.
 
     A key that is bounded to tags has a counter of its own: it may name a job outside its bounds, and must not use up
@@ -78,7 +78,7 @@ def _count(edge: Edge, request: Request, run: RunId, amount: int) -> None:
     """
     now, most = edge.context.clock.now(), edge.context.rules.requests_per_job_and_minute
     counted = f"calls-of#{run.job.job_id}" + (f"#{request.by.key_id}" if request.bounds else "")
-    window = Window(run.job.tenant, counted, now - now % MINUTE_MS, 60)
+    window = CountWindow(run.job.tenant, counted, now - now % MINUTE_MS, 60)
     if not edge.context.store.windows.take(window, amount, most):
         raise over_quota(
             QUOTA,

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, invalid, shortened
-from functions.api.http.reply import Answer, Reply, text_of
+from functions.api.http.reply import AnswerModel, Reply, text_of
 from functions.api.http.sentences import unknown_name
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.time.instants import parse_instant
@@ -23,7 +23,7 @@ MAX_LIMIT: Final = 200
 PAGE_BYTES: Final = 5_000_000
 """The most bytes of a page: Lambda refuses answers over 6,291,556 bytes, as documented by AWS."""
 
-AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
+AnyAnswer = TypeVar("AnyAnswer", bound=AnswerModel)
 
 _DIGEST_BYTES: Final = 9
 FOREIGN: Final = FieldError("cursor", "Give the nextCursor of an answer to the same query, or leave it out.")
@@ -48,7 +48,7 @@ def position_in(cursor: str) -> str:
         return ""
 
 
-class Reader:
+class QueryReader:
     """Reads query parameters, and collects bad values and unknown names in `errors`."""
 
     def __init__(self, query: Mapping[str, str], known: tuple[str, ...]) -> None:
@@ -96,7 +96,7 @@ def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int
     raise invalid([FOREIGN])
 
 
-def page_of(shown: Iterable[tuple[Answer, str]], next_cursor: str | None, most_bytes: int) -> Reply:
+def page_of(shown: Iterable[tuple[AnswerModel, str]], next_cursor: str | None, most_bytes: int) -> Reply:
     """Return a page of answers, each given with the cursor that continues after it.
 
     `next_cursor` continues after the last one. The page ends early before it exceeds `most_bytes`; it has at least one

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.sharing.intake import Taking
+from timeball.domain.sharing.intake import Reservation
 from timeball.domain.sharing.making import MOST_OF_A_REQUEST
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.exclusions.read import read_quotas
@@ -27,14 +27,14 @@ _ENDS_SECONDS: Final = 10
 """When a caller should try again because some jobs may have ended."""
 
 
-def quotas_of(edge: Edge, request: Request) -> Quotas:
+def quotas_of(edge: ApiContext, request: Request) -> Quotas:
     """Return the quotas of a caller's tenant: from the authorizer, or as the engine reads them."""
     if request.quotas is None:
         return read_quotas(edge.context, [request.tenant])[request.tenant]
     return request.quotas.over(edge.context.rules.quotas)
 
 
-def count_submits(edge: Edge, request: Request, amount: int) -> Taking:
+def count_submits(edge: ApiContext, request: Request, amount: int) -> Reservation:
     """Count jobs at their creation, and return what was counted. Raises ProblemError if there are too many.
 
     The count uses the present second, not that of the request's arrival, which later counts would no longer include.
@@ -42,7 +42,7 @@ def count_submits(edge: Edge, request: Request, amount: int) -> Taking:
     return _count(edge, _taking(edge, request, amount))
 
 
-def count_again(edge: Edge, request: Request, counted: Taking) -> Taking:
+def count_again(edge: ApiContext, request: Request, counted: Reservation) -> Reservation:
     """Count jobs anew if a second has passed since, and return what was counted. Raises ProblemError if over quota."""
     if edge.context.clock.now() < counted.at + SECOND_MS:
         return counted
@@ -50,12 +50,12 @@ def count_again(edge: Edge, request: Request, counted: Taking) -> Taking:
     return count_submits(edge, request, counted.amount)
 
 
-def count_events(edge: Edge, request: Request, amount: int) -> None:
+def count_events(edge: ApiContext, request: Request, amount: int) -> None:
     """Count events that a tenant is about to send, in the same second as jobs. Raises ProblemError if over quota."""
     _count(edge, replace(_taking(edge, request, amount), active=0))
 
 
-def _count(edge: Edge, taking: Taking) -> Taking:
+def _count(edge: ApiContext, taking: Reservation) -> Reservation:
     match take_in(edge.context, taking):
         case Refused.SUBMITS:
             when = "fewer at once" if taking.amount > taking.per_second else "them again a second later"
@@ -71,7 +71,7 @@ def _count(edge: Edge, taking: Taking) -> Taking:
     return taking
 
 
-def uncount_submits(edge: Edge, counted: Taking, amount: int) -> None:
+def uncount_submits(edge: ApiContext, counted: Reservation, amount: int) -> None:
     """Subtract jobs that were counted, because they existed already."""
     intake.give_back(edge.context, counted, amount)
 
@@ -87,7 +87,7 @@ def check_product(amount: int, times: int, what: str, jobs: str) -> None:
         raise over_quota(RUNS, detail, 1)
 
 
-def check_payload(edge: Edge, request: Request, payload: object) -> None:
+def check_payload(edge: ApiContext, request: Request, payload: object) -> None:
     """Raise ProblemError if a payload exceeds the tenant's quota."""
     errors = large_payload(quotas_of(edge, request), compact(payload))
     if errors:
@@ -102,6 +102,6 @@ def large_payload(quotas: Quotas, payload: str | None, field: str = "payload") -
     return [FieldError(field, f"The payload has {size} bytes; your quota {PAYLOAD} allows {most}.", PAYLOAD)]
 
 
-def _taking(edge: Edge, request: Request, amount: int) -> Taking:
+def _taking(edge: ApiContext, request: Request, amount: int) -> Reservation:
     quotas, now = quotas_of(edge, request), edge.context.clock.now()
-    return Taking(request.tenant, amount, now, quotas.submits_per_second or 0, quotas.active_jobs or 0)
+    return Reservation(request.tenant, amount, now, quotas.submits_per_second or 0, quotas.active_jobs or 0)

@@ -19,7 +19,7 @@ Version = Annotated[int, Field(description="The number of the version, from 1; t
 NextCursor = Annotated[str | None, Field(description="The `cursor` of the next page; null on the last page.")]
 
 
-class Answer(BaseModel):
+class AnswerModel(BaseModel):
     """A part of an answer."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)

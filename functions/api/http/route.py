@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 from pydantic import BaseModel
 
 from functions.api.http.access import Access
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError, Problem, invalid, shortened
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
@@ -37,7 +37,7 @@ class Route:
     """The HTTP method."""
     path: str
     """The path template, such as `/v1/jobs/{jobId}`."""
-    operation: Callable[[Edge, Request], Reply]
+    operation: Callable[[ApiContext, Request], Reply]
     summary: str
     """One line for the documentation."""
     answer: type[BaseModel] | None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from functions.api.http.access import Access
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import Problem, ProblemError
 from functions.api.http.request import Request
 from functions.api.http.route import Route
@@ -13,7 +13,7 @@ from timeball.domain.model.tenants.role import Role
 
 
 def told_by_token(
-    edge: Edge, routes: Sequence[Route], path: str, headers: Mapping[str, str]
+    edge: ApiContext, routes: Sequence[Route], path: str, headers: Mapping[str, str]
 ) -> Mapping[str, str] | None:
     """Return a worker's identity, as the authorizer would, if the request carries the token of its path's attempt.
 

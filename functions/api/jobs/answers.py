@@ -12,8 +12,8 @@ from pydantic import Field
 
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
 from functions.api.dependencies.fields import for_each_document, parent_document
-from functions.api.http.edge import Edge
-from functions.api.http.reply import Answer, CreatedAt, Time, UpdatedAt, Version, time_of
+from functions.api.http.edge import ApiContext
+from functions.api.http.reply import AnswerModel, CreatedAt, Time, UpdatedAt, Version, time_of
 from functions.api.jobs.flow import FlowAnswer, flow_document
 from functions.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
 from functions.api.jobs.of_tasks import shown
@@ -33,8 +33,8 @@ from timeball.domain.planning.exclusions import Exclusions, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, fires
-from timeball.domain.time.stepper import Gap, Overlap, clock_policies
-from timeball.engine.exclusions.outlook import NO_CALENDAR, Outlook, outlooks
+from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies
+from timeball.engine.exclusions.outlook import NO_CALENDAR, CalendarOutlook, outlooks
 
 SHOWN: Final = 5
 """How many of the next fire times an answer shows."""
@@ -42,14 +42,14 @@ SHOWN: Final = 5
 _WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
 
 
-class DstPolicyAnswer(Answer):
+class DstPolicyAnswer(AnswerModel):
     """The effect of a clock change on a cron's fires; a policy that was left out follows from the expression."""
 
     gap: Gap = Field(description="The policy for fires at local times that clocks skip.")
-    overlap: Overlap = Field(description="The policy for fires at local times that occur twice.")
+    overlap: DstOverlap = Field(description="The policy for fires at local times that occur twice.")
 
 
-class CatchUpAnswer(Answer):
+class CatchUpAnswer(AnswerModel):
     """The policy for missed fires, and its bounds."""
 
     policy: CatchUpPolicy = Field(description="Which of the missed fires run.")
@@ -57,7 +57,7 @@ class CatchUpAnswer(Answer):
     max_age_seconds: int = Field(description="The age in seconds beyond which a missed fire does not run.")
 
 
-class CalendarUseAnswer(Answer):
+class CalendarUseAnswer(AnswerModel):
     """The calendar on whose dates the job does not fire."""
 
     name: str = Field(description="The name of the calendar.")
@@ -128,7 +128,7 @@ class JobAnswer(JobSummaryAnswer):
     claimed_runs: list[str] = Field([], description="The runs under way at a change; only in the answer to it.")
 
 
-def shown_job(edge: Edge, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
+def shown_job(edge: ApiContext, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
     """Return the answer about a job with its task and its calendar as they are now; the rest as `job_answer`."""
     now = edge.context.clock.now()
     calendars = outlooks(edge.context, [job], now)
@@ -139,7 +139,7 @@ def job_answer(
     job: Job,
     now: int,
     status: str | None = None,
-    calendars: Mapping[JobKey, Outlook] | None = None,
+    calendars: Mapping[JobKey, CalendarOutlook] | None = None,
     **about: Any,  # noqa: ANN401 - of the model
 ) -> JobAnswer:
     """Return the answer about a job at an instant (ms).
@@ -150,13 +150,13 @@ def job_answer(
     return JobAnswer(**_fields(job, now, status, calendars or {}), **_work_fields(job), **about)
 
 
-def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, Outlook]) -> JobSummaryAnswer:
+def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, CalendarOutlook]) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
     fields = _fields(job, now, status, calendars)
     return JobSummaryAnswer(**{**fields, "notify": notify_answer(job.spec.notify, is_listed=True)})
 
 
-def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, Outlook]) -> dict[str, Any]:
+def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, CalendarOutlook]) -> dict[str, Any]:
     following = [format_instant(at) for at in upcoming(job, now, outlook=calendars.get(job.key, NO_CALENDAR))]
     calendar = job.spec.calendar
     return {
@@ -196,7 +196,7 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, O
     }
 
 
-def upcoming(job: Job, now: int, count: int = SHOWN, outlook: Outlook = NO_CALENDAR) -> tuple[int, ...]:
+def upcoming(job: Job, now: int, count: int = SHOWN, outlook: CalendarOutlook = NO_CALENDAR) -> tuple[int, ...]:
     """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
 
     For a fire that the calendar moves, the list has its start. Fires that the calendar skips are left out, unless they

@@ -8,20 +8,20 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from functions.api.http.body import kind_of
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.paging import fitting
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
-from functions.api.http.reply import Answer, Reply, ok
+from functions.api.http.reply import AnswerModel, Reply, ok
 from functions.api.http.request import Request, idempotency_key, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import needed
 from functions.api.jobs.answers import JobAnswer, job_answer
-from functions.api.jobs.creating import Asked, Made, create_jobs
+from functions.api.jobs.creating import Asked, NewJob, create_jobs
 from functions.api.jobs.reading import standing_answer
 from functions.api.jobs.request import JobRequest
 from timeball.domain.model.ids import JOB_ID, JobKey
-from timeball.engine.exclusions.outlook import Outlook, outlooks
+from timeball.engine.exclusions.outlook import CalendarOutlook, outlooks
 
 MAX_JOBS: Final = 100
 
@@ -65,7 +65,7 @@ class BatchRequest(Strict):
     )
 
 
-class BatchItemAnswer(Answer):
+class BatchItemAnswer(AnswerModel):
     """The result of one item: a job, or a problem.
 
     Under an Idempotency-Key an item that is the same at its index gets the same answer as before, and one that is not
@@ -80,13 +80,13 @@ class BatchItemAnswer(Answer):
     problem: ItemProblem | None = Field(default=None, description="The problem, if the item was refused.")
 
 
-class BatchAnswer(Answer):
+class BatchAnswer(AnswerModel):
     """The results of a batch."""
 
     items: list[BatchItemAnswer] = Field(description="A result for each item, in the order of the request.")
 
 
-def create_batch(edge: Edge, request: Request) -> Reply:
+def create_batch(edge: ApiContext, request: Request) -> Reply:
     """Create up to a hundred jobs.
 
     An Idempotency-Key covers each item by its index: an item that has changed gets a 422.
@@ -101,7 +101,7 @@ def create_batch(edge: Edge, request: Request) -> Reply:
     asked = [_asked(index, body, key, refs) for index, body in enumerate(wanted.jobs)]
     made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
     results = [next(made) if isinstance(one, Asked) else one for one in asked]
-    calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, Made)])
+    calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, NewJob)])
     items = [_item(edge, index, result, calendars) for index, result in enumerate(results)]
     return ok(BatchAnswer(items=_fitting(items, edge.page_bytes)))
 
@@ -142,7 +142,9 @@ def _refused(index: int, error: ProblemError) -> BatchItemAnswer:
     return BatchItemAnswer(index=index, status=error.problem.status, problem=ItemProblem(**problem_fields(error)))
 
 
-def _item(edge: Edge, index: int, result: Made | ProblemError, calendars: Mapping[JobKey, Outlook]) -> BatchItemAnswer:
+def _item(
+    edge: ApiContext, index: int, result: NewJob | ProblemError, calendars: Mapping[JobKey, CalendarOutlook]
+) -> BatchItemAnswer:
     if isinstance(result, ProblemError):
         return _refused(index, result)
     if result.stood:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from functions.api.dependencies.examining import field_errors, misnamed
 from functions.api.events.subscribing import give_rules_back, let_go, unheard
 from functions.api.http.bounds import check_flow, check_job
-from functions.api.http.edge import Edge, job_key, no_job, read_job_row
+from functions.api.http.edge import ApiContext, job_key, no_job, read_job_row
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.quotas import quotas_of
 from functions.api.http.reply import Reply, ok
@@ -23,7 +23,7 @@ from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
-from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import Changed, ChangeOutcome, cancel, pause, resume, revise
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import adopt
@@ -37,24 +37,24 @@ _TRIES: Final = 4
 _Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
 
 
-def cancel_job(edge: Edge, request: Request) -> Reply:
+def cancel_job(edge: ApiContext, request: Request) -> Reply:
     """Cancel a job: no further call of it leaves."""
     return _change(edge, request, cancel, "cancel")
 
 
-def pause_job(edge: Edge, request: Request) -> Reply:
+def pause_job(edge: ApiContext, request: Request) -> Reply:
     """Pause a job: no fire of its schedule starts until it is resumed."""
     refuse_fields(request)
     return _change(edge, request, pause, "pause")
 
 
-def resume_job(edge: Edge, request: Request) -> Reply:
+def resume_job(edge: ApiContext, request: Request) -> Reply:
     """Resume a job: its catch-up policy decides about the fires that it missed."""
     refuse_fields(request)
     return _change(edge, request, resume, "resume")
 
 
-def patch_job(edge: Edge, request: Request) -> Reply:
+def patch_job(edge: ApiContext, request: Request) -> Reply:
     """Change a job's fields by a merge patch; validate the whole result like a new job."""
     patch = read_body(request, MERGE_PATCH)
     version, key = expected_version(request), job_key(request)
@@ -69,12 +69,12 @@ def patch_job(edge: Edge, request: Request) -> Reply:
         check_flow(edge, request, spec.flow, job.spec.flow)
         spec = with_parents(edge, request, job, spec)
         done = revise_job(edge, job, spec, Action.PATCH, request.by)
-        if done.outcome is not Outcome.STALE or version is not None:
+        if done.outcome is not ChangeOutcome.STALE or version is not None:
             return changed_answer(edge, changed_job(done, "change"), done)
     raise ContendedError(f"job {key.job_id} kept changing")
 
 
-def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
+def _change(edge: ApiContext, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
     done = verb(edge.context, [(key, version)], request.by)[0]
     job = changed_job(done, name)
@@ -83,7 +83,7 @@ def _change(edge: Edge, request: Request, verb: _Verb, name: str) -> Reply:
     return changed_answer(edge, job, done)
 
 
-def _spec(edge: Edge, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
+def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
     """Return the spec of a job after a patch. Raises ProblemError that names every error."""
     now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
@@ -96,7 +96,9 @@ def _spec(edge: Edge, request: Request, job: Job, patch: Mapping[str, Any]) -> J
     return spec
 
 
-def misfits_of(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec) -> list[FieldError]:
+def misfits_of(
+    edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec
+) -> list[FieldError]:
     """Return what is wrong now with the result of a valid request.
 
     Reads the task only if the request changes something that depends on it.
@@ -115,7 +117,7 @@ def timed_as(before: JobSpec, spec: JobSpec) -> JobSpec:
     return replace(spec, schedule=before.schedule) if spec.inherits and before.inherits else spec
 
 
-def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSpec:
+def with_parents(edge: ApiContext, request: Request, job: Job, spec: JobSpec) -> JobSpec:
     """Return a job's new spec, bound to its parents. Raises ProblemError that says what is wrong with them.
 
     A job without a schedule of its own keeps its fire time, unless its parents change.
@@ -130,7 +132,7 @@ def with_parents(edge: Edge, request: Request, job: Job, spec: JobSpec) -> JobSp
     return adopted.spec
 
 
-def _left_behind(edge: Edge, job: Job, spec: JobSpec) -> list[FieldError]:
+def _left_behind(edge: ApiContext, job: Job, spec: JobSpec) -> list[FieldError]:
     """Return why the job cannot change its schedule while other jobs depend on it."""
     form = "dependsOn" if spec.inherits else "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
     if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
@@ -144,7 +146,7 @@ def _left_behind(edge: Edge, job: Job, spec: JobSpec) -> list[FieldError]:
     return []
 
 
-def _is_moved(edge: Edge, job: Job, spec: JobSpec) -> bool:
+def _is_moved(edge: ApiContext, job: Job, spec: JobSpec) -> bool:
     """Say whether a recurring job gets another recurrence while jobs that may still run depend on it."""
     return spec.schedule.timing != job.spec.schedule.timing and is_depended_on(edge.context, job.key)
 
@@ -158,7 +160,7 @@ def _policies(spec: JobSpec, before: JobSpec) -> bool:
     )
 
 
-def revise_job(edge: Edge, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
+def revise_job(edge: ApiContext, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
     """Change a job, as it was read, to a spec.
 
     Raises ProblemError if that leaves it no fire or no calendar, or if the bus cannot match its events.
@@ -176,25 +178,25 @@ def revise_job(edge: Edge, job: Job, spec: JobSpec, action: Action, by: Actor) -
         give_rules_back(edge, [spec] if is_new_pattern else [], now)
         is_used_up = first_fire(spec.schedule, context.clock.now()) is not None
         raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
-    if done.outcome is Outcome.DONE:
+    if done.outcome is ChangeOutcome.DONE:
         note_end_of_use(context, job.spec, spec)
     if is_new_pattern:
-        let_go(edge, job.spec) if done.outcome is Outcome.DONE else give_rules_back(edge, [spec], now)
+        let_go(edge, job.spec) if done.outcome is ChangeOutcome.DONE else give_rules_back(edge, [spec], now)
     return done
 
 
 def changed_job(done: Changed, verb: str) -> Job:
     """Return the changed job. Raises ProblemError if it was not changed."""
-    if done.job is None or done.outcome is Outcome.NOT_FOUND:
+    if done.job is None or done.outcome is ChangeOutcome.NOT_FOUND:
         raise no_job()
-    if done.outcome is Outcome.STALE:
+    if done.outcome is ChangeOutcome.STALE:
         raise stale("job", done.job.version, verb)
-    if done.outcome is Outcome.ENDED:
+    if done.outcome is ChangeOutcome.ENDED:
         raise ended(done.job, verb)
     return done.job
 
 
-def changed_answer(edge: Edge, job: Job, done: Changed) -> Reply:
+def changed_answer(edge: ApiContext, job: Job, done: Changed) -> Reply:
     """Return the answer to a change: the job, and the runs that were under way."""
     answer = shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
     return ok(answer, version=job.version)

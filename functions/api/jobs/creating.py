@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from functions.api.dependencies.examining import Item, examine_together
+from functions.api.dependencies.examining import BatchItem, examine_together
 from functions.api.dependencies.naming import next_round, refs_of
 from functions.api.events.subscribing import give_rules_back, unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_flow, check_job, check_standing
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint, job_id, job_id_of_key
 from functions.api.http.problems import FieldError, ProblemError, invalid
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Made:
+class NewJob:
     """A created job, resolved; with `stood` the job that held the unique key, as it is now."""
 
     job: Job
@@ -82,11 +82,11 @@ class _Met:
     job: Job
 
 
-_Done = _Met | Made | ProblemError
+_Done = _Met | NewJob | ProblemError
 _Read = _Wanted | _Done
 
 
-def create_job(edge: Edge, request: Request) -> Reply:
+def create_job(edge: ApiContext, request: Request) -> Reply:
     """Create a job, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)
     errors: list[FieldError] = []
@@ -101,7 +101,7 @@ def create_job(edge: Edge, request: Request) -> Reply:
     return created(answer, location, version=made.job.version, is_repeated=made.is_repeated)
 
 
-def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Made | ProblemError]:
+def create_jobs(edge: ApiContext, request: Request, asked: Sequence[Asked]) -> list[NewJob | ProblemError]:
     """Create each job, or return its problem. Raises UnavailableError if it is unknown what was stored.
 
     Jobs with the same unique key are created one after the other, so that each finds the one before. A job that depends
@@ -110,7 +110,7 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
     bodies = [one.body for one in asked]
     refs = refs_of(bodies, [one.ref for one in asked])
     asked = [replace(one, ref=ref) for one, ref in zip(asked, refs, strict=True)]
-    made: dict[int, Made | ProblemError] = {}
+    made: dict[int, NewJob | ProblemError] = {}
     while left := [place for place in range(len(asked)) if place not in made]:
         places = next_round(bodies, refs, left)
         meant = {ref: one for place, one in made.items() if (ref := refs[place])}
@@ -120,8 +120,8 @@ def create_jobs(edge: Edge, request: Request, asked: Sequence[Asked]) -> list[Ma
 
 
 def _create(
-    edge: Edge, request: Request, asked: Sequence[Asked], meant: Mapping[str, Made | ProblemError]
-) -> list[Made | ProblemError | None]:
+    edge: ApiContext, request: Request, asked: Sequence[Asked], meant: Mapping[str, NewJob | ProblemError]
+) -> list[NewJob | ProblemError | None]:
     """Create each job, of which no two have the same unique key.
 
     None means that the run of the unique key's job has just begun, so the caller must ask again. `meant` has the
@@ -136,18 +136,20 @@ def _create(
     read = _with_calendars(edge, read, now)
     lost = {one.ref for one, wanted in zip(asked, read, strict=True) if one.ref and isinstance(wanted, ProblemError)}
     lost |= {ref for ref, one in meant.items() if isinstance(one, ProblemError)}
-    stood = {ref: one.job.key.job_id for ref, one in meant.items() if isinstance(one, Made)}
+    stood = {ref: one.job.key.job_id for ref, one in meant.items() if isinstance(one, NewJob)}
     stood |= {one.wanted.ref: one.job.key.job_id for one in read if isinstance(one, _Met) and one.wanted.ref}
     wanted = _with_parents(edge, request, [one for one in read if isinstance(one, _Wanted)], lost, stood)
     made: dict[JobKey, _Done] = {**_submitted(edge, request, [one for one in wanted if not one.errors_now], now)}
     wrong = {one.spec.key: invalid(one.errors_now) for one in wanted if one.errors_now}
     made |= _standing(edge, [one for one in wanted if one.errors_now], wrong)
-    made = {key: replace(one, job=seen(tasks, one.job)) if isinstance(one, Made) else one for key, one in made.items()}
+    made = {
+        key: replace(one, job=seen(tasks, one.job)) if isinstance(one, NewJob) else one for key, one in made.items()
+    }
     done = [made[one.spec.key] if isinstance(one, _Wanted) else one for one in read]
     return [_met(edge, request, one) if isinstance(one, _Met) else one for one in done]
 
 
-def _with_unique_keys(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
+def _with_unique_keys(edge: ApiContext, read: Sequence[_Read], now: int) -> list[_Read]:
     """Find the jobs that hold the unique keys; the first job under a key goes on with the id that the key names.
 
     A job that an Idempotency-Key has created already is repeated, whatever job the unique key names now.
@@ -166,30 +168,30 @@ def _with_unique_keys(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read
     return [found.get(one.spec.key, one) if isinstance(one, _Wanted) else one for one in read]
 
 
-def _met(edge: Edge, request: Request, met: _Met) -> Made | ProblemError | None:
+def _met(edge: ApiContext, request: Request, met: _Met) -> NewJob | ProblemError | None:
     """Return the job that holds the unique key, after it has collected the submit if it debounces; None: ask again."""
     try:
         check_standing(request, met.job.spec.tags)
     except ProblemError as refused:
         return refused
     if not collects_submits(met.job.spec):
-        return Made(met.job, stood=True)
+        return NewJob(met.job, stood=True)
     depth, mark = generation_of(edge, request, 1), fingerprint(edge.random_bytes())
     run = collect_submit(edge.context, met.job, met.wanted.spec, mark, depth, request.by)
     if run is not None:
-        return Made(met.job, stood=True)
+        return NewJob(met.job, stood=True)
     (named,) = meant_by(edge.context, [met.wanted.spec], edge.context.clock.now())
-    return Made(met.job, stood=True) if named.job == met.job else None
+    return NewJob(met.job, stood=True) if named.job == met.job else None
 
 
 def _with_parents(
-    edge: Edge, request: Request, wanted: Sequence[_Wanted], lost: Collection[str], stood: Mapping[str, str]
+    edge: ApiContext, request: Request, wanted: Sequence[_Wanted], lost: Collection[str], stood: Mapping[str, str]
 ) -> list[_Wanted]:
     """Return the wanted jobs with the parents that they name, parents first."""
     if not any(one.spec.depends_on for one in wanted):
         return list(wanted)
     by_key = {one.spec.key: one for one in wanted}
-    items = [Item(one.spec, one.ref, bool(one.errors_now)) for one in wanted]
+    items = [BatchItem(one.spec, one.ref, bool(one.errors_now)) for one in wanted]
     return [
         replace(
             one := by_key[item.spec.key],
@@ -201,7 +203,7 @@ def _with_parents(
     ]
 
 
-def _read(edge: Edge, request: Request, asked: Asked, now: int) -> _Wanted | ProblemError:
+def _read(edge: ApiContext, request: Request, asked: Asked, now: int) -> _Wanted | ProblemError:
     wanted, errors, errors_now = read_job_request(asked.body, now)
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
@@ -222,7 +224,7 @@ def _with_task(wanted: _Wanted, tasks: Tasks, allowance: Allowance) -> _Wanted:
     return replace(wanted, errors_now=[*wanted.errors_now, *errors]) if errors else wanted
 
 
-def _with_calendars(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
+def _with_calendars(edge: ApiContext, read: Sequence[_Read], now: int) -> list[_Read]:
     """Note the calendars that the jobs will use; a job whose calendar does not exist gets an error."""
     specs = [one.spec for one in read if isinstance(one, _Wanted) and not one.errors_now]
     lacking = note_uses(edge.context, specs, now)
@@ -232,7 +234,7 @@ def _with_calendars(edge: Edge, read: Sequence[_Read], now: int) -> list[_Read]:
     ]
 
 
-def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, _Done]:
+def _submitted(edge: ApiContext, request: Request, wanted: Sequence[_Wanted], now: int) -> dict[JobKey, _Done]:
     """Count jobs, then make rules for their patterns, then create them: a refused job leaves no rule behind."""
     depth = generation_of(edge, request, len(wanted)) if wanted else 0
     made: dict[JobKey, _Done] = {}
@@ -260,12 +262,12 @@ def _submitted(edge: Edge, request: Request, wanted: Sequence[_Wanted], now: int
     uncount_submits(edge, counted, sum(stood))
     give_rules_back(edge, [one.spec for one, is_there in zip(wanted, stood, strict=True) if is_there], now)
     return made | {
-        one.spec.key: Made(done.job) if done.outcome is Submission.CREATED else _found(edge, one, done)
+        one.spec.key: NewJob(done.job) if done.outcome is Submission.CREATED else _found(edge, one, done)
         for one, done in zip(wanted, submitted, strict=True)
     }
 
 
-def _found(edge: Edge, wanted: _Wanted, done: Submitted) -> _Done:
+def _found(edge: ApiContext, wanted: _Wanted, done: Submitted) -> _Done:
     """Return the job under the id: created by this very request before, or by another with the same unique key."""
     is_own = wanted.is_idempotent and done.outcome is Submission.REPEATED
     if wanted.spec.flow.unique is None or is_own:
@@ -274,21 +276,23 @@ def _found(edge: Edge, wanted: _Wanted, done: Submitted) -> _Done:
     return _Met(wanted, job or done.job)
 
 
-def _standing(edge: Edge, wanted: Sequence[_Wanted], problems: Mapping[JobKey, ProblemError]) -> dict[JobKey, _Done]:
+def _standing(
+    edge: ApiContext, wanted: Sequence[_Wanted], problems: Mapping[JobKey, ProblemError]
+) -> dict[JobKey, _Done]:
     """Return the job that an earlier request created with the same key, which stands; otherwise the problem."""
     jobs = _repeats(edge, wanted)
     keys = {one.spec.key: one for one in wanted}
     return {key: _repeated(one, jobs[key]) if key in jobs else problems[key] for key, one in keys.items()}
 
 
-def _repeats(edge: Edge, wanted: Sequence[_Wanted]) -> dict[JobKey, Job]:
+def _repeats(edge: ApiContext, wanted: Sequence[_Wanted]) -> dict[JobKey, Job]:
     """Read the jobs that earlier requests with the same keys have created."""
     keys = [one.spec.key for one in wanted if one.is_idempotent]
     jobs = edge.context.store.jobs.read(keys) if keys else []
     return {job.key: job for job in jobs if job is not None}
 
 
-def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
+def _repeated(wanted: _Wanted, standing: Job) -> NewJob | ProblemError:
     """Return the job as it was at its creation, whatever has become of it since."""
     if standing.spec.fingerprint != wanted.spec.fingerprint:
         return key_conflict()
@@ -297,4 +301,4 @@ def _repeated(wanted: _Wanted, standing: Job) -> Made | ProblemError:
     if spec.inherits:
         spec = replace(spec, schedule=standing.spec.schedule)
     creator = Actor(standing.created_by)
-    return Made(new_job(spec, standing.created_at, Shards(1), by=creator), is_repeated=True)
+    return NewJob(new_job(spec, standing.created_at, Shards(1), by=creator), is_repeated=True)

@@ -5,10 +5,10 @@ from typing import Final
 
 from pydantic import Field
 
-from functions.api.http.edge import Edge
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.edge import ApiContext
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
-from functions.api.http.reply import Answer, NextCursor, Reply
+from functions.api.http.reply import AnswerModel, NextCursor, Reply
 from functions.api.http.request import Request
 from functions.api.jobs.answers import JobSummaryAnswer, job_summary
 from functions.api.jobs.of_tasks import shown
@@ -25,16 +25,16 @@ STATUSES: Final = (*JobStatus, RUNNING)
 _Position = tuple[int, JobKey]
 
 
-class JobPageAnswer(Answer):
+class JobPageAnswer(AnswerModel):
     """A page of jobs, the newest first. A filter may leave a page short or empty although more pages follow."""
 
     items: list[JobSummaryAnswer] = Field(description="The jobs.")
     next_cursor: NextCursor
 
 
-def read_jobs(edge: Edge, request: Request) -> Reply:
+def read_jobs(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's jobs, the newest first."""
-    reader = Reader(request.query, JOB_PARAMETERS)
+    reader = QueryReader(request.query, JOB_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
     if reader.errors:
@@ -53,7 +53,7 @@ def read_jobs(edge: Edge, request: Request) -> Reply:
     return page_of(zip(items, cursors, strict=True), next_cursor, edge.page_bytes)
 
 
-def _filter(request: Request, reader: Reader) -> JobFilter:
+def _filter(request: Request, reader: QueryReader) -> JobFilter:
     from_at, to_at = reader.instant("from"), reader.instant("to")
     if from_at is not None and to_at is not None and to_at < from_at:
         reader.errors.append(FieldError("to", "This is before from; give a later time."))

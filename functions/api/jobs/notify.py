@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from functions.api.http.problems import FieldError
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from functions.api.http.request_model import Strict, misplaced
 from functions.api.http.schema_rules import given, together
 from functions.api.targets.answers import TargetAnswer, target_answer, target_document
@@ -80,7 +80,7 @@ class NotifyRequest(Strict):
     )
 
 
-class NotifyAnswer(Answer):
+class NotifyAnswer(AnswerModel):
     """Which targets are called, and when."""
 
     on_failure: TargetAnswer | None = Field(
@@ -98,7 +98,7 @@ class NotifyAnswer(Answer):
     deadline_seconds: int | None = Field(description="The seconds after its fire time within which a run must succeed.")
 
 
-class NoticeAnswer(Answer):
+class NoticeAnswer(AnswerModel):
     """The content of a notice: the event, the job, and the run."""
 
     type: News = Field(description="The event that it reports.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError
 from functions.api.jobs.request import JobRequest, named_task
 from functions.api.schemas.cpu_limit import Allowance
@@ -20,7 +20,7 @@ from timeball.targets.aws.sizes import too_large
 Tasks = dict[TaskKey, Task]
 
 
-def tasks_of(edge: Edge, tenant: str, requests: Sequence[JobRequest]) -> Tasks:
+def tasks_of(edge: ApiContext, tenant: str, requests: Sequence[JobRequest]) -> Tasks:
     """Return the tasks that requests name, as they are now; no read if none is named."""
     names = [name for request in requests if (name := named_task(request)) is not None]
     return read_tasks(edge.context, [TaskKey(tenant, name) for name in names])
@@ -40,7 +40,7 @@ def unfit_for_task(request: JobRequest, spec: JobSpec, tasks: Tasks, allowance: 
     return [*_beyond_the_task(spec, task), *wrong, *large]
 
 
-def shown(edge: Edge, jobs: Sequence[Job]) -> list[Job]:
+def shown(edge: ApiContext, jobs: Sequence[Job]) -> list[Job]:
     """Return jobs with the values that they take from their tasks now."""
     return resolved(edge.context, jobs)
 

@@ -8,14 +8,14 @@ from pydantic import Field
 from functions.api.http.problems import FieldError
 from functions.api.http.request_model import Strict
 from functions.api.jobs.fields import Factor, RetryCauses
-from functions.api.targets.request import EcsTarget, StepFunctionsTarget, Target
+from functions.api.targets.request import EcsTargetField, StepFunctionsTargetField, Target
 from timeball.domain.attempts.callback import LONGEST_SECONDS
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms import policies
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 
-class RetryPolicy(Strict):
+class RetryPolicyField(Strict):
     """A retry policy: exponential backoff within all limits."""
 
     base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry in seconds.")
@@ -45,7 +45,7 @@ class PolicyFields(Strict):
         None, description="The priority of runs; default `normal`."
     )
     max_retries: int | None = Field(None, ge=0, le=100, description="The most retries of a run; default 3.")
-    retry_policy: RetryPolicy | None = Field(None, description="When a failed attempt is retried.")
+    retry_policy: RetryPolicyField | None = Field(None, description="When a failed attempt is retried.")
     timeout_seconds: int | None = Field(
         None,
         ge=1,
@@ -106,7 +106,7 @@ def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | No
             "heartbeatSeconds", "This is only valid with completion callback; give that too, or leave this out."
         )
     seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
-    is_followed = isinstance(target, StepFunctionsTarget | EcsTarget) and target.follow
+    is_followed = isinstance(target, StepFunctionsTargetField | EcsTargetField) and target.follow
     if seconds > LONGEST_CALL_SECONDS and not is_followed and not (reports and "heartbeatSeconds" in names):
         yield FieldError(
             "timeoutSeconds",
@@ -131,7 +131,7 @@ def retry_of(request: PolicyFields) -> policies.RetryPolicy:
     )
 
 
-_DEFAULT: Final = RetryPolicy.model_validate({})
+_DEFAULT: Final = RetryPolicyField.model_validate({})
 _NAMED: Final = {str(cause): place for place, cause in enumerate(policies.Cause)}
 
 

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from functions.api.http.edge import Edge, job_key, read_job_row
+from functions.api.http.edge import ApiContext, job_key, read_job_row
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.jobs.answers import JobAnswer, JobSummaryAnswer, shown_job
@@ -19,13 +19,13 @@ from timeball.ports.collections.runs import LedgerQuery
 _Answer = TypeVar("_Answer", bound=JobSummaryAnswer)
 
 
-def read_job(edge: Edge, request: Request) -> Reply:
+def read_job(edge: ApiContext, request: Request) -> Reply:
     """Read a job with its newest run, and a one-off's own run too: triggers may have made newer runs."""
     job = read_job_row(edge, job_key(request), with_work=True)
     return ok(standing_answer(edge, job), version=job.version)
 
 
-def standing_answer(edge: Edge, job: Job) -> JobAnswer:
+def standing_answer(edge: ApiContext, job: Job) -> JobAnswer:
     """Return the answer about a job that was read with its work."""
     newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
     latest = newest[0] if newest else None
@@ -46,7 +46,7 @@ def starting_at(answer: _Answer, start: int | None) -> _Answer:
     return answer.model_copy(update={"next_run_at": shown, "next_runs": [shown]})
 
 
-def _own_run(edge: Edge, own: RunId | None, latest: Run | None) -> Run | None:
+def _own_run(edge: ApiContext, own: RunId | None, latest: Run | None) -> Run | None:
     """Return the run of a one-off, if it may be live; mostly it is the newest run, which was read already."""
     if latest is not None and latest.id == own:
         return latest

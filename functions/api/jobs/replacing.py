@@ -4,11 +4,11 @@ Invariant: the same request may be repeated. Its relative times (a delay, an int
 count from the job's creation, and a job that is already as the request says gets no new version.
 """
 
-from functions.api.dependencies.examining import Item, examine_together
+from functions.api.dependencies.examining import BatchItem, examine_together
 from functions.api.events.subscribing import give_rules_back, unheard
 from functions.api.http.body import canonical
 from functions.api.http.bounds import check_flow, check_job
-from functions.api.http.edge import Edge, new_job_key
+from functions.api.http.edge import ApiContext, new_job_key
 from functions.api.http.generations import generation_of, given_depth
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
@@ -40,7 +40,7 @@ from timeball.engine.exclusions.outlook import outlooks
 from timeball.engine.scheduling.submit import Submission, submit
 
 
-def put_job(edge: Edge, request: Request) -> Reply:
+def put_job(edge: ApiContext, request: Request) -> Reply:
     """Create a job under the id in the path, or replace all of its fields."""
     body = read_body(request)
     version, is_to_be_new = expected_version(request), expects_nothing(request)
@@ -74,14 +74,14 @@ def _check_key(wanted: JobRequest, standing: Job | None) -> None:
         )
 
 
-def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
+def _create(edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
     check_flow(edge, request, spec.flow)
     tasks = tasks_of(edge, spec.key.tenant, [wanted])
     misfits = unfit(edge, wanted, spec, None, now) + over_quotas(spec, None, quotas_of(edge, request))
     misfits += unfit_for_task(wanted, spec, tasks, Allowance())
     if not misfits and note_uses(edge.context, [spec], now):
         misfits = [no_calendar()]
-    (item,) = examine_together(edge.context, [Item(spec, is_refused=bool(misfits))], request.bounds)
+    (item,) = examine_together(edge.context, [BatchItem(spec, is_refused=bool(misfits))], request.bounds)
     if misfits or item.errors:
         raise invalid([*misfits, *item.errors])
     depth = generation_of(edge, request)
@@ -103,7 +103,7 @@ def _create(edge: Edge, request: Request, wanted: JobRequest, spec: JobSpec, now
     raise stale("job", done.job.version, "replace")
 
 
-def replace_job(edge: Edge, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
+def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
     """Change a job to what a request asks for. A request that loses a race is refused, and changes nothing."""
     verb = "restore" if action is Action.RESTORE else "replace"
     spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)

@@ -18,7 +18,7 @@ from functions.api.jobs.fields import Name, Tags
 from functions.api.jobs.flow import FLOW_NEEDS, FlowFields, bad_flow
 from functions.api.jobs.notify import NotifyRequest, bad_notify
 from functions.api.jobs.policies import PolicyFields, beyond_an_answer
-from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUse, Delay, ScheduleFields, bad_window
+from functions.api.schedules.fields import NEEDS, RECURRING, CalendarUseField, Delay, ScheduleFields, bad_window
 from functions.api.targets.http import Handler, TaskId
 from functions.api.targets.request import Target
 from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES
@@ -50,7 +50,7 @@ _NO_NUMBER: Final = {"properties": {"maxRuns": {"type": "null"}}}
 _OF_ALL: Final = {"required": ["policy"], "properties": {"policy": {"const": "all"}}}
 
 
-class CatchUp(Strict):
+class CatchUpField(Strict):
     """The policy for fires that were missed in an outage or a pause."""
 
     model_config = ConfigDict(json_schema_extra=together(also=[{"anyOf": [_NO_NUMBER, _OF_ALL]}]))
@@ -97,11 +97,11 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, Fl
     max_runs: int | None = Field(
         None, ge=1, le=1_000_000_000, description="The number of runs after which the job is completed."
     )
-    catch_up: CatchUp | None = Field(None, description="The policy for missed fires; default: the latest runs.")
+    catch_up: CatchUpField | None = Field(None, description="The policy for missed fires; default: the latest runs.")
     overlap_policy: OverlapPolicy | None = Field(
         None, description="The policy for a fire while an earlier run is live; default `allow`."
     )
-    calendar: CalendarUse | None = Field(
+    calendar: CalendarUseField | None = Field(
         None, description="The calendar on whose dates the job does not fire; default none."
     )
     jitter_seconds: int | None = Field(

@@ -1,6 +1,6 @@
 """Skip the next fire of a job manually, once for each Idempotency-Key."""
 
-from functions.api.http.edge import Edge, job_key
+from functions.api.http.edge import ApiContext, job_key
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
@@ -13,7 +13,7 @@ from timeball.engine.changes.change import skip_next
 from timeball.engine.changes.skip import Skipping
 
 
-def skip_next_fire(edge: Edge, request: Request) -> Reply:
+def skip_next_fire(edge: ApiContext, request: Request) -> Reply:
     """Give the next fire of a job a skipped row; answer with the job, and with this row as its `latestRun`."""
     refuse_fields(request)
     version, key = expected_version(request), job_key(request)

@@ -5,13 +5,13 @@ from typing import Final
 from functions.api.dependencies.fields import dependency_fields
 from functions.api.events.fields import event_of
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError
 from functions.api.http.quotas import PERIOD, large_payload
 from functions.api.jobs.flow import flow_of
 from functions.api.jobs.notify import notify_of, targets_of
 from functions.api.jobs.policies import retry_of
-from functions.api.jobs.request import CatchUp, JobRequest, has_schedule, named_task
+from functions.api.jobs.request import CatchUpField, JobRequest, has_schedule, named_task
 from functions.api.schedules.fields import calendar_use, timing_of
 from functions.api.targets.refused import closed_target
 from functions.api.targets.request import target_of
@@ -67,7 +67,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
     )
 
 
-def unfit(edge: Edge, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
+def unfit(edge: ApiContext, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
     """Return what is wrong with a valid request at an instant (ms); what the job had `before` is accepted."""
     misfits: list[FieldError] = []
     if before is None or before.schedule != spec.schedule:
@@ -114,7 +114,7 @@ def form_of(schedule: Schedule) -> str:
     return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
 
 
-def _closed_target(edge: Edge, request: JobRequest, spec: JobSpec) -> list[FieldError]:
+def _closed_target(edge: ApiContext, request: JobRequest, spec: JobSpec) -> list[FieldError]:
     """Return the errors of a request's own target if this deployment may not call it."""
     if named_task(request) is not None or spec.work is None:
         return []
@@ -149,7 +149,7 @@ def _task(request: JobRequest) -> TaskUse | None:
     return TaskUse(task_id, tuple(name for name, value in said.items() if value is not None))
 
 
-_DEFAULT: Final = CatchUp.model_validate({})
+_DEFAULT: Final = CatchUpField.model_validate({})
 
 
 def _catch_up(request: JobRequest) -> policies.CatchUp:

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.http.body import canonical, compact
-from functions.api.http.edge import Edge, job_cancelled, job_key, no_job
+from functions.api.http.edge import ApiContext, job_cancelled, job_key, no_job
 from functions.api.http.fields import Payload
 from functions.api.http.generations import generation_of
 from functions.api.http.identity import fingerprint
@@ -25,7 +25,7 @@ class TriggerRequest(Strict):
     )
 
 
-def trigger_job(edge: Edge, request: Request) -> Reply:
+def trigger_job(edge: ApiContext, request: Request) -> Reply:
     """Run a job now, beside its schedule; return the first run for a repeated Idempotency-Key and body."""
     body = read_optional_body(request)
     wanted, _, errors = read_fields(TriggerRequest, body)

@@ -4,15 +4,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, Time, time_of
+from functions.api.http.reply import AnswerModel, Time, time_of
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Part, Run, RunState
+from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.time.instants import format_instant
 from timeball.engine.quotas.keys import MOST_SHOWN, KeyView
 
 
-class HolderAnswer(Answer):
+class HolderAnswer(AnswerModel):
     """A run that has a slot: it is under way, was admitted just now, or waits for something else that it needs."""
 
     run_id: str = Field(description="The id of the run.")
@@ -23,7 +23,7 @@ class HolderAnswer(Answer):
     lease_until: Time | None = Field(description="When the slot becomes free, unless the attempt renews its lease.")
 
 
-class WaiterAnswer(Answer):
+class WaiterAnswer(AnswerModel):
     """A run that waits."""
 
     run_id: str = Field(description="The id of the run.")
@@ -35,7 +35,7 @@ class WaiterAnswer(Answer):
     )
 
 
-class FixedAnswer(Answer):
+class FixedAnswer(AnswerModel):
     """The bounds that a person has set; null where the bounds that jobs state hold."""
 
     limit: int | None = Field(description="The most runs under way at once.")
@@ -43,7 +43,7 @@ class FixedAnswer(Answer):
     burst: int | None = Field(description="The most calls that begin at once.")
 
 
-class FlowKeyAnswer(Answer):
+class FlowKeyAnswer(AnswerModel):
     """A limit that jobs share by a key."""
 
     key: str = Field(description="The key by which jobs name it.")
@@ -88,7 +88,7 @@ def _holder(limiter: Limiter, run: Run) -> HolderAnswer:
 
 
 def _waiter(run: Run) -> WaiterAnswer:
-    is_for_a_turn = run.waiting is not None and run.waiting.part is Part.TURN
+    is_for_a_turn = run.waiting is not None and run.waiting.part is Permit.TURN
     return WaiterAnswer(
         run_id=str(run.id),
         job_id=run.id.job.job_id,

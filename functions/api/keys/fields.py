@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from functions.api.http.request_model import Strict
 from timeball.domain.model.terms import flow
 from timeball.domain.model.terms.flow import OnFull
@@ -30,7 +30,7 @@ FlowKey = Annotated[
 PerSecond = Annotated[float, Field(ge=0.001, le=1_000)]
 
 
-class ConcurrencyKey(Strict):
+class ConcurrencyKeyField(Strict):
     """A limit of runs at once, over all jobs of the tenant that name the key."""
 
     key: FlowKey = Field(description="The key of the limit; see `GET /v1/keys/{key}`.")
@@ -40,7 +40,7 @@ class ConcurrencyKey(Strict):
     )
 
 
-class RateKey(Strict):
+class RateKeyField(Strict):
     """A limit of calls a second, over all jobs of the tenant that name the key."""
 
     key: FlowKey = Field(description="The key of the limit; see `GET /v1/keys/{key}`.")
@@ -53,11 +53,11 @@ class RateKey(Strict):
 class KeyFields(Strict):
     """The limits that the runs of a job share."""
 
-    concurrency_key: ConcurrencyKey | None = Field(None, description="The limit of runs at once.")
-    rate_key: RateKey | None = Field(None, description="The limit of calls a second.")
+    concurrency_key: ConcurrencyKeyField | None = Field(None, description="The limit of runs at once.")
+    rate_key: RateKeyField | None = Field(None, description="The limit of calls a second.")
 
 
-class ConcurrencyKeyAnswer(Answer):
+class ConcurrencyKeyAnswer(AnswerModel):
     """A limit of runs at once."""
 
     key: str = Field(description="The key of the limit.")
@@ -65,7 +65,7 @@ class ConcurrencyKeyAnswer(Answer):
     on_full: OnFull = Field(description="The policy for a run that finds no free slot.")
 
 
-class RateKeyAnswer(Answer):
+class RateKeyAnswer(AnswerModel):
     """A limit of calls a second."""
 
     key: str = Field(description="The key of the limit.")
@@ -73,7 +73,7 @@ class RateKeyAnswer(Answer):
     burst: int = Field(description="The most calls that begin at once, as the job states it.")
 
 
-class KeysAnswer(Answer):
+class KeysAnswer(AnswerModel):
     """The limits that the runs of a job share."""
 
     concurrency_key: ConcurrencyKeyAnswer | None = Field(description="The limit of runs at once.")

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote, unquote
 
-from functions.api.http.edge import Edge, note
+from functions.api.http.edge import ApiContext, note
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
 from functions.api.http.request import Request, expected_version, expects_nothing, read_body, stale
@@ -12,11 +12,11 @@ from functions.api.keys.fields import FLOW_KEY, WHAT_A_KEY_IS
 from functions.api.keys.request import FlowKeyBody
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.runs.limiter import Bounds
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key, view_of
 
 
-def read_a_flow_key(edge: Edge, request: Request) -> Reply:
+def read_a_flow_key(edge: ApiContext, request: Request) -> Reply:
     """Read a limit: its bounds, the runs that have its slots, and the runs that wait."""
     key = _key(request)
     view = read_key(edge.context, key) if FLOW_KEY.fullmatch(key.name) else None
@@ -25,7 +25,7 @@ def read_a_flow_key(edge: Edge, request: Request) -> Reply:
     return ok(key_answer(view), version=view.limiter.fixed.version)
 
 
-def put_a_flow_key(edge: Edge, request: Request) -> Reply:
+def put_a_flow_key(edge: ApiContext, request: Request) -> Reply:
     """Set the bounds of a limit; bounds that are left out are those that jobs state."""
     key = _key(request)
     if not FLOW_KEY.fullmatch(key.name):
@@ -34,7 +34,7 @@ def put_a_flow_key(edge: Edge, request: Request) -> Reply:
     wanted, _, errors = read_fields(FlowKeyBody, read_body(request))
     if errors:
         raise invalid(errors)
-    note(edge, request, Action.PUT, Resource(Kind.FLOW_KEY, key.name))
+    note(edge, request, Action.PUT, Resource(ResourceKind.FLOW_KEY, key.name))
     bounds = Bounds(wanted.limit, wanted.per_second, wanted.burst)
     is_to_stand = False if expects_nothing(request) else True if "if-match" in request.headers else None
     now = edge.context.clock.now()

@@ -7,11 +7,11 @@ from pydantic import Field
 from functions.api.http.edge import job_cancelled, no_job
 from functions.api.http.problem_details import ItemProblem
 from functions.api.http.problems import Problem, ProblemError, problem_fields
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, UpdatedAt, Version
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, UpdatedAt, Version
 from timeball.domain.operations.operation import (
     Failure,
-    Fault,
-    Match,
+    JobFault,
+    JobMatch,
     Operation,
     OperationAction,
     OperationStatus,
@@ -21,7 +21,7 @@ from timeball.domain.operations.operation import (
 from timeball.domain.time.instants import format_instant
 
 
-class OperationMatchAnswer(Answer):
+class OperationMatchAnswer(AnswerModel):
     """Which jobs: those for which every field that is not null holds; every job if all are null."""
 
     tags: Mapping[str, str] | None = Field(description="Jobs that have all of these tags.")
@@ -30,7 +30,7 @@ class OperationMatchAnswer(Answer):
     all: bool = Field(description="Whether every job matches.")
 
 
-class RerunAnswer(Answer):
+class RerunAnswer(AnswerModel):
     """The cycle that runs again."""
 
     job_id: str = Field(description="The job in the path of the request.")
@@ -38,7 +38,7 @@ class RerunAnswer(Answer):
     mode: RerunMode = Field(description="Which runs of the cycle run again.")
 
 
-class ProgressAnswer(Answer):
+class ProgressAnswer(AnswerModel):
     """Progress of the operation; at the end, `matched` is the sum of the others."""
 
     matched: int = Field(description="How many matching jobs were found.")
@@ -46,14 +46,14 @@ class ProgressAnswer(Answer):
     failed: int = Field(description="For how many the action was not possible.")
 
 
-class FailureAnswer(Answer):
+class FailureAnswer(AnswerModel):
     """A job for which the action was not possible."""
 
     job_id: str = Field(description="The id of the job.")
     problem: ItemProblem = Field(description="Why it was not possible.")
 
 
-class OperationSummaryAnswer(Answer):
+class OperationSummaryAnswer(AnswerModel):
     """An operation without its failures."""
 
     operation_id: str = Field(description="The id of the operation.")
@@ -75,7 +75,7 @@ class OperationAnswer(OperationSummaryAnswer):
     failures: list[FailureAnswer] = Field(description="The first 100 jobs for which the action was not possible.")
 
 
-class OperationPageAnswer(Answer):
+class OperationPageAnswer(AnswerModel):
     """A page of operations without their failures, the newest first."""
 
     items: list[OperationSummaryAnswer] = Field(description="The operations.")
@@ -108,7 +108,7 @@ def operation_summary(operation: Operation) -> OperationSummaryAnswer:
     )
 
 
-def _match_answer(match: Match) -> OperationMatchAnswer:
+def _match_answer(match: JobMatch) -> OperationMatchAnswer:
     return OperationMatchAnswer(
         tags=match.tags or None,
         task_id=match.task_id,
@@ -123,17 +123,17 @@ def _rerun_answer(rerun: Rerun) -> RerunAnswer:
 
 def _problem(operation: Operation, failure: Failure) -> ProblemError:
     match failure.fault:
-        case Fault.JOB_ENDED:
+        case JobFault.JOB_ENDED:
             return ProblemError(Problem.JOB_ENDED, f"The job has ended; there is nothing to {operation.action}.")
-        case Fault.JOB_CANCELLED:
+        case JobFault.JOB_CANCELLED:
             return job_cancelled()
-        case Fault.JOB_GONE:
+        case JobFault.JOB_GONE:
             return no_job()
-        case Fault.UNDER_WAY:
+        case JobFault.UNDER_WAY:
             return ProblemError(
                 Problem.RUN_UNDER_WAY, "Its run was under way during every try; run the cycle again later."
             )
-        case Fault.UNAVAILABLE:
+        case JobFault.UNAVAILABLE:
             return ProblemError(Problem.UNAVAILABLE, f"Every try failed for now; {operation.action} this job yourself.")
-        case Fault.INTERNAL:
+        case JobFault.INTERNAL:
             return ProblemError(Problem.INTERNAL, "Timeball failed with this job; see its logs.")

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from functions.api.http.edge import Edge
-from functions.api.http.paging import Reader, cursor_behind, page_of, place_behind
+from functions.api.http.edge import ApiContext
+from functions.api.http.paging import QueryReader, cursor_behind, page_of, place_behind
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
@@ -14,9 +14,9 @@ from timeball.engine.operations.operation import list_operations
 OPERATION_PARAMETERS: Final = ("limit", "cursor")
 
 
-def read_operations(edge: Edge, request: Request) -> Reply:
+def read_operations(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's operations, the newest first."""
-    reader = Reader(request.query, OPERATION_PARAMETERS)
+    reader = QueryReader(request.query, OPERATION_PARAMETERS)
     limit = reader.limit()
     if reader.errors:
         raise invalid(reader.errors)

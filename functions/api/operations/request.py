@@ -11,7 +11,7 @@ from functions.api.http.schema_rules import needed, together
 from functions.api.jobs.fields import Tags
 from functions.api.jobs.listing import STATUSES
 from timeball.domain.model.ids import JOB_ID, OperationKey, Shards
-from timeball.domain.operations.operation import Match, Operation, OperationAction
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
 
 _STATUSES: Final = [str(status) for status in STATUSES]
 _ACTIONS: Final = [action for action in OperationAction if action is not OperationAction.RERUN]
@@ -123,7 +123,7 @@ def operation_of(request: OperationRequest, key: OperationKey, shards: Shards, n
     return Operation(
         key=key,
         action=action,
-        match=Match() if match is None else Match(match.tags or {}, match.task_id, match.status),
+        match=JobMatch() if match is None else JobMatch(match.tags or {}, match.task_id, match.status),
         per_second=request.per_second or (_STARTS_PER_SECOND if starts else _CHANGES_PER_SECOND),
         shard=shards.of(key),
         created_at=now,

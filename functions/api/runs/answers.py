@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from functions.api.dependencies.answers import BlockedAnswer, blocked_answer
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, Time, time_of
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, time_of
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.runs.waits import WaitsAnswer, waits_answer
 from timeball.domain.model.evolve import evolve
@@ -24,7 +24,7 @@ MAX_BODIES_BYTES: Final = 512 * 1024
 """
 
 
-class CallbackAnswer(Answer):
+class CallbackAnswer(AnswerModel):
     """A run whose target answered 202 and will report how it ended."""
 
     until: Time = Field(description="When the attempt times out, whatever the target reports before.")
@@ -33,7 +33,7 @@ class CallbackAnswer(Answer):
     execution: str | None = Field(description="The ARN of the followed execution, which is polled when the lease ends.")
 
 
-class ItemsAnswer(Answer):
+class ItemsAnswer(AnswerModel):
     """The progress of a run that stands for the runs of all items of another."""
 
     of: str = Field(description="The run that named the items.")
@@ -41,7 +41,7 @@ class ItemsAnswer(Answer):
     released: int = Field(description="The number of runs that were sent.")
 
 
-class RunAnswer(Answer):
+class RunAnswer(AnswerModel):
     """A row of the fire ledger: a run, or a range of skipped fires."""
 
     run_id: str = Field(description="The id of the run.")
@@ -84,7 +84,7 @@ class RunAnswer(Answer):
     collected: int | None = Field(description="How many triggers or submits it has collected, if its job does so.")
 
 
-class AttemptAnswer(Answer):
+class AttemptAnswer(AnswerModel):
     """One try of a run."""
 
     number: int = Field(description="The number of the attempt, from 1.")
@@ -99,7 +99,7 @@ class AttemptAnswer(Answer):
     body: str | None = Field(description="The target's answer, at most 16 KB.")
 
 
-class ResultAnswer(Answer):
+class ResultAnswer(AnswerModel):
     """The result of the attempt that succeeded: the target's answer or its report."""
 
     http_status: int | None = Field(description="The HTTP status of the answer; null for a report.")
@@ -118,7 +118,7 @@ class RunDetailAnswer(RunAnswer):
     )
 
 
-class RunPageAnswer(Answer):
+class RunPageAnswer(AnswerModel):
     """A page of the fire ledger, newest first."""
 
     items: list[RunAnswer] = Field(description="The rows.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import AfterValidator, ConfigDict, Field
 
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge, no_run, run_id_in
+from functions.api.http.edge import ApiContext, no_run, run_id_in
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request, read_body
@@ -61,7 +61,7 @@ _R = TypeVar("_R", bound=HeartbeatRequest)
 _NO_ERROR_GIVEN = "The target reported that it failed."
 
 
-def complete_run(edge: Edge, request: Request) -> Reply:
+def complete_run(edge: ApiContext, request: Request) -> Reply:
     """Accept the target's report that the attempt has succeeded; a repeated report gets the same answer."""
     wanted, attempt = _read(CompleteRequest, request)
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
@@ -71,7 +71,7 @@ def complete_run(edge: Edge, request: Request) -> Reply:
     return ok(run_answer(heard(answered, attempt)))
 
 
-def check_runs(edge: Edge, answered: Answered) -> None:
+def check_runs(edge: ApiContext, answered: Answered) -> None:
     """Raise ProblemError if items were refused for the runs that they would make. A repeat would fare no better."""
     refusal, run = answered
     if refusal is not Refusal.TOO_MANY_RUNS or run is None:
@@ -86,7 +86,7 @@ def check_runs(edge: Edge, answered: Answered) -> None:
     )
 
 
-def fail_run(edge: Edge, request: Request) -> Reply:
+def fail_run(edge: ApiContext, request: Request) -> Reply:
     """Accept the target's report that the attempt has failed; the retry policy decides what follows."""
     wanted, attempt = _read(FailRequest, request)
     may_retry = True if wanted.retriable is None else wanted.retriable
@@ -94,7 +94,7 @@ def fail_run(edge: Edge, request: Request) -> Reply:
     return ok(run_answer(heard(report(edge.context, [told])[0], attempt)))
 
 
-def heartbeat_run(edge: Edge, request: Request) -> Reply:
+def heartbeat_run(edge: ApiContext, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target should stop."""
     _, attempt = _read(HeartbeatRequest, request)
     return ok(heartbeat_answer(heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))

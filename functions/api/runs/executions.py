@@ -9,10 +9,10 @@ from itertools import islice
 
 from pydantic import Field
 
-from functions.api.http.edge import Edge, job_key, read_job_row
+from functions.api.http.edge import ApiContext, job_key, read_job_row
 from functions.api.http.paging import FOREIGN, cursor_of, page_of, position_in
 from functions.api.http.problems import invalid
-from functions.api.http.reply import Answer, NextCursor, Reply, Time
+from functions.api.http.reply import AnswerModel, NextCursor, Reply, Time
 from functions.api.http.request import Request
 from functions.api.runs.answers import AttemptAnswer, attempt_answers
 from functions.api.runs.reading import ledger_query
@@ -26,7 +26,7 @@ _Position = tuple[RunId, int]
 """The position at which a page ended: a run, and the number of its attempt."""
 
 
-class ExecutionAnswer(Answer):
+class ExecutionAnswer(AnswerModel):
     """An attempt of a run."""
 
     run_id: str = Field(description="The id of the run.")
@@ -42,14 +42,14 @@ class ExecutionAnswer(Answer):
     error: str | None = Field(description="Why it failed.")
 
 
-class ExecutionPageAnswer(Answer):
+class ExecutionPageAnswer(AnswerModel):
     """A page of executions. Skipped fires and waiting runs may leave it short or empty although more pages follow."""
 
     items: list[ExecutionAnswer] = Field(description="The executions.")
     next_cursor: NextCursor
 
 
-def list_executions(edge: Edge, request: Request) -> Reply:
+def list_executions(edge: ApiContext, request: Request) -> Reply:
     """List a job's attempts, newest first."""
     asked = ledger_query(job_key(request), {name: text for name, text in request.query.items() if name != "cursor"})
     after = _after(asked, request.query)
@@ -66,7 +66,7 @@ def list_executions(edge: Edge, request: Request) -> Reply:
     return page_of(shown, shown[-1][1] if len(found) > asked.limit else cursor, edge.page_bytes)
 
 
-def _executions(edge: Edge, runs: Sequence[Run], after: _Position | None) -> Iterator[tuple[Run, AttemptAnswer]]:
+def _executions(edge: ApiContext, runs: Sequence[Run], after: _Position | None) -> Iterator[tuple[Run, AttemptAnswer]]:
     """Yield the attempts of runs, the newest first; of the run at a position only earlier ones.
 
     Stored attempts are read only for a run with several attempts; for other runs the run's row suffices.

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field
 
 from functions.api.http.body import canonical
-from functions.api.http.edge import Edge, run_id_in
+from functions.api.http.edge import ApiContext, run_id_in
 from functions.api.http.identity import fingerprint
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid
 from functions.api.http.reply import Reply, ok
@@ -42,7 +42,7 @@ class FanOutRequest(HeartbeatRequest):
     )
 
 
-def name_run_items(edge: Edge, request: Request) -> Reply:
+def name_run_items(edge: ApiContext, request: Request) -> Reply:
     """Name items for which other jobs have a run each; a repeated list of the same attempt counts once."""
     wanted, given, errors = read_fields(FanOutRequest, read_body(request))
     errors += missing(given)

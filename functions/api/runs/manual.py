@@ -5,7 +5,7 @@ from typing import Final
 from pydantic import Field
 
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge, no_run, note, run_id_in
+from functions.api.http.edge import ApiContext, no_run, note, run_id_in
 from functions.api.http.fields import Payload
 from functions.api.http.problems import Problem, ProblemError, invalid
 from functions.api.http.quotas import check_payload
@@ -15,7 +15,7 @@ from functions.api.http.request_model import Strict, read_fields
 from functions.api.runs.answers import run_answer
 from functions.api.schemas.given import refuse_misfit
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs, succeed_runs
 from timeball.engine.runs.refusal import Answered, Refusal
 
@@ -44,20 +44,20 @@ class SucceedRequest(Strict):
     )
 
 
-def succeed_run(edge: Edge, request: Request) -> Reply:
+def succeed_run(edge: ApiContext, request: Request) -> Reply:
     """Mark a run that has failed for good as succeeded; jobs that wait for it go on."""
     wanted, _, errors = read_fields(SucceedRequest, read_optional_body(request))
     if errors:
         raise invalid(errors)
     run_id = run_id_in(request)
-    note(edge, request, Action.SUCCEED, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
+    note(edge, request, Action.SUCCEED, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
     refusal, run = succeed_runs(edge.context, [run_id], wanted.reason or "")[0]
     if refusal is not None and run is not None and not run.is_terminal:
         raise ProblemError(Problem.RUN_UNDER_WAY, "Only a run that has failed for good can be marked as succeeded.")
     return ok(run_answer(_done((refusal, run), "only a failed run can be marked as succeeded")))
 
 
-def retry_run(edge: Edge, request: Request) -> Reply:
+def retry_run(edge: ApiContext, request: Request) -> Reply:
     """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
     wanted, _, errors = read_fields(RetryRequest, read_optional_body(request))
     if errors:
@@ -67,15 +67,15 @@ def retry_run(edge: Edge, request: Request) -> Reply:
         check_payload(edge, request, wanted.payload)
         refuse_misfit(edge, run_id.job, wanted.payload)
         edit = Edit(compact(wanted.payload))
-    note(edge, request, Action.RETRY, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
+    note(edge, request, Action.RETRY, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
     return ok(run_answer(_done(retry_runs(edge.context, [run_id], edit)[0], "trigger the job instead")))
 
 
-def cancel_run(edge: Edge, request: Request) -> Reply:
+def cancel_run(edge: ApiContext, request: Request) -> Reply:
     """Cancel a run: a waiting run ends, and a live attempt is asked to stop."""
     refuse_fields(request)
     run_id = run_id_in(request)
-    note(edge, request, Action.CANCEL, Resource(Kind.RUN, str(run_id), run_id.job.job_id))
+    note(edge, request, Action.CANCEL, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
     return ok(run_answer(_done(cancel_runs(edge.context, [run_id])[0], "there is nothing to cancel")))
 
 

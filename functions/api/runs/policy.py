@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from timeball.domain.model.terms.policies import Jitter, RetryPolicy
 
 
-class RetryPolicyAnswer(Answer):
+class RetryPolicyAnswer(AnswerModel):
     """A retry policy: exponential backoff within all limits."""
 
     base_seconds: int = Field(description="The longest wait before the first retry in seconds.")

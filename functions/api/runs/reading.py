@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from functions.api.http.edge import Edge, job_key, no_run, read_job_row, run_id_in
-from functions.api.http.paging import FOREIGN, Reader, cursor_of, page_of, position_in
+from functions.api.http.edge import ApiContext, job_key, no_run, read_job_row, run_id_in
+from functions.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from functions.api.http.problems import FieldError, invalid
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
@@ -19,7 +19,7 @@ from timeball.ports.collections.runs import LedgerQuery
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
 
 
-def list_runs(edge: Edge, request: Request) -> Reply:
+def list_runs(edge: ApiContext, request: Request) -> Reply:
     """List a job's runs, newest first."""
     query = ledger_query(job_key(request), request.query)
     read_job_row(edge, query.job)
@@ -28,7 +28,7 @@ def list_runs(edge: Edge, request: Request) -> Reply:
     return page_of(shown, next_cursor(query, page.next_before), edge.page_bytes)
 
 
-def read_run(edge: Edge, request: Request) -> Reply:
+def read_run(edge: ApiContext, request: Request) -> Reply:
     """Read a run with every attempt."""
     run = edge.context.store.runs.read([run_id_in(request)])[0]
     if run is None:
@@ -39,7 +39,7 @@ def read_run(edge: Edge, request: Request) -> Reply:
 
 def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
     """Read the query string of a job's runs. Raises ProblemError that names every bad parameter."""
-    reader = Reader(query, RUN_PARAMETERS)
+    reader = QueryReader(query, RUN_PARAMETERS)
     asked = LedgerQuery(
         job=job,
         limit=reader.limit(),

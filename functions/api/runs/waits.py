@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from timeball.domain.model.runs.held import Held
 from timeball.domain.time.instants import SECOND_MS
 
 
-class WaitsAnswer(Answer):
+class WaitsAnswer(AnswerModel):
     """How long each gate held a run before its first attempt, in seconds; 0 if it did not."""
 
     parents: float = Field(description="Seconds until its parents let it run.")

@@ -13,7 +13,7 @@ from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
 from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Timing
-from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
 
 
@@ -105,7 +105,7 @@ class DstPolicy(Strict):
     )
 
 
-class CalendarUse(Strict):
+class CalendarUseField(Strict):
     """The calendar on whose dates a job does not fire."""
 
     name: CalendarName = Field(description="The name of one of your calendars.")
@@ -138,7 +138,7 @@ def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
         yield FieldError("endAt", "This is before startAt; give a later time.")
 
 
-def calendar_use(asked: CalendarUse) -> calendar.CalendarUse:
+def calendar_use(asked: CalendarUseField) -> calendar.CalendarUse:
     """Return the domain's value for the calendar of a request."""
     return calendar.CalendarUse(asked.name, calendar.CalendarPolicy(asked.policy))
 
@@ -156,7 +156,7 @@ def timing_of(request: ScheduleFields, now: int) -> Timing | None:
             request.cron_expression,
             request.timezone or "UTC",
             gap=None if asked.gap is None else Gap(asked.gap),
-            overlap=None if asked.overlap is None else Overlap(asked.overlap),
+            overlap=None if asked.overlap is None else DstOverlap(asked.overlap),
         )
     if request.every_seconds is not None:
         anchor_at = request.anchor_at if request.anchor_at is not None else request.start_at

@@ -8,16 +8,16 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.fields import Instant
 from functions.api.http.problems import FieldError, invalid
-from functions.api.http.reply import Answer, Reply, Time, ok
+from functions.api.http.reply import AnswerModel, Reply, Time, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import misplaced, read_fields
 from functions.api.http.schema_rules import together
 from functions.api.schedules.fields import (
     NEEDS,
-    CalendarUse,
+    CalendarUseField,
     ScheduleFields,
     ZoneName,
     bad_window,
@@ -51,14 +51,14 @@ class PreviewRequest(ScheduleFields):
     timezone: ZoneName | None = Field(
         None, description="The IANA time zone of `cronExpression` and of all local times; default UTC."
     )
-    calendar: CalendarUse | None = Field(None, description="The calendar that the job would name.")
+    calendar: CalendarUseField | None = Field(None, description="The calendar that the job would name.")
     from_at: Instant | None = Field(None, alias="from", description="Show no fire before this time; default: now.")
     count: int | None = Field(
         None, ge=1, le=MAX_COUNT, description="The number of fire times, default 5; fewer if the schedule ends."
     )
 
 
-class FireAnswer(Answer):
+class FireAnswer(AnswerModel):
     """A fire of a preview."""
 
     fire_time: Time = Field(description="The fire time.")
@@ -71,14 +71,14 @@ class FireAnswer(Answer):
     )
 
 
-class PreviewAnswer(Answer):
+class PreviewAnswer(AnswerModel):
     """The next fires of a schedule."""
 
     items: list[FireAnswer] = Field(description="The fires.")
     rules: RulesAnswer = Field(description="The rules by which they were calculated.")
 
 
-def preview_schedule(edge: Edge, request: Request) -> Reply:
+def preview_schedule(edge: ApiContext, request: Request) -> Reply:
     """Show the next fire times of a schedule."""
     wanted, errors = read_preview_request(read_body(request))
     if errors:
@@ -103,7 +103,7 @@ def preview_schedule(edge: Edge, request: Request) -> Reply:
     return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
 
 
-def _excluded(edge: Edge, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Exclusions:
+def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Exclusions:
     """Return the blackouts of a preview: the calendar's dates, and the freezes of all jobs.
 
     Raises ProblemError if there is no such calendar.

@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from timeball.domain.model.jobs.job import RuleSet
 
 
-class RulesAnswer(Answer):
+class RulesAnswer(AnswerModel):
     """The rules that fire times depend on besides the schedule."""
 
     version: int = Field(description="Grows when the same schedule may fire at other instants than before.")

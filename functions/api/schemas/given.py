@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError, invalid
 from functions.api.schemas.cpu_limit import Allowance
 from functions.api.schemas.fit import misfits
@@ -14,7 +14,7 @@ from timeball.engine.tasks.resolving import read_tasks
 from timeball.targets.aws.sizes import fits_all, too_large
 
 
-def refuse_misfit(edge: Edge, job_key: JobKey, payload: object) -> None:
+def refuse_misfit(edge: ApiContext, job_key: JobKey, payload: object) -> None:
     """Raise ProblemError that names each path at which a payload does not match, or says that it is too large."""
     text = compact(payload)
     is_small = fits_all(text)  # every target accepts this size, so the job is read without its target
@@ -27,7 +27,7 @@ def refuse_misfit(edge: Edge, job_key: JobKey, payload: object) -> None:
         raise invalid(wrong)
 
 
-def _task(edge: Edge, key: TaskKey) -> Task | None:
+def _task(edge: ApiContext, key: TaskKey) -> Task | None:
     return read_tasks(edge.context, [key]).get(key)
 
 

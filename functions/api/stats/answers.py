@@ -2,15 +2,15 @@
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, Time
+from functions.api.http.reply import AnswerModel, Time
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.usage.estimate import Estimate
 from timeball.domain.usage.figures import Figures
-from timeball.engine.stats.runs import Window
+from timeball.engine.stats.runs import StatsWindow
 from timeball.ports.queue import Depth
 
 
-class CountAnswer(Answer):
+class CountAnswer(AnswerModel):
     """A count or an estimate."""
 
     count: int = Field(description="How many there are.")
@@ -20,7 +20,7 @@ class CountAnswer(Answer):
     )
 
 
-class DepthAnswer(Answer):
+class DepthAnswer(AnswerModel):
     """About how many messages of all tenants a queue holds, according to SQS."""
 
     waiting: int = Field(description="Messages that can be received now.")
@@ -28,7 +28,7 @@ class DepthAnswer(Answer):
     delayed: int = Field(description="Messages whose delivery is delayed.")
 
 
-class RefusedAnswer(Answer):
+class RefusedAnswer(AnswerModel):
     """Requests with invalid keys: this tenant's, and for the operating tenant also those of unknown keys."""
 
     since: Time = Field(description="The start of the count: the beginning of an hour about a day ago.")
@@ -38,7 +38,7 @@ class RefusedAnswer(Answer):
     )
 
 
-class StatsAnswer(Answer):
+class StatsAnswer(AnswerModel):
     """A tenant's present state."""
 
     at: Time = Field(description="When it was read.")
@@ -52,7 +52,7 @@ class StatsAnswer(Answer):
     )
 
 
-class OnTimeAnswer(Answer):
+class OnTimeAnswer(AnswerModel):
     """The fraction of runs that started at most so late; null if none started."""
 
     within1_second: float | None = Field(description="At most 1 second late.")
@@ -60,14 +60,14 @@ class OnTimeAnswer(Answer):
     within30_seconds: float | None = Field(description="At most 30 seconds late.")
 
 
-class LatenessAnswer(Answer):
+class LatenessAnswer(AnswerModel):
     """Percentiles of lateness, up to a third too high; null if none started."""
 
     p50_seconds: float | None = Field(description="Half of the runs were at most so many seconds late.")
     p99_seconds: float | None = Field(description="99 % of the runs were at most so many seconds late.")
 
 
-class FiguresAnswer(Answer):
+class FiguresAnswer(AnswerModel):
     """Figures of runs."""
 
     started: int = Field(description="Runs whose first attempt began, including backfills.")
@@ -80,7 +80,7 @@ class FiguresAnswer(Answer):
     lateness: LatenessAnswer = Field(description="Percentiles of lateness, without backfills.")
 
 
-class WindowAnswer(Answer):
+class WindowAnswer(AnswerModel):
     """A time window, and the figures of its runs."""
 
     since: Time = Field(description="The start of the window: the beginning of an hour.")
@@ -88,7 +88,7 @@ class WindowAnswer(Answer):
     by_priority: dict[str, FiguresAnswer] = Field(description="The figures of each priority.")
 
 
-class SloAnswer(Answer):
+class SloAnswer(AnswerModel):
     """How punctual a tenant's runs were, in windows that end now."""
 
     at: Time = Field(description="When it was read: the end of the windows.")
@@ -105,7 +105,7 @@ def depth_answer(depth: Depth) -> DepthAnswer:
     return DepthAnswer(waiting=depth.waiting, in_flight=depth.in_flight, delayed=depth.delayed)
 
 
-def window_answer(window: Window) -> WindowAnswer:
+def window_answer(window: StatsWindow) -> WindowAnswer:
     """Return the answer about a window."""
     return WindowAnswer(
         since=format_instant(window.from_at),

@@ -4,24 +4,24 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from functions.api.http.edge import Edge, job_key, read_job_row
-from functions.api.http.reply import Answer, Reply, Time, ok
+from functions.api.http.edge import ApiContext, job_key, read_job_row
+from functions.api.http.reply import AnswerModel, Reply, Time, ok
 from functions.api.http.request import Request
 from timeball.domain.time.instants import format_instant
-from timeball.domain.usage.bill import Item, items_of_requests, items_of_runs
+from timeball.domain.usage.bill import BillLine, items_of_requests, items_of_runs
 from timeball.engine.stats.costs import Costs, job_costs, tenant_costs
 
 _USD_DIGITS = 9
 
 
-class ItemAnswer(Answer):
+class ItemAnswer(AnswerModel):
     """A quantity and its price."""
 
     quantity: float = Field(description="The quantity, in the unit of the item's name.")
     usd: float = Field(description="The price in US dollars.")
 
 
-class CostAnswer(Answer):
+class CostAnswer(AnswerModel):
     """The costs since a time, and their items."""
 
     since: Time = Field(description="The start of the window: the beginning of an hour.")
@@ -40,7 +40,7 @@ class CostAnswer(Answer):
     )
 
 
-class CostsAnswer(Answer):
+class CostsAnswer(AnswerModel):
     """The costs of the last day and of the last 30 days."""
 
     prices: str = Field(description="The source of the prices.")
@@ -55,19 +55,19 @@ class JobCostAnswer(CostsAnswer):
     at: Time = Field(description="When it was read: the end of the windows.")
 
 
-def read_job_cost(edge: Edge, request: Request) -> Reply:
+def read_job_cost(edge: ApiContext, request: Request) -> Reply:
     """Read what a job's runs have cost, from its ledger."""
     job, now = read_job_row(edge, job_key(request)), edge.context.clock.now()
     costs = costs_answer(edge, job_costs(edge.context, job, now))
     return ok(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **dict(costs)))
 
 
-def read_tenant_costs(edge: Edge, tenant: str) -> CostsAnswer:
+def read_tenant_costs(edge: ApiContext, tenant: str) -> CostsAnswer:
     """Read what a tenant's runs and requests have cost."""
     return costs_answer(edge, tenant_costs(edge.context, tenant, edge.context.clock.now()), with_requests=True)
 
 
-def costs_answer(edge: Edge, windows: Sequence[Costs], *, with_requests: bool = False) -> CostsAnswer:
+def costs_answer(edge: ApiContext, windows: Sequence[Costs], *, with_requests: bool = False) -> CostsAnswer:
     """Return the answer about the costs of a day and a month."""
     day, month = (
         _cost_answer(
@@ -80,7 +80,7 @@ def costs_answer(edge: Edge, windows: Sequence[Costs], *, with_requests: bool = 
     return CostsAnswer(prices=edge.prices.source, day=day, month=month)
 
 
-def _cost_answer(costs: Costs, items: Sequence[Item]) -> CostAnswer:
+def _cost_answer(costs: Costs, items: Sequence[BillLine]) -> CostAnswer:
     return CostAnswer(
         since=format_instant(costs.from_at),
         usd=round(sum(item.usd for item in items), _USD_DIGITS),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.reply import Reply, ok
 from functions.api.http.request import Request
 from functions.api.stats.answers import (
@@ -23,7 +23,7 @@ from timeball.engine.stats.jobs import count_jobs
 from timeball.engine.stats.runs import read_windows, refused_callers
 
 
-def read_stats(edge: Edge, request: Request) -> Reply:
+def read_stats(edge: ApiContext, request: Request) -> Reply:
     """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
     context, tenant = edge.context, request.tenant
     now, is_operating = context.clock.now(), tenant == edge.operating_tenant
@@ -50,7 +50,7 @@ def _refused(context: Context, tenants: Sequence[str], now: int) -> RefusedAnswe
     return RefusedAnswer(since=format_instant(since), count=sum(counts.values()), by_reason=counts)
 
 
-def read_slo(edge: Edge, request: Request) -> Reply:
+def read_slo(edge: ApiContext, request: Request) -> Reply:
     """Read how punctual a tenant's runs were lately."""
     now = edge.context.clock.now()
     windows = read_windows(edge.context, request.tenant, now)

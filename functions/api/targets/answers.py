@@ -4,12 +4,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer
+from functions.api.http.reply import AnswerModel
 from timeball.domain.model.terms.target import (
     EcsTarget,
     EventBridgeTarget,
     HttpTarget,
-    Invocation,
+    InvocationType,
     LambdaTarget,
     LaunchType,
     SnsTarget,
@@ -21,7 +21,7 @@ from timeball.domain.model.terms.target import (
 _LONGEST_LISTED: Final = 1000
 
 
-class HttpTargetAnswer(Answer):
+class HttpTargetAnswer(AnswerModel):
     """A webhook."""
 
     type: Literal["http"] = Field(description="The type of the target.")
@@ -34,17 +34,17 @@ class HttpTargetAnswer(Answer):
     secret_id: str | None = Field(description="The name of the secret whose keys sign the call.")
 
 
-class LambdaTargetAnswer(Answer):
+class LambdaTargetAnswer(AnswerModel):
     """A Lambda function."""
 
     type: Literal["lambda"] = Field(description="The type of the target.")
     function_arn: str = Field(description="The ARN of the function.")
-    invocation: Invocation = Field(
+    invocation: InvocationType = Field(
         description="`requestResponse`: the function's answer ends the attempt; `event`: its queueing does."
     )
 
 
-class SqsTargetAnswer(Answer):
+class SqsTargetAnswer(AnswerModel):
     """A queue of SQS."""
 
     type: Literal["sqs"] = Field(description="The type of the target.")
@@ -52,7 +52,7 @@ class SqsTargetAnswer(Answer):
     message_group_id: str | None = Field(description="The message group, as the request gave it.")
 
 
-class SnsTargetAnswer(Answer):
+class SnsTargetAnswer(AnswerModel):
     """A topic of SNS."""
 
     type: Literal["sns"] = Field(description="The type of the target.")
@@ -61,7 +61,7 @@ class SnsTargetAnswer(Answer):
     message_group_id: str | None = Field(description="The message group, as the request gave it.")
 
 
-class StepFunctionsTargetAnswer(Answer):
+class StepFunctionsTargetAnswer(AnswerModel):
     """A state machine of Step Functions."""
 
     type: Literal["stepFunctions"] = Field(description="The type of the target.")
@@ -69,7 +69,7 @@ class StepFunctionsTargetAnswer(Answer):
     follow: bool = Field(description="Whether the run ends when the execution does.")
 
 
-class EcsTargetAnswer(Answer):
+class EcsTargetAnswer(AnswerModel):
     """A task that ECS runs."""
 
     type: Literal["ecs"] = Field(description="The type of the target.")
@@ -83,7 +83,7 @@ class EcsTargetAnswer(Answer):
     follow: bool = Field(description="Whether the run ends when the task does.")
 
 
-class EventBridgeTargetAnswer(Answer):
+class EventBridgeTargetAnswer(AnswerModel):
     """An event bus of EventBridge."""
 
     type: Literal["eventBridge"] = Field(description="The type of the target.")

@@ -6,7 +6,7 @@ A call may not be signed with another tenant's secret either.
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError
 from timeball.domain.model.tenants.secret import may_name, prefix_of
 from timeball.domain.model.terms.target import HttpTarget, Target
@@ -18,7 +18,7 @@ _UNLISTED = (
 
 
 def closed_target(
-    edge: Edge, tenant: str, field: str, target: Target, url_field: str | None = None
+    edge: ApiContext, tenant: str, field: str, target: Target, url_field: str | None = None
 ) -> list[FieldError]:
     """Return what is wrong with a tenant's target, by the name of its field; `url_field` is the field of its URL.
 
@@ -30,14 +30,14 @@ def closed_target(
     return [FieldError(f"{field}.{name}", _UNLISTED) for name in edge.allowed.closed(target, tenant)]
 
 
-def _foreign_secret(edge: Edge, tenant: str, field: str, name: str | None) -> list[FieldError]:
+def _foreign_secret(edge: ApiContext, tenant: str, field: str, name: str | None) -> list[FieldError]:
     if name is None or may_name(name, tenant, edge.webhook_secrets):
         return []
     own = prefix_of(tenant, edge.webhook_secrets)
     return [FieldError(field, f"Name a secret of your tenant: its name begins with {own}.")]
 
 
-def _closed_url(edge: Edge, field: str, url: str) -> list[FieldError]:
+def _closed_url(edge: ApiContext, field: str, url: str) -> list[FieldError]:
     parts = urlsplit(url)
     try:
         address = ip_address((parts.hostname or "").removesuffix("."))

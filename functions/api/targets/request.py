@@ -30,7 +30,7 @@ from timeball.domain.model.terms import target
 _QUEUE = ("queueArn", "queueUrl")
 
 
-class HttpTarget(Strict):
+class HttpTargetField(Strict):
     """A webhook. Placeholders in double braces are filled in: `{{runId}}`, `{{payload.customer.id}}`."""
 
     type: Literal["http"] = Field(description="The type of the target.")
@@ -45,7 +45,7 @@ class HttpTarget(Strict):
     )
 
 
-class LambdaTarget(Strict):
+class LambdaTargetField(Strict):
     """A Lambda function."""
 
     type: Literal["lambda"] = Field(description="The type of the target.")
@@ -56,7 +56,7 @@ class LambdaTarget(Strict):
     )
 
 
-class SqsTarget(Strict):
+class SqsTargetField(Strict):
     """A queue of SQS, standard or FIFO."""
 
     model_config = ConfigDict(json_schema_extra=together(one_of=_QUEUE, exclusive=[_QUEUE]))
@@ -72,13 +72,13 @@ class SqsTarget(Strict):
     )
 
     @model_validator(mode="after")
-    def _names_one_queue(self) -> "SqsTarget":
+    def _names_one_queue(self) -> "SqsTargetField":
         if (self.queue_arn is None) == (self.queue_url is None):
             raise ValueError("Name the queue: give either queueArn or queueUrl.")
         return self
 
 
-class SnsTarget(Strict):
+class SnsTargetField(Strict):
     """A topic of SNS, standard or FIFO."""
 
     type: Literal["sns"] = Field(description="The type of the target.")
@@ -92,7 +92,7 @@ class SnsTarget(Strict):
     )
 
 
-class StepFunctionsTarget(Strict):
+class StepFunctionsTargetField(Strict):
     """A state machine of Step Functions, of which each attempt starts an execution."""
 
     type: Literal["stepFunctions"] = Field(description="The type of the target.")
@@ -104,7 +104,7 @@ class StepFunctionsTarget(Strict):
     )
 
 
-class EcsTarget(Strict):
+class EcsTargetField(Strict):
     """A task that ECS runs."""
 
     type: Literal["ecs"] = Field(description="The type of the target.")
@@ -127,7 +127,7 @@ class EcsTarget(Strict):
     )
 
 
-class EventBridgeTarget(Strict):
+class EventBridgeTargetField(Strict):
     """An event bus of EventBridge."""
 
     type: Literal["eventBridge"] = Field(description="The type of the target.")
@@ -138,7 +138,13 @@ class EventBridgeTarget(Strict):
 
 TypeName = Literal["http", "lambda", "sqs", "sns", "stepFunctions", "ecs", "eventBridge"]
 Target = Annotated[
-    HttpTarget | LambdaTarget | SqsTarget | SnsTarget | StepFunctionsTarget | EcsTarget | EventBridgeTarget,
+    HttpTargetField
+    | LambdaTargetField
+    | SqsTargetField
+    | SnsTargetField
+    | StepFunctionsTargetField
+    | EcsTargetField
+    | EventBridgeTargetField,
     Field(discriminator="type"),
 ]
 
@@ -146,17 +152,17 @@ Target = Annotated[
 def target_of(asked: Target) -> target.Target:
     """Return the domain's value for the target of a valid request."""
     match asked:
-        case HttpTarget():
+        case HttpTargetField():
             return target.HttpTarget(asked.url, asked.method, asked.headers, asked.body, asked.secret_id)
-        case LambdaTarget():
-            return target.LambdaTarget(asked.function_arn, target.Invocation(asked.invocation))
-        case SqsTarget():
+        case LambdaTargetField():
+            return target.LambdaTarget(asked.function_arn, target.InvocationType(asked.invocation))
+        case SqsTargetField():
             return target.SqsTarget(asked.queue_arn or queue_arn(asked.queue_url or ""), asked.message_group_id)
-        case SnsTarget():
+        case SnsTargetField():
             return target.SnsTarget(asked.topic_arn, asked.subject, asked.message_group_id)
-        case StepFunctionsTarget():
+        case StepFunctionsTargetField():
             return target.StepFunctionsTarget(asked.state_machine_arn, asked.follow)
-        case EcsTarget():
+        case EcsTargetField():
             return target.EcsTarget(
                 asked.cluster_arn,
                 asked.task_definition_arn,
@@ -167,5 +173,5 @@ def target_of(asked: Target) -> target.Target:
                 asked.assign_public_ip,
                 asked.follow,
             )
-        case EventBridgeTarget():
+        case EventBridgeTargetField():
             return target.EventBridgeTarget(asked.bus_arn, asked.source, asked.detail_type)

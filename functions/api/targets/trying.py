@@ -8,11 +8,11 @@ from typing import Any, Final, Literal
 from pydantic import ConfigDict, Field
 
 from functions.api.http.body import compact
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.fields import Payload
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
 from functions.api.http.quotas import large_payload, quotas_of
-from functions.api.http.reply import Answer, Reply, ok
+from functions.api.http.reply import AnswerModel, Reply, ok
 from functions.api.http.request import Request, read_body
 from functions.api.http.request_model import Strict, read_fields
 from functions.api.http.schema_rules import together
@@ -24,7 +24,7 @@ from timeball.domain.model.terms import target
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 from timeball.ports.trials import Trial, Tried
 
 MOST_IN_A_MINUTE: Final = 30
@@ -50,7 +50,7 @@ class TrialRequest(Strict):
     )
 
 
-class TrialResultAnswer(Answer):
+class TrialResultAnswer(AnswerModel):
     """The target's answer."""
 
     status: int | None = Field(description="The status, if the target's protocol has one.")
@@ -58,7 +58,7 @@ class TrialResultAnswer(Answer):
     body: str = Field(description="The body, up to 16 KB.")
 
 
-class TrialTimingsAnswer(Answer):
+class TrialTimingsAnswer(AnswerModel):
     """How long each step took in ms; null for a step that the call did not reach or that cannot be measured."""
 
     name_ms: int | None = Field(description="Milliseconds to look up and check the host's addresses.")
@@ -69,7 +69,7 @@ class TrialTimingsAnswer(Answer):
     total_ms: int | None = Field(description="Milliseconds for the whole call.")
 
 
-class TrialSignatureAnswer(Answer):
+class TrialSignatureAnswer(AnswerModel):
     """The signature of the call."""
 
     secret_id: str = Field(description="The name of the secret.")
@@ -78,7 +78,7 @@ class TrialSignatureAnswer(Answer):
     )
 
 
-class TrialAnswer(Answer):
+class TrialAnswer(AnswerModel):
     """One call in full."""
 
     verdict: Literal["succeeded", "accepted", "failed"] = Field(description="The result of a run with this call.")
@@ -96,7 +96,7 @@ class TrialAnswer(Answer):
     signature: TrialSignatureAnswer | None = Field(description="The signature; null if the target names no secret.")
 
 
-def try_target(edge: Edge, request: Request) -> Reply:
+def try_target(edge: ApiContext, request: Request) -> Reply:
     """Call a target once, now, and return the request, the answer and the timings."""
     wanted, given, errors = read_fields(TrialRequest, read_body(request))
     named = given & set(_TO_CALL)
@@ -118,7 +118,7 @@ def try_target(edge: Edge, request: Request) -> Reply:
     return ok(_answer(called, _tried(edge, Trial(request.tenant, Work(called, payload), wanted.timeout_seconds))))
 
 
-def _target(edge: Edge, request: Request, wanted: TrialRequest) -> target.Target:
+def _target(edge: ApiContext, request: Request, wanted: TrialRequest) -> target.Target:
     if wanted.target is not None:
         return target_of(wanted.target)
     if wanted.handler is not None:
@@ -129,10 +129,10 @@ def _target(edge: Edge, request: Request, wanted: TrialRequest) -> target.Target
     return task.spec.target
 
 
-def _count(edge: Edge, request: Request) -> None:
+def _count(edge: ApiContext, request: Request) -> None:
     """Raise ProblemError if the tenant has made too many trials in this minute."""
     now = edge.context.clock.now()
-    window = Window(request.tenant, "trials", now - now % MINUTE_MS, 60)
+    window = CountWindow(request.tenant, "trials", now - now % MINUTE_MS, 60)
     if not edge.context.store.windows.take(window, 1, MOST_IN_A_MINUTE):
         raise over_quota(
             QUOTA,
@@ -141,7 +141,7 @@ def _count(edge: Edge, request: Request) -> None:
         )
 
 
-def _tried(edge: Edge, trial: Trial) -> Tried:
+def _tried(edge: ApiContext, trial: Trial) -> Tried:
     if edge.trials is None:
         raise LookupError("this function was given nothing to make trials with")
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from functions.api.http.reply import Answer, CreatedAt, NextCursor, UpdatedAt
+from functions.api.http.reply import AnswerModel, CreatedAt, NextCursor, UpdatedAt
 from functions.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
 from functions.api.targets.answers import TargetAnswer, target_answer
 from timeball.domain.model.jobs.job import Completion, Priority
@@ -15,7 +15,7 @@ from timeball.domain.model.terms.target import TargetType
 from timeball.domain.time.instants import format_instant
 
 
-class TaskSummaryAnswer(Answer):
+class TaskSummaryAnswer(AnswerModel):
     """A task without its schema."""
 
     task_id: str = Field(description="The id of the task.")
@@ -45,7 +45,7 @@ class TaskAnswer(TaskSummaryAnswer):
     payload_schema: dict[str, Any] | None = Field(description="The JSON Schema of its jobs' payloads.")
 
 
-class TaskPageAnswer(Answer):
+class TaskPageAnswer(AnswerModel):
     """A page of tasks without their schemas, the newest first."""
 
     items: list[TaskSummaryAnswer] = Field(description="The tasks.")

@@ -1,7 +1,7 @@
 """Create, read, replace and delete tasks. A repeated PUT changes nothing."""
 
 from functions.api.http.body import canonical
-from functions.api.http.edge import Edge, note
+from functions.api.http.edge import ApiContext, note
 from functions.api.http.identity import fingerprint, task_id, task_id_of_key
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from functions.api.http.reply import Reply, created, ok
@@ -20,11 +20,11 @@ from functions.api.tasks.request import TaskRequest, read_task_request, target_i
 from timeball.domain.changes.task_change import new_task
 from timeball.domain.model.ids import JOB_ID, TaskKey
 from timeball.domain.model.jobs.task import Task
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.tasks.change import TaskChanged, TaskOutcome, Users, create_task, delete_task, revise_task
 
 
-def create_a_task(edge: Edge, request: Request) -> Reply:
+def create_a_task(edge: ApiContext, request: Request) -> Reply:
     """Create a task, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)
     wanted, errors = read_task_request(body)
@@ -32,7 +32,7 @@ def create_a_task(edge: Edge, request: Request) -> Reply:
     _refuse(edge, request.tenant, wanted, errors)
     name = task_id(edge.random_bytes()) if key is None else task_id_of_key(request.tenant, key)
     spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
-    note(edge, request, Action.CREATE, Resource(Kind.TASK, name))
+    note(edge, request, Action.CREATE, Resource(ResourceKind.TASK, name))
     done = create_task(edge.context, spec)
     if done.outcome is TaskOutcome.CONFLICT:
         raise key_conflict()
@@ -42,7 +42,7 @@ def create_a_task(edge: Edge, request: Request) -> Reply:
     return _created(task, is_repeated=done.outcome is TaskOutcome.REPEATED)
 
 
-def put_task(edge: Edge, request: Request) -> Reply:
+def put_task(edge: ApiContext, request: Request) -> Reply:
     """Create a task under the id in the path, or replace all of its fields."""
     body = read_body(request)
     version, is_to_be_new = expected_version(request), expects_nothing(request)
@@ -55,18 +55,18 @@ def put_task(edge: Edge, request: Request) -> Reply:
     if standing is None:
         if "if-match" in request.headers:
             raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
-        note(edge, request, Action.PUT, Resource(Kind.TASK, key.task_id))
+        note(edge, request, Action.PUT, Resource(ResourceKind.TASK, key.task_id))
         done = create_task(edge.context, spec)
         return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a task with this id already; leave out If-None-Match.")
     if version is not None and standing.version != version:
         raise stale("task", standing.version, "replace")
-    note(edge, request, Action.PUT, Resource(Kind.TASK, key.task_id))
+    note(edge, request, Action.PUT, Resource(ResourceKind.TASK, key.task_id))
     return _replaced(revise_task(edge.context, standing, spec))
 
 
-def read_task(edge: Edge, request: Request) -> Reply:
+def read_task(edge: ApiContext, request: Request) -> Reply:
     """Read a task."""
     task = _read(edge, _task_key(request))
     if task is None:
@@ -74,11 +74,11 @@ def read_task(edge: Edge, request: Request) -> Reply:
     return ok(task_answer(task), version=task.version)
 
 
-def delete_a_task(edge: Edge, request: Request) -> Reply:
+def delete_a_task(edge: ApiContext, request: Request) -> Reply:
     """Delete a task that no open job names."""
     version = expected_version(request)
     key = _task_key(request)
-    note(edge, request, Action.DELETE, Resource(Kind.TASK, key.task_id))
+    note(edge, request, Action.DELETE, Resource(ResourceKind.TASK, key.task_id))
     task = _standing(delete_task(edge.context, key, version), "delete")
     return ok(task_answer(task), version=task.version)
 
@@ -121,7 +121,9 @@ def _in_use(users: Users) -> str:
     )
 
 
-def _refuse(edge: Edge, tenant: str, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False) -> None:
+def _refuse(
+    edge: ApiContext, tenant: str, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False
+) -> None:
     """Raise ProblemError if there are errors; a target that the task has already is accepted."""
     target = target_in(wanted)
     if target is not None and not is_known:
@@ -131,7 +133,7 @@ def _refuse(edge: Edge, tenant: str, wanted: TaskRequest, errors: list[FieldErro
         raise invalid(errors)
 
 
-def _read(edge: Edge, key: TaskKey) -> Task | None:
+def _read(edge: ApiContext, key: TaskKey) -> Task | None:
     task = edge.context.store.tasks.read([key])[0]
     return None if task is None or task.is_deleted else task
 

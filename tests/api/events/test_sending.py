@@ -8,7 +8,7 @@ import pytest
 from tests.api.client import Api
 from tests.api.events.sending import ORDER, PLACED, runs_of
 from timeball.domain.model.terms.event import MOST_BYTES, Event
-from timeball.ports.event_bus import Refusal
+from timeball.ports.event_bus import EventRefusal
 from timeball.testing.memory_bus import MemoryBus
 
 CLOUDEVENT = {"specversion": "1.0", **ORDER, "datacontenttype": "application/json", "traceparent": "00-ab-cd-01"}
@@ -93,8 +93,8 @@ def test_an_array_has_between_one_and_a_hundred_events(api: Api, count: int) -> 
 class Unsteady(MemoryBus):
     """A bus that refuses every second event, and does not answer for every third."""
 
-    def put(self, events: Sequence[Event]) -> list[Refusal | None]:
-        refusals = (None, Refusal("It does not like this."), Refusal("It did not answer.", is_unknown=True))
+    def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
+        refusals = (None, EventRefusal("It does not like this."), EventRefusal("It did not answer.", is_unknown=True))
         return [refusals[place % 3] for place, _ in enumerate(events)]
 
 

@@ -10,7 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
-from timeball.domain.model.runs.run import Part, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed
 
 KEY = "/v1/keys/warehouse:db"
@@ -59,7 +59,7 @@ def test_a_limit_that_is_set_overrides_what_jobs_say_until_it_is_removed(api: Ap
 
 def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api) -> None:
     holder = evolve(claimed(run(), "owner", NOW, 3_600_000), places=("warehouse:db",))
-    waiting = Waiting("warehouse:db", Part.PLACE)
+    waiting = Waiting("warehouse:db", Permit.PLACE)
     waits = [
         evolve(run(NOW + n), priority=priority, waiting=waiting, reason=Reason.KEY_WAIT)
         for n, priority in ((1, "low"), (2, "high"), (3, "high"))
@@ -67,7 +67,7 @@ def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api)
     api.store.runs.insert([holder, *waits], NOW)
     key = LimiterKey("acme", "warehouse:db")
     begun = (Begun(holder.id, 1, NOW + 9),)
-    api.store.limiters.insert([Limiter(key, 0, Bounds(1), begun=begun, lines=(Part.PLACE,))], NOW)
+    api.store.limiters.insert([Limiter(key, 0, Bounds(1), begun=begun, lines=(Permit.PLACE,))], NOW)
     told = _answer(api)
     assert [(one["runId"], one["status"], one["attempt"]) for one in told["holders"]] == [
         (str(holder.id), RunState.RUNNING, 1)

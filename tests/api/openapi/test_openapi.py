@@ -229,7 +229,7 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
 
 class TestWhatIsAcceptedCanBeSent:
     def test_the_documented_methods_are_those_of_the_caller(self) -> None:
-        assert set(get_args(targets.HttpTarget.model_fields["method"].annotation)) == request.METHODS
+        assert set(get_args(targets.HttpTargetField.model_fields["method"].annotation)) == request.METHODS
 
     @pytest.mark.parametrize("name", sorted(request.RESERVED_HEADERS))
     def test_a_header_that_the_caller_refuses_is_not_accepted(self, api: Api, name: str) -> None:

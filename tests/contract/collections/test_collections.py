@@ -9,11 +9,11 @@ from tests.contract.conftest import Subject
 from tests.contract.moves import FREEZE, KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
 from timeball.domain.attempts.circuit_breaker import Host
-from timeball.domain.backfills.slots import Slots
+from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.model.terms.flow import Named
+from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.sharing.patterns import Patterns
 from timeball.ports.collections.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
@@ -26,11 +26,11 @@ def _rows(store: Store, move: Move) -> Rows[Any, Any]:
 
 def _other(row: Any) -> Any:
     """Return another row under the same key."""
-    if isinstance(row, Slots):
+    if isinstance(row, BackfillSlots):
         return replace(row, held=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
-    other = {Host: "failures", Named: "since", Limiter: "joined_at", Patterns: "checked_at"}
+    other = {Host: "failures", UniqueKeyRow: "since", Limiter: "joined_at", Patterns: "checked_at"}
     return replace(row, **{other.get(type(row), "created_at"): 99})
 
 

@@ -13,7 +13,7 @@ from tests.contract.rows import NOW, job, run
 from timeball.aws.dynamodb.collections.listing import Listing
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.keys import job_key, list_key, list_partition
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import LISTING, Index
 from timeball.aws.dynamodb.table.strata import strata, stratum_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -106,7 +106,7 @@ def _random(seed: int) -> Random:
 
 
 def told(reader: Strata) -> Estimate:
-    return Listing(cast("Reader", reader), SHARDS).count("acme", Among.OPEN)
+    return Listing(cast("TableReader", reader), SHARDS).count("acme", Among.OPEN)
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 10, 200, 2_000, 3_500])

@@ -8,7 +8,7 @@ from tests.contract.rows import NOW, job, swapped
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
-from timeball.domain.model.terms.notify import End, News, Notice, Notify
+from timeball.domain.model.terms.notify import News, Notice, Notify, RunEnd
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
@@ -81,7 +81,7 @@ def test_a_notice_is_in_no_list_and_no_count(store: Store) -> None:
 def test_the_targets_of_notifications_are_read_as_they_were_written(store: Store) -> None:
     whom = HttpTarget("https://told.example/a", "PUT", {"X-Key": "abc"})
     row = with_spec(job("job-1"), notify=Notify(on_late=whom, deadline_seconds=9, after_failures=2))
-    row = replace(row, failing=End(RunId(row.key, NOW, Origin.SCHEDULE), 3))
+    row = replace(row, failing=RunEnd(RunId(row.key, NOW, Origin.SCHEDULE), 3))
     store.jobs.insert([row], NOW)
     (standing,) = store.jobs.read([row.key])
     assert standing is not None

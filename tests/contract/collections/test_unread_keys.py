@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.waits import Waits
 from timeball.aws.dynamodb.table.keys import Key
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.ports.errors import UnavailableError
 
 TABLE = "jobs"
@@ -31,7 +31,7 @@ class Throttled:
 @pytest.mark.parametrize("read", [(3,), (0, 3), (1, 1, 1), (0, 0, 0, 0, 0, 3)])
 def test_unread_keys_are_read_again(read: tuple[int, ...]) -> None:
     client, waits = Throttled(*read), Waits()
-    rows = Reader(client, TABLE, waits.asker()).get([*KEYS, KEYS[0]])  # type: ignore[arg-type]
+    rows = TableReader(client, TABLE, waits.asker()).get([*KEYS, KEYS[0]])  # type: ignore[arg-type]
     assert rows == [*KEYS, KEYS[0]]
     assert (client.requests, len(waits.seconds)) == (len(read), len(read) - 1)
 
@@ -39,6 +39,6 @@ def test_unread_keys_are_read_again(read: tuple[int, ...]) -> None:
 def test_keys_that_stay_unread_are_unknown_after_less_than_two_seconds_without_a_last_pause() -> None:
     client, waits = Throttled(*[1] * 2, *[0] * 100), Waits()
     with pytest.raises(UnavailableError, match="left keys unread"):
-        Reader(client, TABLE, waits.asker()).get(KEYS)  # type: ignore[arg-type]
+        TableReader(client, TABLE, waits.asker()).get(KEYS)  # type: ignore[arg-type]
     assert client.requests == len(waits.seconds) + 1 == 6
     assert sum(waits.seconds) < 2

@@ -15,7 +15,7 @@ from timeball.domain.model.terms.target import (
     EcsTarget,
     EventBridgeTarget,
     HttpTarget,
-    Invocation,
+    InvocationType,
     LambdaTarget,
     LaunchType,
     SnsTarget,
@@ -59,7 +59,7 @@ def test_a_runs_own_work_is_read_by_its_digest(store: Store) -> None:
     "target",
     [
         HttpTarget("https://target.example", headers={"A": "b"}),
-        LambdaTarget("arn:function", Invocation.EVENT),
+        LambdaTarget("arn:function", InvocationType.EVENT),
         SqsTarget("arn:queue"),
         SnsTarget("arn:topic", "subject", "group"),
         StepFunctionsTarget("arn:machine"),

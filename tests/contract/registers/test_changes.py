@@ -17,7 +17,7 @@ from timeball.domain.model.jobs.revision import (
     request_announced,
     revision_of,
 )
-from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
 from timeball.domain.time.instants import LATEST
 from timeball.ports.collections.rows import Swap
 from timeball.ports.registers.changes import ChangesQuery
@@ -112,7 +112,11 @@ def test_announcements_of_one_instant_are_distinguished(store: Store) -> None:
 
 def test_a_request_on_any_resource_is_announced_with_its_actor(store: Store) -> None:
     by = Actor("key#1", "editor", "192.0.2.1")
-    resources = [Resource(Kind.TASK, "mail"), Resource(Kind.RUN, "job.5.s", "job"), Resource(Kind.DEAD_LETTERS, "")]
+    resources = [
+        Resource(ResourceKind.TASK, "mail"),
+        Resource(ResourceKind.RUN, "job.5.s", "job"),
+        Resource(ResourceKind.DEAD_LETTERS, ""),
+    ]
     wanted = [request_announced("acme", one, Action.RETRY, by, NOW) for one in resources]
     store.changes.note([*wanted, announced()], NOW)
     assert store.changes.announced(query()) == sorted([*wanted, announced()], reverse=True)

@@ -13,7 +13,7 @@ from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.transitions import claimed, due_again, retrying
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
 from timeball.ports.collections.rows import Swap
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned
 from timeball.ports.registers.partitions import BEAT_MS, SILENCE_MS, Owner
 from timeball.ports.store import Store
 
@@ -84,7 +84,7 @@ def test_a_tenant_that_is_left_out_is_read_past_and_not_listed(store: Store) -> 
         [query, replace(query, limit=2), replace(query, left_out=frozenset({"acme"}))]
     )
     assert (whole.candidates, whole.stopped) == ((JobKey("acme", "one"), run().id), None)
-    assert (part.candidates, part.stopped) == ((), Place(NOW - 3, JobKey("crowd", "job-3")))
+    assert (part.candidates, part.stopped) == ((), DueCursor(NOW - 3, JobKey("crowd", "job-3")))
     assert len(crowds.candidates) == 5
 
 

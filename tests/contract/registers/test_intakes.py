@@ -10,11 +10,11 @@ from tests.contract.rows import NOW, job
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.terms.notify import News, Notice
-from timeball.domain.sharing.intake import Intake, Taking, reckoned
+from timeball.domain.sharing.intake import Intake, Reservation, reckoned
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.store import Store
 
-ONE = Taking("acme", 1, NOW, per_second=3, active=5)
+ONE = Reservation("acme", 1, NOW, per_second=3, active=5)
 SECOND = ONE.second
 
 
@@ -70,7 +70,7 @@ def test_each_tenant_has_its_own_budget(store: Store) -> None:
 
 
 @pytest.mark.parametrize("taking", [replace(ONE, per_second=20, active=0), replace(ONE, per_second=0, active=20)])
-def test_exactly_the_quota_of_fifty_concurrent_requests_is_taken(store: Store, taking: Taking) -> None:
+def test_exactly_the_quota_of_fifty_concurrent_requests_is_taken(store: Store, taking: Reservation) -> None:
     assert store.intakes.reckon(Intake("acme"), Intake("acme", {}, most=20, left=20, counted_at=NOW))
     with ThreadPoolExecutor(8) as threads:
         taken = list(threads.map(lambda _: store.intakes.take(taking), range(50)))

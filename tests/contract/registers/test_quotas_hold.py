@@ -16,7 +16,7 @@ from tests.contract.rows import NOW, job, run
 from timeball.domain.backfills.backfill import BackfillStatus
 from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.model.runs.run import Part, Waiting
+from timeball.domain.model.runs.run import Permit, Waiting
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.backfills.backfill import move_on
@@ -110,10 +110,10 @@ def test_fifty_clients_ask_for_backfills_and_as_many_run_as_the_quota_says(api: 
 
 @pytest.mark.parametrize(
     ("quotas", "part", "most"),
-    [(Quotas(runs_per_second=4), Part.TURN, 9), (Quotas(runs_at_once=10), Part.PLACE, 10)],
+    [(Quotas(runs_per_second=4), Permit.TURN, 9), (Quotas(runs_at_once=10), Permit.PLACE, 10)],
 )
 def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
-    api: Api, quotas: Quotas, part: Part, most: int
+    api: Api, quotas: Quotas, part: Permit, most: int
 ) -> None:
     note_quotas(api.context, "acme", quotas)
     waiting = [replace(run(NOW + n), not_before=NOW) for n in range(CLIENTS)]
@@ -126,7 +126,7 @@ def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
         lined_up += sum(one.waiting == Waiting("", part) for one in told)
         waiting = [one for one, admitted in zip(waiting, told, strict=True) if admitted.again_at is not None]
     assert (len(begin), lined_up) == (most, CLIENTS - most)
-    assert part is Part.PLACE or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
+    assert part is Permit.PLACE or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
 
 
 def _listed(api: Api) -> list[Any]:

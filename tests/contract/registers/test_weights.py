@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.backends import client, moto, new_table
 from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import TENANTS
 from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.patience import BRISKLY
@@ -17,7 +17,7 @@ from timeball.ports.errors import UnavailableError
 from timeball.testing.virtual_clock import VirtualClock
 
 
-class FailingReader(Reader):
+class FailingReader(TableReader):
     """A reader that can be made to fail, and counts its requests."""
 
     fails, requests = False, 0

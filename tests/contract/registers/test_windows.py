@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tests.contract.rows import NOW
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 from timeball.ports.store import Store
 
-WINDOW = Window("acme", "submits", NOW, 1)
+WINDOW = CountWindow("acme", "submits", NOW, 1)
 
 
 def test_a_window_takes_as_much_as_its_limit_and_no_more(store: Store) -> None:

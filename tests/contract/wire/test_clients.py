@@ -11,7 +11,7 @@ from botocore.session import get_session
 
 from tests.contract.waits import Waits
 from timeball.aws.wire.clients import OPERATIONS, WireClient, credentials_of_environment, endpoint_of, wire_client
-from timeball.aws.wire.connections import Answer, UnansweredError
+from timeball.aws.wire.connections import Response, UnansweredError
 from timeball.aws.wire.signing import Credentials
 from timeball.ports.errors import UnavailableError
 from timeball.setting import SettingsError
@@ -30,12 +30,12 @@ class Posts:
     came: list[tuple[Mapping[str, str], Any]] = field(default_factory=list)
     once: list[bool] = field(default_factory=list)
 
-    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Response:
         self.came.append((headers, json.loads(body)))
         self.once.append(once)
         if not self.status:
             raise UnansweredError("nothing came")
-        return Answer(self.status, self.headers, self.body)
+        return Response(self.status, self.headers, self.body)
 
 
 def client_of(posts: Posts, service: str = "dynamodb") -> Any:

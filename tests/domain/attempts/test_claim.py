@@ -9,7 +9,7 @@ from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.claim import (
     CLAIM_AHEAD_MS,
     EARLIEST_CLAIM_MS,
-    Action,
+    ClaimAction,
     ClaimRules,
     Decision,
     decide_claim,
@@ -48,10 +48,10 @@ LEASED = {"state": RunState.RUNNING, "attempt": 1, "owner": "a", "lease_until": 
 STARTED = {"state": RunState.RETRYING, "attempt": 1}
 COLLECTS = {"collected": Collected(1, NOW)}
 ONE_OFF = Schedule(At(NOW - 600 * MINUTE_MS))
-CANCELLED = Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
-GONE = Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
-CLAIM = Decision(Action.CLAIM)
-DROP = Decision(Action.DROP)
+CANCELLED = Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+GONE = Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_GONE)
+CLAIM = Decision(ClaimAction.CLAIM)
+DROP = Decision(ClaimAction.DROP)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def fire(minutes: float, origin: Origin = Origin.SCHEDULE) -> dict[str, Any]:
 CASES = {
     "queued and due": Case(CLAIM, {}, {}),
     "no such run": Case(DROP, None, {}),
-    "over: somebody carries out what that entails": Case(Decision(Action.DROP), {"state": RunState.SUCCEEDED}, {}),
+    "over: somebody carries out what that entails": Case(Decision(ClaimAction.DROP), {"state": RunState.SUCCEEDED}, {}),
     "withdrawn: whoever resumes the job sends it": Case(DROP, {"state": RunState.WITHDRAWN}, {}),
     "it stands for its items": Case(DROP, {"fan": FanOut(RunId(KEY, NOW, Origin.SCHEDULE))}, {}),
     "it stands for its items, which run": Case(
@@ -87,35 +87,43 @@ CASES = {
     "the run was asked to stop": Case(CANCELLED, {"cancel_requested": True}, {}),
     "a little early: it is held": Case(CLAIM, {"not_before": NOW + EARLIEST_CLAIM_MS}, {}),
     "earlier, by a message of before a retry": Case(
-        Decision(Action.WAIT, wait_until=NOW + 5_000 - EARLIEST_CLAIM_MS), {**STARTED, "not_before": NOW + 5_000}, {}
+        Decision(ClaimAction.WAIT, wait_until=NOW + 5_000 - EARLIEST_CLAIM_MS),
+        {**STARTED, "not_before": NOW + 5_000},
+        {},
     ),
-    "too early": Case(Decision(Action.WAIT, wait_until=NOW + 10_001), {"not_before": NOW + 10_001}, {}),
+    "too early": Case(Decision(ClaimAction.WAIT, wait_until=NOW + 10_001), {"not_before": NOW + 10_001}, {}),
     "it collects, and its start is near": Case(CLAIM, {**COLLECTS, "not_before": NOW + CLAIM_AHEAD_MS}, {}),
     "it collects, and its start is a little further off: this executor waits for it": Case(
-        Decision(Action.WAIT, wait_until=NOW + 1), {**COLLECTS, "not_before": NOW + 501, "due_at": NOW + 501}, {}
+        Decision(ClaimAction.WAIT, wait_until=NOW + 1), {**COLLECTS, "not_before": NOW + 501, "due_at": NOW + 501}, {}
     ),
     "it collects, and was put off since it was sent: its due entry stands": Case(
         DROP, {**COLLECTS, "not_before": NOW + 5_000, "due_at": NOW + 5_000}, {}
     ),
     "it collects, and its message is the only one": Case(
-        Decision(Action.WAIT, wait_until=NOW + 4_500), {**COLLECTS, "not_before": NOW + 5_000}, {}
+        Decision(ClaimAction.WAIT, wait_until=NOW + 4_500), {**COLLECTS, "not_before": NOW + 5_000}, {}
     ),
     "it collected, and is tried again": Case(CLAIM, {**COLLECTS, **STARTED, "not_before": NOW + EARLIEST_CLAIM_MS}, {}),
     "no occurrence of the schedule any more": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED), fire(0.5), {}
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.SUPERSEDED), fire(0.5), {}
     ),
-    "missed, with later ones missed too": Case(Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {}),
+    "missed, with later ones missed too": Case(
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {}
+    ),
     "the latest that was missed": Case(CLAIM, fire(-2), {}),
     "late, but not missed": Case(CLAIM, fire(-1), {}),
     "the latest that was missed, but it is too old": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), asks(catch_up=CatchUp(max_age_seconds=60))
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.MISFIRED),
+        fire(-2),
+        asks(catch_up=CatchUp(max_age_seconds=60)),
     ),
     "missed, under a policy that skips": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-2), asks(catch_up=CatchUp(CatchUpPolicy.SKIP))
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.MISFIRED),
+        fire(-2),
+        asks(catch_up=CatchUp(CatchUpPolicy.SKIP)),
     ),
     "the oldest of those that are caught up": Case(CLAIM, fire(-3), asks(catch_up=CatchUp(CatchUpPolicy.ALL, 2))),
     "the second of those that are caught up: a second later": Case(
-        Decision(Action.PUT_OFF, wait_until=NOW + 1_000), fire(-2), asks(catch_up=CatchUp(CatchUpPolicy.ALL, 2))
+        Decision(ClaimAction.PUT_OFF, wait_until=NOW + 1_000), fire(-2), asks(catch_up=CatchUp(CatchUpPolicy.ALL, 2))
     ),
     "missed, but its start was moved by jitter": Case(
         CLAIM, {**fire(-3), "not_before": NOW - 60_000}, asks(jitter_seconds=300)
@@ -125,14 +133,16 @@ CASES = {
     "a one-off is never missed": Case(CLAIM, fire(-600), asks(schedule=ONE_OFF)),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
     "a retry is never missed": Case(CLAIM, {**STARTED, **fire(-3)}, {}),
-    "the job is paused": Case(Decision(Action.WITHDRAW), {}, {"status": JobStatus.PAUSED}),
+    "the job is paused": Case(Decision(ClaimAction.WITHDRAW), {}, {"status": JobStatus.PAUSED}),
     "a started run goes on in a paused job": Case(CLAIM, STARTED, {"status": JobStatus.PAUSED}),
     "a missed run of a paused job: what is skipped stays so": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {"status": JobStatus.PAUSED}
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.MISFIRED), fire(-3), {"status": JobStatus.PAUSED}
     ),
     "a run by hand of a paused job": Case(CLAIM, fire(0, Origin.MANUAL), {"status": JobStatus.PAUSED}),
     "a run on an event of a paused job": Case(
-        Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED), fire(0, Origin.EVENT), {"status": JobStatus.PAUSED}
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.JOB_PAUSED),
+        fire(0, Origin.EVENT),
+        {"status": JobStatus.PAUSED},
     ),
     "a run on an event is never missed": Case(CLAIM, fire(-3, Origin.EVENT), {}),
     "one that has started goes on in a paused job": Case(
@@ -142,24 +152,24 @@ CASES = {
         DROP, {"not_before": NOW + 10_001, "due_at": NOW + 10_001}, {}
     ),
     "asked to stop for a later fire": Case(
-        Decision(Action.END, RunState.CANCELLED, Reason.REPLACED),
+        Decision(ClaimAction.END, RunState.CANCELLED, Reason.REPLACED),
         {**LEASED, "cancel_requested": True, "reason": Reason.REPLACED},
         {},
     ),
     "a retry that is due": Case(CLAIM, STARTED, {}),
     "a retry whose message is early: its due entry stands": Case(DROP, {**STARTED, "not_before": NOW + 10_001}, {}),
     "running under a lease": Case(
-        Decision(Action.WAIT, wait_until=NOW + 1), {**LEASED, "lease_until": NOW - 4_999}, {}
+        Decision(ClaimAction.WAIT, wait_until=NOW + 1), {**LEASED, "lease_until": NOW - 4_999}, {}
     ),
     "running, its lease and the margin are out": Case(CLAIM, LEASED, {}),
     "running, out, and no attempt is left": Case(
-        Decision(Action.END, RunState.FAILED, Reason.RETRIES_EXHAUSTED), {**LEASED, "attempt": 3}, {}
+        Decision(ClaimAction.END, RunState.FAILED, Reason.RETRIES_EXHAUSTED), {**LEASED, "attempt": 3}, {}
     ),
     "running, out, and asked to stop": Case(CANCELLED, {**LEASED, "cancel_requested": True}, {}),
     "running, out, and the job was cancelled": Case(CANCELLED, LEASED, {"status": JobStatus.CANCELLED}),
     "running, out, and the job is gone": Case(GONE, LEASED, None),
     "running under a lease in a cancelled job: its holder is asked": Case(
-        Decision(Action.WAIT, wait_until=NOW + 35_000),
+        Decision(ClaimAction.WAIT, wait_until=NOW + 35_000),
         {**LEASED, "lease_until": NOW + 30_000},
         {"status": JobStatus.CANCELLED},
     ),
@@ -178,19 +188,19 @@ FIRE = fire(0)["id"]
 TODAY = local_days("UTC", ((NOW // DAY_MS, NOW // DAY_MS),))
 TOMORROW = NOW + DAY_MS
 WEEKLY = Schedule(Every(7 * 86_400, NOW))
-MOVE = Decision(Action.MOVE, wait_until=TOMORROW, moved_to=TOMORROW)
-EXCLUDED = Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
+MOVE = Decision(ClaimAction.MOVE, wait_until=TOMORROW, moved_to=TOMORROW)
+EXCLUDED = Decision(ClaimAction.END, RunState.SKIPPED, Reason.CALENDAR)
 
 # The job fires each week, and its calendar, which moves fires, closes today.
 CLOSED_TODAY = {
     "it is moved": Case(MOVE, {}, {}),
     "a little early, too": Case(MOVE, {"not_before": NOW + 1, "id": FIRE}, {}),
-    "its job is paused: its resume decides": Case(Decision(Action.WITHDRAW), {}, {"status": JobStatus.PAUSED}),
+    "its job is paused: its resume decides": Case(Decision(ClaimAction.WITHDRAW), {}, {"status": JobStatus.PAUSED}),
     "its job was cancelled": Case(CANCELLED, {}, {"status": JobStatus.CANCELLED}),
     "it was moved before, and is early": Case(
         DROP, {"not_before": TOMORROW, "moved_to": TOMORROW, "due_at": TOMORROW}, {}
     ),
-    "it was put off until then": Case(Decision(Action.WAIT, wait_until=TOMORROW), {"not_before": TOMORROW}, {}),
+    "it was put off until then": Case(Decision(ClaimAction.WAIT, wait_until=TOMORROW), {"not_before": TOMORROW}, {}),
     "it holds the lock of its job": Case(EXCLUDED, {}, {"holder": FIRE}),
     "it is parked": Case(EXCLUDED, {}, {"parked": FIRE}),
     "the job fires again by then": Case(EXCLUDED, {}, asks(schedule=Schedule(Every(86_400, NOW)))),
@@ -216,7 +226,7 @@ def test_a_moved_run_is_missed_no_sooner_than_after_its_moved_start() -> None:
     excluded = Exclusions(local_days("UTC", ((before, before + 6),)), moves_in="UTC")
     late = [replace(run, not_before=NOW - MINUTE_MS - later, moved_to=NOW - MINUTE_MS - later) for later in (0, 1)]
     assert decide_claim(late[0], weekly, NOW, RULES) == CLAIM
-    assert decide_claim(late[1], weekly, NOW, RULES) == Decision(Action.END, RunState.SKIPPED, Reason.MISFIRED)
+    assert decide_claim(late[1], weekly, NOW, RULES) == Decision(ClaimAction.END, RunState.SKIPPED, Reason.MISFIRED)
     assert decide_claim(late[1], weekly, NOW, RULES, excluded) == EXCLUDED, "the next fire stands for both"
 
 
@@ -230,11 +240,11 @@ HELD = {"deferred_since": NOW - 4 * MINUTE_MS, "deferred_ms": 3 * MINUTE_MS}
 
 
 def _held(reason: Reason, minutes: float) -> Decision:
-    return Decision(Action.DEFER, reason=reason, wait_until=NOW + int(minutes * MINUTE_MS))
+    return Decision(ClaimAction.DEFER, reason=reason, wait_until=NOW + int(minutes * MINUTE_MS))
 
 
 def _given_up(reason: Reason) -> Decision:
-    return Decision(Action.END, RunState.FAILED, reason)
+    return Decision(ClaimAction.END, RunState.FAILED, reason)
 
 
 # Each case: the decision; why the host defers the call, and for how many minutes; and the differences from a queued

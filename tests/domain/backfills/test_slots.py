@@ -3,7 +3,7 @@
 import pytest
 
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus, new_backfill, waiting
-from timeball.domain.backfills.slots import MAX_LINE, Slots, allot
+from timeball.domain.backfills.slots import MAX_LINE, BackfillSlots, allot
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec
@@ -56,7 +56,7 @@ def _backfill(letter: str) -> Backfill:
 def test_slots_are_shared_out(case: str) -> None:
     before, is_open, asking, after = SHARES[case]
     (held, line), shares = map(_keys, before.split("/")), tuple(map(_keys, after.split("/")))
-    slots = Slots("acme", held, line, 3)
+    slots = BackfillSlots("acme", held, line, 3)
     allotted = allot(slots, {_key(letter): _backfill(letter) for letter in is_open}, _keys(asking), MOST)
     assert (allotted.held, allotted.line) == shares
     assert (allotted == slots) == (before == after)
@@ -64,7 +64,7 @@ def test_slots_are_shared_out(case: str) -> None:
 
 def test_the_row_does_not_grow_with_the_number_of_waiting_backfills() -> None:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    slots = allot(Slots("acme"), {_key(letter): _backfill(letter) for letter in letters}, _keys(letters), MOST)
+    slots = allot(BackfillSlots("acme"), {_key(letter): _backfill(letter) for letter in letters}, _keys(letters), MOST)
     assert (slots.held, slots.line) == (_keys("AB"), _keys(letters[MOST : MOST + MAX_LINE]))
 
 

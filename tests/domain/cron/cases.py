@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from random import Random
 
 from timeball.domain.time.cron import CronFields
-from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import Zone
 
 ZONES = (
@@ -125,7 +125,7 @@ def month(random: Random) -> str:
 
 
 def fires(
-    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
+    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: DstOverlap | None = None
 ) -> Iterator[int]:
     """List all fires strictly after an instant, in order."""
     at = next_fire(fields, zone, after_at, gap, overlap)

@@ -8,7 +8,7 @@ import pytest
 from tests.domain.cron import cases
 from timeball.domain.time.clock_change import clock_change
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
 
 MOVED = "moved by the clock change from"
@@ -16,7 +16,7 @@ FORWARD = "the first fire after the clocks went forward on 2026-03-29"
 BACK = "the first fire after the clocks went back on 2026-10-25"
 ONE_OF_TWO = "the first of two times that clocks show"
 TWO_OF_TWO = "the second of two times that clocks show"
-NEXT, SKIP, BOTH = Gap.NEXT, Gap.SKIP, Overlap.BOTH
+NEXT, SKIP, BOTH = Gap.NEXT, Gap.SKIP, DstOverlap.BOTH
 BERLIN = "Europe/Berlin"
 
 TABLE = (
@@ -59,7 +59,7 @@ TABLE = (
 
 @pytest.mark.parametrize(("expression", "zone", "after", "gap", "overlap", "notes"), TABLE)
 def test_a_fire_has_a_note_on_the_effect_of_a_clock_change(
-    expression: str, zone: str, after: str, gap: Gap | None, overlap: Overlap | None, notes: list[str | None]
+    expression: str, zone: str, after: str, gap: Gap | None, overlap: DstOverlap | None, notes: list[str | None]
 ) -> None:
     fields, loaded = parse_cron(expression), load_zone(zone)
     after_at = int(datetime.fromisoformat(after).replace(tzinfo=UTC).timestamp()) * 1000

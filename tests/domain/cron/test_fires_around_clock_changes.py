@@ -9,10 +9,10 @@ import pytest
 
 from tests.domain.cron import cases, oracle
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import load_zone
 
-POLICIES = tuple(product((None, *Gap), (None, *Overlap)))
+POLICIES = tuple(product((None, *Gap), (None, *DstOverlap)))
 FIRST, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
 WITHOUT_CHANGES = (datetime(2025, 3, 30, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC))
 EXPRESSIONS_PER_CHANGE = 10
@@ -41,7 +41,7 @@ def check(expression: str, window: oracle.Window) -> int:
     middle = (window.start_at + window.end_at) // 2
     for gap, overlap in POLICIES:
         at_jump = fixed if gap is None else gap is Gap.NEXT
-        both = not fixed if overlap is None else overlap is Overlap.BOTH
+        both = not fixed if overlap is None else overlap is DstOverlap.BOTH
         expected = found.fires(at_jump=at_jump, both=both)
         near = [at for at in expected if abs(at - middle) < NEAR_MS]
         for after_at in (*anywhere, *(at - 1 for at in near[:1]), *near):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.domain.cron import oracle
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import load_zone
 
 HOUR = timedelta(hours=1)
@@ -69,9 +69,9 @@ def test_no_fire_differs_from_brute_force_around_a_historic_change(name: str, da
         read = oracle.read(expression)
         times = read.times()
         matching = [local for local in locals_ if (local.hour, local.minute) in times and read.has_day(local.date())]
-        for gap, overlap in product((None, *Gap), (None, *Overlap)):
+        for gap, overlap in product((None, *Gap), (None, *DstOverlap)):
             at_jump = read.fixed if gap is None else gap is Gap.NEXT
-            both = not read.fixed if overlap is None else overlap is Overlap.BOTH
+            both = not read.fixed if overlap is None else overlap is DstOverlap.BOTH
             instants = {at for local in matching for at in shown[local][: 2 if both else 1]}
             if at_jump and any(not shown[local] for local in matching):
                 instants.add(change)
@@ -86,7 +86,7 @@ def check(
     end: datetime,
     expected: list[int],
     gap: Gap | None,
-    overlap: Overlap | None,
+    overlap: DstOverlap | None,
 ) -> None:
     fields, zone = parse_cron(expression), load_zone(name)
     start_at, end_at = (int(at.timestamp()) * 1000 for at in (start, end))

@@ -6,10 +6,10 @@ import pytest
 
 from tests.domain.cron import cases
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import load_zone
 
-NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, Overlap.FIRST, Overlap.BOTH
+NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, DstOverlap.FIRST, DstOverlap.BOTH
 
 TABLE = (
     # expression, zone, UTC from, UTC until, gap, overlap, fires in UTC
@@ -100,7 +100,7 @@ def test_a_policy_decides_what_fires_at_a_clock_change(
     start: str,
     hours: int,
     gap: Gap | None,
-    overlap: Overlap | None,
+    overlap: DstOverlap | None,
     expected: str,
 ) -> None:
     start_at = int(datetime.fromisoformat(f"{start}+00:00").timestamp()) * 1000
@@ -119,4 +119,4 @@ def test_a_schedule_that_falls_into_a_gap_every_time_never_fires_if_gaps_are_ski
 
 
 def test_a_policy_may_be_given_by_its_name() -> None:
-    assert [Gap("next"), Gap("skip"), Overlap("first"), Overlap("both")] == [NEXT, SKIP, FIRST, BOTH]
+    assert [Gap("next"), Gap("skip"), DstOverlap("first"), DstOverlap("both")] == [NEXT, SKIP, FIRST, BOTH]

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.domain.cron import cases
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import load_zone
 
 ZONES = (*cases.ZONES, "UTC", "Africa/Monrovia", "America/Juneau", "Pacific/Kwajalein", "Asia/Manila")
 YEAR_1800, YEAR_2200 = -5_364_662_400_000, 7_258_118_400_000
 instants = st.integers(YEAR_1800, YEAR_2200)
 gaps = st.sampled_from((None, *Gap))
-overlaps = st.sampled_from((None, *Overlap))
+overlaps = st.sampled_from((None, *DstOverlap))
 
 
 @st.composite
@@ -41,7 +41,7 @@ thorough = settings(max_examples=250, deadline=None, derandomize=True, database=
 @thorough
 @every_case
 def test_a_fire_comes_after_the_instant_and_the_next_one_after_it(
-    expression: str, zone: str, after_at: int, gap: Gap | None, overlap: Overlap | None
+    expression: str, zone: str, after_at: int, gap: Gap | None, overlap: DstOverlap | None
 ) -> None:
     found = list(islice(cases.fires(parse_cron(expression), load_zone(zone), after_at, gap, overlap), 12))
     assert all(a < b for a, b in zip([after_at, *found], found, strict=False))
@@ -51,7 +51,7 @@ def test_a_fire_comes_after_the_instant_and_the_next_one_after_it(
 @thorough
 @every_case
 def test_the_next_fires_do_not_depend_on_the_starting_instant(
-    expression: str, zone: str, after_at: int, gap: Gap | None, overlap: Overlap | None
+    expression: str, zone: str, after_at: int, gap: Gap | None, overlap: DstOverlap | None
 ) -> None:
     fields, loaded = parse_cron(expression), load_zone(zone)
     first = next_fire(fields, loaded, after_at, gap, overlap)
@@ -68,10 +68,10 @@ def test_the_next_fires_do_not_depend_on_the_starting_instant(
 @thorough
 @every_case
 def test_skipping_and_firing_once_never_add_a_fire(
-    expression: str, zone: str, after_at: int, gap: Gap | None, overlap: Overlap | None
+    expression: str, zone: str, after_at: int, gap: Gap | None, overlap: DstOverlap | None
 ) -> None:
     fields, loaded = parse_cron(expression), load_zone(zone)
-    fewest = set(islice(cases.fires(fields, loaded, after_at, Gap.SKIP, Overlap.FIRST), 40))
+    fewest = set(islice(cases.fires(fields, loaded, after_at, Gap.SKIP, DstOverlap.FIRST), 40))
     chosen = set(islice(cases.fires(fields, loaded, after_at, gap, overlap), 160))
     latest = max(chosen, default=0)
     assert {at for at in fewest if at <= latest} <= chosen

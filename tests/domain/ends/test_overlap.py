@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from timeball.domain.ends.overlap import Overlap, Step, decide_overlap
+from timeball.domain.ends.overlap import LockStep, OverlapDecision, decide_overlap
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
@@ -97,55 +97,57 @@ TABLE = {
 def test_the_policy_decides_about_an_unstarted_run_and_the_lock(policy: str, holder: str) -> None:
     for parked, expected in zip(PARKED, TABLE[policy, holder].split(), strict=True):
         found = decide_overlap(OverlapPolicy(policy), ME["unstarted"], HOLDERS[holder], PARKED[parked])
-        assert found == Overlap(Step(expected.rstrip("+")), expected.endswith("+")), parked
+        assert found == OverlapDecision(LockStep(expected.rstrip("+")), expected.endswith("+")), parked
 
 
 # A run that has started is not skipped and stops no other run. Under every policy with a lock it does this while it
 # waits for its retry, whichever run is next. It lacks the lock if its job had none when the run started.
 STARTED = {
-    "nobody": Step.ACQUIRE,
-    "me": Step.START,
-    "over": Step.ACQUIRE,
-    "withdrawn": Step.ACQUIRE,
-    "queued": Step.WAIT,
-    "running": Step.WAIT,
-    "stopping": Step.WAIT,
-    "retrying": Step.WAIT,
-    "newer": Step.WAIT,
+    "nobody": LockStep.ACQUIRE,
+    "me": LockStep.START,
+    "over": LockStep.ACQUIRE,
+    "withdrawn": LockStep.ACQUIRE,
+    "queued": LockStep.WAIT,
+    "running": LockStep.WAIT,
+    "stopping": LockStep.WAIT,
+    "retrying": LockStep.WAIT,
+    "newer": LockStep.WAIT,
 }
 
 
 @pytest.mark.parametrize("holder", STARTED)
 def test_a_started_run_waits_for_the_lock_and_is_skipped_only_for_a_newer_run_under_cancel_other(holder: str) -> None:
     for policy, parked in product(OverlapPolicy, PARKED.values()):
-        step = Step.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
+        step = LockStep.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
         if policy is OverlapPolicy.CANCEL_OTHER and holder == "newer":
-            step = Step.SKIP
-        assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == Overlap(step), (policy, parked)
+            step = LockStep.SKIP
+        assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == OverlapDecision(step), (policy, parked)
 
 
 def test_a_retried_run_is_the_next_holder_unless_an_older_run_is() -> None:
     for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE):
         steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], parked).step for parked in PARKED.values()]
-        assert steps == [Step.PARK, Step.STAY, Step.WAIT, Step.TAKE_PLACE, Step.PARK]
+        assert steps == [LockStep.PARK, LockStep.STAY, LockStep.WAIT, LockStep.TAKE_PLACE, LockStep.PARK]
 
 
 def test_a_manual_retry_counts_as_new_as_its_request_under_cancel_other() -> None:
     by_hand = replace(AGAIN, budget_at=NOW + 3 * MINUTE_MS, budget_from=1)
     step = partial(decide_overlap, OverlapPolicy.CANCEL_OTHER)
-    assert step(by_hand, HOLDERS["newer"], None) == Overlap(Step.PARK, stop_holder=True)
-    assert step(by_hand, HOLDERS["newer"], PARKED["newer"]) == Overlap(Step.TAKE_PLACE, stop_holder=True)
-    assert step(by_hand, _run(4, RunState.RUNNING, 1), None) == Overlap(Step.SKIP)
-    assert step(by_hand, HOLDERS["newer"], _run(4)) == Overlap(Step.SKIP)
-    assert step(_run(4), replace(by_hand, state=RunState.RUNNING), None) == Overlap(Step.PARK, stop_holder=True)
-    assert step(_run(2), replace(by_hand, state=RunState.RUNNING), None) == Overlap(Step.SKIP)
+    assert step(by_hand, HOLDERS["newer"], None) == OverlapDecision(LockStep.PARK, stop_holder=True)
+    assert step(by_hand, HOLDERS["newer"], PARKED["newer"]) == OverlapDecision(LockStep.TAKE_PLACE, stop_holder=True)
+    assert step(by_hand, _run(4, RunState.RUNNING, 1), None) == OverlapDecision(LockStep.SKIP)
+    assert step(by_hand, HOLDERS["newer"], _run(4)) == OverlapDecision(LockStep.SKIP)
+    assert step(_run(4), replace(by_hand, state=RunState.RUNNING), None) == OverlapDecision(
+        LockStep.PARK, stop_holder=True
+    )
+    assert step(_run(2), replace(by_hand, state=RunState.RUNNING), None) == OverlapDecision(LockStep.SKIP)
 
 
 @pytest.mark.parametrize("policy", [one for one in OverlapPolicy if one is not OverlapPolicy.ALLOW])
 def test_a_holder_that_is_retried_manually_takes_its_lock_anew(policy: OverlapPolicy) -> None:
     again = replace(AGAIN, budget_at=NOW, budget_from=1)
-    assert decide_overlap(policy, again, again, None) == Overlap(Step.ACQUIRE)
-    assert decide_overlap(policy, replace(again, attempt=2), again, None) == Overlap(Step.START)
+    assert decide_overlap(policy, again, again, None) == OverlapDecision(LockStep.ACQUIRE)
+    assert decide_overlap(policy, replace(again, attempt=2), again, None) == OverlapDecision(LockStep.START)
 
 
 def test_the_table_leaves_out_no_combination() -> None:
@@ -159,5 +161,5 @@ def test_of_two_fires_of_one_instant_neither_is_newer() -> None:
     by_hand = replace(_run(0), id=RunId(KEY, NOW, Origin.MANUAL))
     running = _run(0, RunState.RUNNING, 1)
     policy = OverlapPolicy.CANCEL_OTHER
-    assert decide_overlap(policy, by_hand, running, None) == Overlap(Step.PARK, stop_holder=True)
-    assert decide_overlap(policy, by_hand, _run(-1, RunState.RUNNING, 1), ME["unstarted"]).step is Step.SKIP
+    assert decide_overlap(policy, by_hand, running, None) == OverlapDecision(LockStep.PARK, stop_holder=True)
+    assert decide_overlap(policy, by_hand, _run(-1, RunState.RUNNING, 1), ME["unstarted"]).step is LockStep.SKIP

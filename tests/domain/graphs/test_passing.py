@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from timeball.domain.graphs.passing import KEPT_BYTES, MAX_PASSED_BYTES, Passed, handed
+from timeball.domain.graphs.passing import KEPT_BYTES, MAX_PASSED_BYTES, PassedParent, handed
 from timeball.domain.model.ids import JobKey, Origin, RunId
 
 RUN = RunId(JobKey("acme", "a"), 5, Origin.SCHEDULE)
 
 
 def _of_one(answer: str | None) -> dict[str, object]:
-    text = handed('{"n":1}', [Passed("rows", "succeeded", RUN, answer)])
+    text = handed('{"n":1}', [PassedParent("rows", "succeeded", RUN, answer)])
     assert text is not None
     document = json.loads(text)
     assert document["payload"] == {"n": 1}
@@ -50,13 +50,13 @@ def test_an_answer_that_was_cut_is_left_out_and_marked_as_too_large(answer: str)
 def test_answers_are_passed_on_up_to_256_kb_together() -> None:
     answer = json.dumps("x" * (KEPT_BYTES - 2))
     most = MAX_PASSED_BYTES // KEPT_BYTES
-    parents = [Passed(f"p{number}", "succeeded", RUN, answer) for number in range(most)]
+    parents = [PassedParent(f"p{number}", "succeeded", RUN, answer) for number in range(most)]
     assert handed(None, parents) is not None
-    assert handed(None, [*parents, Passed("one", "succeeded", RUN, "1")]) is None
+    assert handed(None, [*parents, PassedParent("one", "succeeded", RUN, "1")]) is None
 
 
 def test_without_a_payload_it_is_null_and_a_parent_without_a_run_has_null_fields() -> None:
-    assert json.loads(handed(None, [Passed("a")]) or "") == {
+    assert json.loads(handed(None, [PassedParent("a")]) or "") == {
         "payload": None,
         "parents": {"a": {"status": None, "runId": None, "result": None}},
     }

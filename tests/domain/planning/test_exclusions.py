@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.domain.calendars import NOW, a_job, local_date
 from tests.domain.cron.oracle import zone
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import Job, advanced, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
@@ -243,8 +243,8 @@ def test_a_jobs_own_calendar_and_the_freezes_that_match_it_are_its_blackouts() -
     job = a_job(Schedule(Every(60, NOW)), CatchUp(), NOW)
     calendar = _calendar("UTC", ["2026-11-21"], DateRange("2026-12-24", "2026-12-26"))
     everybody, blue = (
-        Freeze("a", 1, 2, Match(everything=True), 0),
-        Freeze("b", 5, None, Match(tags={"team": "blue"}), 0),
+        Freeze("a", 1, 2, FreezeMatch(everything=True), 0),
+        Freeze("b", 5, None, FreezeMatch(tags={"team": "blue"}), 0),
     )
     assert exclusions(job, None, ()) == Exclusions()
     assert exclusions(job, calendar, ()) == Exclusions()  # the job does not name it

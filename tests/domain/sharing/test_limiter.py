@@ -9,7 +9,7 @@ from tests.contract.rows import NOW, job, run
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Turns
-from timeball.domain.model.runs.run import Callback, Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Callback, Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, frozen, withdrawn
 from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, OnFull, RateKey
@@ -18,7 +18,7 @@ from timeball.domain.sharing.limiter import (
     LONGEST_HOLD_MS,
     LOOKS_MS,
     SETTLES_MS,
-    Passed,
+    LimiterDecision,
     admit,
     called,
     expected,
@@ -38,10 +38,10 @@ NAMED = Begun(run().id, 1, NOW + LEASE_MS, revision=1)
 RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), places=("db",), revision=2)
 OUT = NOW + LEASE_MS
 KEY = LimiterKey("acme", "db")
-IN_LINE = replace(run(), waiting=Waiting("db", Part.PLACE), revision=2)
-ELSEWHERE = replace(run(), waiting=Waiting("crm", Part.TURN), revision=2)
-CALLED = Waiting("db", Part.TURN, called=True)
-FOR_TURN = replace(run(), waiting=Waiting("db", Part.TURN))
+IN_LINE = replace(run(), waiting=Waiting("db", Permit.PLACE), revision=2)
+ELSEWHERE = replace(run(), waiting=Waiting("crm", Permit.TURN), revision=2)
+CALLED = Waiting("db", Permit.TURN, called=True)
+FOR_TURN = replace(run(), waiting=Waiting("db", Permit.TURN))
 FOLLOWED = replace(RUNNING, callback=Callback(NOW, NOW + 3_600_000, execution="arn"))
 ANOTHER = Begun(run(NOW + 1).id, 1, OUT)
 
@@ -49,9 +49,9 @@ PLACE, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
 TURN = Ask(KEY, Bounds(per_second=2, burst=1))
 FREE = Limiter(KEY, 0)
 TAKEN = replace(FREE, begun=(ANOTHER,))
-CALLING = replace(FREE, lines=(Part.TURN,))
-BEGINS = Passed(NOW, has_place=True)
-WAITS, TAKES_TURN = Passed(waits_for=Part.PLACE), Passed(waits_for=Part.TURN)
+CALLING = replace(FREE, lines=(Permit.TURN,))
+BEGINS = LimiterDecision(NOW, has_place=True)
+WAITS, TAKES_TURN = LimiterDecision(waits_for=Permit.PLACE), LimiterDecision(waits_for=Permit.TURN)
 
 
 @pytest.mark.parametrize(
@@ -97,29 +97,39 @@ def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_
     [
         (FREE, run(), PLACE, BEGINS),
         (TAKEN, run(), PLACE, WAITS),
-        (TAKEN, run(), SKIPPING, Passed(is_skipped=True)),
+        (TAKEN, run(), SKIPPING, LimiterDecision(is_skipped=True)),
         (TAKEN, replace(run(), attempt=1), SKIPPING, WAITS),  # it has begun, so it is not skipped
         (replace(FREE, begun=(NAMED,)), run(), PLACE, BEGINS),  # its own: its claim's answer was lost, or an admission
-        (replace(FREE, lines=(Part.PLACE,)), run(), PLACE, WAITS),  # it overtakes no run
-        (replace(FREE, lines=(Part.PLACE,)), run(), TURN, Passed(NOW)),  # the line is for something else
+        (replace(FREE, lines=(Permit.PLACE,)), run(), PLACE, WAITS),  # it overtakes no run
+        (replace(FREE, lines=(Permit.PLACE,)), run(), TURN, LimiterDecision(NOW)),  # the line is for something else
         (TAKEN, run(), Ask(KEY, Bounds(2)), BEGINS),  # its own job allows two
         (replace(TAKEN, fixed=Fixed(Bounds(1))), run(), Ask(KEY, Bounds(2)), WAITS),  # but a fixed limit has precedence
         (replace(FREE, fixed=Fixed(Bounds(0))), run(), PLACE, WAITS),
-        (replace(FREE, fixed=Fixed(Bounds(0))), run(), TURN, Passed(NOW)),  # its job names the key only for its rate
-        (FREE, run(), TURN, Passed(NOW)),
-        (replace(FREE, turns=Turns(NOW + 0.5)), run(), TURN, Passed(NOW + 1)),
-        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TURN, Passed(NOW + LONGEST_HOLD_MS)),
+        (
+            replace(FREE, fixed=Fixed(Bounds(0))),
+            run(),
+            TURN,
+            LimiterDecision(NOW),
+        ),  # its job names the key only for its rate
+        (FREE, run(), TURN, LimiterDecision(NOW)),
+        (replace(FREE, turns=Turns(NOW + 0.5)), run(), TURN, LimiterDecision(NOW + 1)),
+        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TURN, LimiterDecision(NOW + LONGEST_HOLD_MS)),
         (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS + 1)), run(), TURN, TAKES_TURN),
-        (replace(FREE, turns=Turns(NOW + 1000)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW)),  # from the burst
-        (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), Passed(NOW + 500)),
-        (replace(FREE, lines=(Part.TURN,)), run(), TURN, TAKES_TURN),
-        (replace(FREE, lines=(Part.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # its second message, or a manual retry
-        (replace(FREE, lines=(Part.TURN,)), replace(FOR_TURN, waiting=CALLED), TURN, Passed(NOW)),
+        (
+            replace(FREE, turns=Turns(NOW + 1000)),
+            run(),
+            Ask(KEY, Bounds(None, 2, 3)),
+            LimiterDecision(NOW),
+        ),  # from the burst
+        (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), LimiterDecision(NOW + 500)),
+        (replace(FREE, lines=(Permit.TURN,)), run(), TURN, TAKES_TURN),
+        (replace(FREE, lines=(Permit.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # its second message, or a manual retry
+        (replace(FREE, lines=(Permit.TURN,)), replace(FOR_TURN, waiting=CALLED), TURN, LimiterDecision(NOW)),
         (CALLING, FOR_TURN, TURN, TAKES_TURN),  # its row does not yet show that it was admitted
-        (replace(FREE, lines=(Part.TURN,)), replace(run(), waiting=replace(CALLED, name="")), TURN, TAKES_TURN),
+        (replace(FREE, lines=(Permit.TURN,)), replace(run(), waiting=replace(CALLED, name="")), TURN, TAKES_TURN),
     ],
 )
-def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask: Ask, passed: Passed) -> None:
+def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask: Ask, passed: LimiterDecision) -> None:
     assert admit(limiter, asking, ask, NOW, NOW, LEASE_MS)[1] == passed
 
 
@@ -135,8 +145,8 @@ def test_a_claimed_run_is_in_no_line_and_has_only_the_slots_that_it_was_just_giv
 
 def test_a_run_that_has_a_slot_keeps_it_while_it_waits_for_a_rate_token() -> None:
     both = Ask(KEY, Bounds(1, 2, 1))
-    after, passed = admit(replace(FREE, lines=(Part.TURN,)), run(), both, NOW, NOW, LEASE_MS)
-    assert (after.begun, passed) == ((NAMED,), Passed(waits_for=Part.TURN, has_place=True))
+    after, passed = admit(replace(FREE, lines=(Permit.TURN,)), run(), both, NOW, NOW, LEASE_MS)
+    assert (after.begun, passed) == ((NAMED,), LimiterDecision(waits_for=Permit.TURN, has_place=True))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +170,7 @@ def test_a_changed_rate_continues_from_the_rate_tokens_that_were_given(
         _, passed = admit(changed, run(), Ask(KEY, new), NOW, NOW, LEASE_MS)
         assert changed.due_at == NOW
         has_place = new.places is not None
-        assert passed == (Passed(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
+        assert passed == (LimiterDecision(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
 
 
 SLOW, FAST = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
@@ -172,7 +182,7 @@ def test_the_slowest_rate_that_a_job_has_recently_stated_applies_to_others() -> 
     assert (passed, limiter.bounds) == (TAKES_TURN, SLOW.bounds)
     later = NOW + RATE_HOLDS_MS
     limiter, passed = admit(replace(limiter, lines=()), run(NOW + 2), FAST, later, later, LEASE_MS)
-    assert (passed, limiter.bounds) == (Passed(later), FAST.bounds)
+    assert (passed, limiter.bounds) == (LimiterDecision(later), FAST.bounds)
     assert admit(limiter, run(NOW + 3), SLOW, later, later, LEASE_MS)[1] == TAKES_TURN
 
 
@@ -180,7 +190,7 @@ def test_the_old_rate_of_a_job_that_states_another_no_longer_applies() -> None:
     limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
     changed = said_anew(limiter, FAST.bounds, NOW, SLOW.bounds)
     assert changed.bounds == FAST.bounds
-    assert admit(changed, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)[1] == Passed(NOW + 100)
+    assert admit(changed, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)[1] == LimiterDecision(NOW + 100)
     assert said_anew(limiter, FAST.bounds, NOW, Bounds(None, 5, 1)).bounds == SLOW.bounds
 
 
@@ -204,7 +214,7 @@ def test_a_limiter_that_expects_a_run_stays_due_although_its_line_looks_empty() 
 
 def test_a_waiting_run_makes_its_limiter_due_soon() -> None:
     after, _ = admit(TAKEN, run(), PLACE, NOW, NOW, LEASE_MS)
-    assert (after.lines, after.joined_at, after.due_at) == ((Part.PLACE,), NOW, NOW + SECOND_MS)
+    assert (after.lines, after.joined_at, after.due_at) == ((Permit.PLACE,), NOW, NOW + SECOND_MS)
     sooner, _ = admit(replace(TAKEN, due_at=NOW + 5), run(), PLACE, NOW, NOW, LEASE_MS)
     assert sooner.due_at == NOW + 5
 
@@ -228,27 +238,27 @@ def test_the_holders_are_read_if_there_is_no_slot_for_all_runs_that_ask(
     limiter = replace(FREE, begun=tuple(begun))
     asking = [(run(), PLACE)] * coming
     assert is_to_be_looked_at(limiter, asking) is is_read
-    assert not is_to_be_looked_at(replace(limiter, lines=(Part.PLACE,)), asking)  # they wait in line anyway
+    assert not is_to_be_looked_at(replace(limiter, lines=(Permit.PLACE,)), asking)  # they wait in line anyway
     assert not is_to_be_looked_at(limiter, [(run(), TURN)] * coming)
 
 
 def test_as_many_runs_are_admitted_as_there_are_slots_and_the_limiter_names_them() -> None:
     limiter = replace(TAKEN, said=Bounds(3))
-    assert room_for(limiter, Part.PLACE, NOW) == 2
-    after, instants = called(limiter, Part.PLACE, [run()], NOW, LEASE_MS)
+    assert room_for(limiter, Permit.PLACE, NOW) == 2
+    after, instants = called(limiter, Permit.PLACE, [run()], NOW, LEASE_MS)
     assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, revision=1))
     assert instants == [NOW]
-    assert room_for(bounded_by(limiter, Bounds(0), NOW), Part.PLACE, NOW) < 0
-    assert room_for(FREE, Part.PLACE, NOW) == CALLED_AT_ONCE  # it has no limit any more
+    assert room_for(bounded_by(limiter, Bounds(0), NOW), Permit.PLACE, NOW) < 0
+    assert room_for(FREE, Permit.PLACE, NOW) == CALLED_AT_ONCE  # it has no limit any more
 
 
 def test_as_many_runs_are_admitted_as_rate_tokens_are_near_each_for_its_own() -> None:
     limiter = replace(FREE, said=Bounds(None, 2, 1), turns=Turns(free_at=NOW + 1_000))
-    assert room_for(limiter, Part.TURN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
-    after, instants = called(limiter, Part.TURN, [run()] * 4, NOW, LEASE_MS)
+    assert room_for(limiter, Permit.TURN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
+    after, instants = called(limiter, Permit.TURN, [run()] * 4, NOW, LEASE_MS)
     assert [at - NOW for at in instants] == [1_000, 1_500, 2_000, 2_500]
-    assert room_for(after, Part.TURN, NOW) == 0
-    assert room_for(after, Part.TURN, NOW + SECOND_MS) == 2
+    assert room_for(after, Permit.TURN, NOW) == 0
+    assert room_for(after, Permit.TURN, NOW + SECOND_MS) == 2
 
 
 @pytest.mark.parametrize(
@@ -257,12 +267,12 @@ def test_as_many_runs_are_admitted_as_rate_tokens_are_near_each_for_its_own() ->
         ((), False, SETTLES_MS, None),
         ((), False, SETTLES_MS - 1, SECOND_MS),  # a run that has just joined the line may not be visible yet
         ((), True, SETTLES_MS, LOOKS_MS),  # an admitted run may not have received its message yet
-        ((Part.PLACE,), False, SETTLES_MS, LOOKS_MS),
-        ((Part.PLACE, Part.TURN), False, SETTLES_MS, SECOND_MS),
+        ((Permit.PLACE,), False, SETTLES_MS, LOOKS_MS),
+        ((Permit.PLACE, Permit.TURN), False, SETTLES_MS, SECOND_MS),
     ],
 )
 def test_a_limiter_is_due_as_long_as_a_run_may_wait(
-    left: Sequence[Part], since_ms: int, due_in_ms: int | None, *, some_called: bool
+    left: Sequence[Permit], since_ms: int, due_in_ms: int | None, *, some_called: bool
 ) -> None:
     after = left_in_line(replace(FREE, joined_at=NOW - since_ms), left, NOW, some_called=some_called)
     assert (after.lines, after.due_at) == (tuple(left), None if due_in_ms is None else NOW + due_in_ms)
@@ -281,5 +291,5 @@ def test_a_job_asks_for_its_keys_and_then_for_the_quotas_of_its_tenant() -> None
 
 
 def test_each_line_has_its_reason() -> None:
-    lines = [Waiting("db", Part.PLACE), Waiting("db", Part.TURN), Waiting("", Part.PLACE)]
+    lines = [Waiting("db", Permit.PLACE), Waiting("db", Permit.TURN), Waiting("", Permit.PLACE)]
     assert [waits_because(one) for one in lines] == [Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from timeball.domain.sharing.pollers import KEPT_MS, Bounds, Ready, decide, wanted
+from timeball.domain.sharing.pollers import KEPT_MS, PollerBounds, Ready, decide, wanted
 from timeball.domain.time.instants import SECOND_MS
 
 NOW = 1_000_000_000
-BOUNDS = Bounds(7, 105)
+BOUNDS = PollerBounds(7, 105)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, format_instant, parse_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, is_occurrence
-from timeball.domain.time.stepper import Gap, Overlap, clock_policies
+from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies
 from timeball.domain.time.zones import load_zone
 
 BERLIN = "Europe/Berlin"
-NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, Overlap.FIRST, Overlap.BOTH
+NEXT, SKIP, FIRST, BOTH = Gap.NEXT, Gap.SKIP, DstOverlap.FIRST, DstOverlap.BOTH
 OCTOBER = parse_instant("2026-10-24T06:00:00Z")
 
 # Each case: a schedule, its starting instant, the zone for intervals and one-offs, and the local times with their
@@ -134,7 +134,7 @@ POLICIES = (
 
 
 @pytest.mark.parametrize(("cron", "gap", "overlap"), POLICIES)
-def test_policies_that_are_not_given_follow_from_the_expression(cron: Cron, gap: Gap, overlap: Overlap) -> None:
+def test_policies_that_are_not_given_follow_from_the_expression(cron: Cron, gap: Gap, overlap: DstOverlap) -> None:
     assert clock_policies(parse_cron(cron.expression), cron.gap, cron.overlap) == (gap, overlap)
 
 
@@ -165,7 +165,7 @@ def test_a_hundred_fires_cost_little_whatever_the_expression(expression: str) ->
     for zone in (BERLIN, "America/New_York", "Pacific/Apia", "Africa/Casablanca", "Asia/Gaza"):
         load_zone(zone)
         for gap in Gap:
-            for overlap in Overlap:
+            for overlap in DstOverlap:
                 for from_at in (0, parse_instant("2011-12-29T00:00:00Z"), LATEST - 1):
                     with at_most(250):  # five at most were measured; a search without a bound would take thousands
                         preview(Schedule(Cron(expression, zone, gap, overlap)), from_at, 100)

@@ -9,7 +9,7 @@ from tests.engine.latency import REQUEST_MS, Slow
 from tests.engine.play import NOW, Play, open_days_only, spec
 from tests.engine.service import Service, at
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
-from timeball.domain.backfills.slots import MAX_LINE, Slots
+from timeball.domain.backfills.slots import MAX_LINE, BackfillSlots
 from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -18,7 +18,7 @@ from timeball.domain.time.schedule import Every
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
-from timeball.engine.scanning.scan import Scan, scan
+from timeball.engine.scanning.scan import ScanResult, scan
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
 from timeball.ports.registers.partitions import Owner
@@ -51,7 +51,7 @@ def _running(play: Play, number: int) -> list[Backfill]:
     return running
 
 
-def _scan(slow: Slow) -> Scan:
+def _scan(slow: Slow) -> ScanResult:
     return scan(slow.context(), 0, Owner("2026", "a"), open_days_only(*range(SHARDS)))
 
 
@@ -188,7 +188,7 @@ def test_the_loser_of_a_race_for_the_row_takes_the_slots_that_are_left(monkeypat
     create_backfills(play.context(), [first])
     swap = play.store.slots.swap
 
-    def too_late(swaps: Sequence[Swap[Slots]], now: int) -> list[Swapped[Slots]]:
+    def too_late(swaps: Sequence[Swap[BackfillSlots]], now: int) -> list[Swapped[BackfillSlots]]:
         patch.undo()
         create_backfills(play.context(), [second])
         return swap(swaps, now)

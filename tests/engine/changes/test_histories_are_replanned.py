@@ -27,7 +27,7 @@ from timeball.domain.planning.planner import Hold, Wait, plan
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
-from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise, skip_next
+from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise, skip_next
 from timeball.engine.changes.history import list_revisions
 from timeball.engine.changes.skip import Skipping
 
@@ -110,7 +110,7 @@ def history(number: int) -> History:
                 case _:
                     done = cancel(play.context(), [(KEY, None)], by)[0]
             assert done.job is not None
-            if done.outcome is Outcome.DONE:
+            if done.outcome is ChangeOutcome.DONE:
                 actors |= dict.fromkeys(range(max(actors) + 1, done.job.version + 1), by)
         service.until(clock.now() + 2 * MINUTE_MS)
         return History(play, actors)
@@ -173,7 +173,7 @@ def replayed(revisions: list[Revision], until: int) -> list[Told]:
                 assert job is not None
                 done = revise(play.context(), [(job, one.spec)])[0]
             assert done.job is not None
-            assert done.outcome is Outcome.DONE
+            assert done.outcome is ChangeOutcome.DONE
             assert (
                 done.job.status is one.change.status or one.change.action is Action.SKIP_NEXT
             )  # a skip may end a one-off

@@ -13,7 +13,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
-from timeball.engine.changes.change import Changed, Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import Changed, ChangeOutcome, cancel, pause, resume, revise
 from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.testing.faults import Crash, Points
@@ -39,7 +39,7 @@ def test_a_pause_withdraws_runs_dispatched_ahead_and_a_prompt_resume_lets_them_r
     begin(play, Every(60, at(4)))
     service.until(at(1))
     (changed,) = pause(play.context(), [(KEY, None)])
-    assert (changed.outcome, changed.claimed) == (Outcome.DONE, ())
+    assert (changed.outcome, changed.claimed) == (ChangeOutcome.DONE, ())
     (run,) = play.runs(KEY)
     assert run.state is RunState.WITHDRAWN
     service.until(at(2))
@@ -135,16 +135,16 @@ def test_pausing_twice_and_resuming_twice_is_one_change_each(service: Service) -
     for verb, version in ((pause, 2), (pause, 2), (resume, 3), (resume, 3)):
         (changed,) = verb(service.play.context(), [(KEY, None)])
         assert changed.job is not None
-        assert (changed.outcome, changed.job.version) == (Outcome.DONE, version)
+        assert (changed.outcome, changed.job.version) == (ChangeOutcome.DONE, version)
 
 
 def test_a_job_that_is_over_is_neither_paused_nor_resumed_nor_rescheduled(service: Service) -> None:
     begin(service.play, At(NOW))
     service.until(at(10))
-    assert pause(service.play.context(), [(KEY, None)])[0].outcome is Outcome.ENDED
-    assert resume(service.play.context(), [(KEY, None)])[0].outcome is Outcome.ENDED
-    assert reschedule(service.play, At(at(60))).outcome is Outcome.ENDED
-    assert cancel(service.play.context(), [(KEY, None)])[0].outcome is Outcome.ENDED
+    assert pause(service.play.context(), [(KEY, None)])[0].outcome is ChangeOutcome.ENDED
+    assert resume(service.play.context(), [(KEY, None)])[0].outcome is ChangeOutcome.ENDED
+    assert reschedule(service.play, At(at(60))).outcome is ChangeOutcome.ENDED
+    assert cancel(service.play.context(), [(KEY, None)])[0].outcome is ChangeOutcome.ENDED
 
 
 def test_a_stale_version_changes_nothing(service: Service) -> None:
@@ -152,16 +152,17 @@ def test_a_stale_version_changes_nothing(service: Service) -> None:
     pause(service.play.context(), [(KEY, 1)])
     before = service.play.job(KEY)
     for verb in (pause, resume, cancel):
-        assert verb(service.play.context(), [(KEY, 1)])[0].outcome is Outcome.STALE
+        assert verb(service.play.context(), [(KEY, 1)])[0].outcome is ChangeOutcome.STALE
     assert (
-        revise(service.play.context(), [(replace(before, version=1), spec("job", At(NOW)))])[0].outcome is Outcome.STALE
+        revise(service.play.context(), [(replace(before, version=1), spec("job", At(NOW)))])[0].outcome
+        is ChangeOutcome.STALE
     )
     assert service.play.job(KEY) == before
 
 
 def test_a_change_of_an_unknown_job_has_no_job() -> None:
     for verb in (pause, resume, cancel):
-        assert verb(Play().context(), [(KEY, None)]) == [Changed(Outcome.NOT_FOUND, None)]
+        assert verb(Play().context(), [(KEY, None)]) == [Changed(ChangeOutcome.NOT_FOUND, None)]
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def _resume(play: Play, points: Points | None = None) -> None:
 
 
 def _reschedule_until_it_is_done(play: Play, points: Points) -> None:
-    while reschedule(play, Every(2, at(2)), points).outcome is Outcome.STALE:
+    while reschedule(play, Every(2, at(2)), points).outcome is ChangeOutcome.STALE:
         pass
 
 

@@ -12,7 +12,7 @@ from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
-from timeball.engine.changes.change import Outcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise
 
 SKIP = CatchUp(CatchUpPolicy.SKIP)
 LATEST = CatchUp(CatchUpPolicy.LATEST)
@@ -33,7 +33,7 @@ def test_a_reschedule_within_the_look_ahead_supersedes_fires_that_are_no_longer_
     service.until(at(1))
     assert [run.id.fire_at for run in play.runs(KEY)] == [at(2), at(4)]
     changed = reschedule(play, Every(3, at(3)))
-    assert (changed.outcome, changed.claimed) == (Outcome.DONE, ())
+    assert (changed.outcome, changed.claimed) == (ChangeOutcome.DONE, ())
     service.until(at(13))
     rows = ledger(play)
     assert [fire for fire, row in rows.items() if row == SUPERSEDED] == [2, 4, 8]  # 8: for late inserts
@@ -150,7 +150,7 @@ def test_a_request_that_changes_nothing_makes_no_new_version(service: Service) -
     before = service.play.job(KEY)
     (changed,) = revise(service.play.context(), [(with_spec(before, work=WORK), wanted)])
     after = service.play.job(KEY)
-    assert changed.outcome is Outcome.DONE
+    assert changed.outcome is ChangeOutcome.DONE
     assert (after.version, after.schedule_version, after.updated_at) == (1, 1, before.updated_at)
 
 

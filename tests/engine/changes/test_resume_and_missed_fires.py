@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
@@ -32,7 +32,7 @@ def resumes(service: Service) -> None:
 
 def freezes(service: Service) -> None:
     now = service.play.clock.now()
-    create_freeze(service.play.context(), "acme", Freeze("f", now, None, Match(everything=True), now))
+    create_freeze(service.play.context(), "acme", Freeze("f", now, None, FreezeMatch(everything=True), now))
 
 
 def lifts(service: Service) -> None:

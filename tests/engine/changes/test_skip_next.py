@@ -6,13 +6,13 @@ import pytest
 
 from tests.engine.play import NOW, spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
-from timeball.engine.changes.change import Outcome, SkippedNext, cancel, pause, resume, skip_next
+from timeball.engine.changes.change import ChangeOutcome, SkippedNext, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.exclusions.freezes import create_freeze
 
@@ -57,7 +57,7 @@ def test_a_fire_that_a_freeze_defers_is_the_next_one_whether_it_was_sent_before_
 ) -> None:
     begin(service, timing)
     service.until(at(6 if sent_ahead else 1))
-    everybody = Freeze("f", service.play.clock.now(), at(40), Match(everything=True), service.play.clock.now())
+    everybody = Freeze("f", service.play.clock.now(), at(40), FreezeMatch(everything=True), service.play.clock.now())
     create_freeze(service.play.context(), "acme", everybody)
     service.until(at(25))
     done = skip(service)
@@ -138,12 +138,12 @@ def test_a_job_that_is_paused_or_has_ended_has_no_fire_to_skip(service: Service)
     begin(service, Every(60, at(30)))
     pause(service.play.context(), [(KEY, None)])
     done = skip(service)
-    assert (done.changed.outcome, done.row) == (Outcome.DONE, None)
+    assert (done.changed.outcome, done.row) == (ChangeOutcome.DONE, None)
     cancel(service.play.context(), [(KEY, None)])
-    assert skip(service).changed.outcome is Outcome.ENDED
+    assert skip(service).changed.outcome is ChangeOutcome.ENDED
 
 
 def test_a_stale_version_skips_nothing(service: Service) -> None:
     begin(service, Every(60, at(30)))
-    assert skip(service, version=7).changed.outcome is Outcome.STALE
+    assert skip(service, version=7).changed.outcome is ChangeOutcome.STALE
     assert service.play.runs(KEY) == []

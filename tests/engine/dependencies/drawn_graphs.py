@@ -8,7 +8,7 @@ from tests.engine.dependencies.graphs import BEGIN, node
 from tests.engine.dependencies.reference import FAILED, SUCCEEDED
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.dependency import End, Parent, TriggerRule
+from timeball.domain.model.terms.dependency import Parent, ParentEnd, TriggerRule
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
@@ -53,7 +53,7 @@ def planned(seed: int) -> Plan:
 
 
 def _drawn(draw: Random, name: str, parents: list[JobSpec], *, recurs: bool) -> JobSpec:
-    ends = (End.SUCCEEDED, End.SUCCEEDED, End.SUCCEEDED, *End)
+    ends = (ParentEnd.SUCCEEDED, ParentEnd.SUCCEEDED, ParentEnd.SUCCEEDED, *ParentEnd)
     is_recurring = any(not one.schedule.is_one_off for one in parents) or (
         not parents and recurs and draw.random() < 0.8
     )

@@ -27,7 +27,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.dependency import End, TriggerRule
+from timeball.domain.model.terms.dependency import ParentEnd, TriggerRule
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume, revise
@@ -98,7 +98,7 @@ class _Story:
     def _order_matters(self) -> bool:
         """Return whether a job may run because another is dead: then the order of repairs decides whether it runs."""
         ends = {one.on for spec in self.plan.specs for one in spec.depends_on}
-        return End.FAILED in ends or any(spec.trigger_rule is TriggerRule.ANY_FAILED for spec in self.plan.specs)
+        return ParentEnd.FAILED in ends or any(spec.trigger_rule is TriggerRule.ANY_FAILED for spec in self.plan.specs)
 
     def _until(self, at: int) -> None:
         """Work until an instant; a scan that fails is followed by the next one."""

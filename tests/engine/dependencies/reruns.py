@@ -2,7 +2,7 @@
 
 from tests.engine.dependencies.graphs import BEGIN, Graph
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.operations.operation import Match, Operation, OperationAction, Rerun, RerunMode
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 
 
 def rerun_of(graph: Graph, *names: str, mode: RerunMode = RerunMode.ALL) -> Operation:
@@ -10,7 +10,7 @@ def rerun_of(graph: Graph, *names: str, mode: RerunMode = RerunMode.ALL) -> Oper
     return Operation(
         key=OperationKey("acme", "again"),
         action=OperationAction.RERUN,
-        match=Match(),
+        match=JobMatch(),
         per_second=2,
         shard=0,
         created_at=now,

@@ -11,7 +11,7 @@ from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
-from timeball.engine.changes.change import Outcome, cancel, revise
+from timeball.engine.changes.change import ChangeOutcome, cancel, revise
 from timeball.ports.collections.rows import Swap
 
 TELL = HttpTarget("https://told.example/")
@@ -22,7 +22,7 @@ def change(graph: Graph, for_each: str | None) -> None:
     (job,) = graph.play.store.jobs.read([key("b")], with_work=True)
     assert job is not None
     changed = revise(graph.play.context(), [(job, evolve(job.spec, for_each=for_each))])
-    assert changed[0].outcome is Outcome.DONE
+    assert changed[0].outcome is ChangeOutcome.DONE
 
 
 def told(graph: Graph) -> list[str]:

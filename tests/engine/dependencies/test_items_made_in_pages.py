@@ -10,7 +10,7 @@ from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_fan_out import each, handed, head, naming
 from tests.engine.latency import Slow
 from tests.engine.play import Play, open_days_only, spec
-from timeball.domain.graphs.fan_out import Named
+from timeball.domain.graphs.fan_out import NamedItems
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.freeze import Freezes
@@ -33,7 +33,7 @@ def _head(play: Play, number: int, now: int) -> Run:
     """Return a run that has items and releases them next."""
     job = play.job(JobKey("noisy", f"each-{number}"))
     run = replace(queued_run(job, Origin.SCHEDULE, BEGIN, now), state=RunState.RUNNING, due_at=now)
-    digest = save_named(play.context(), run.id, Named(tuple(f"{one}" for one in range(ITEMS))), now)
+    digest = save_named(play.context(), run.id, NamedItems(tuple(f"{one}" for one in range(ITEMS))), now)
     of = RunId(JobKey("noisy", "a"), BEGIN, Origin.SCHEDULE)
     return evolve(run, fan=FanOut(of, items=digest, count=ITEMS))
 

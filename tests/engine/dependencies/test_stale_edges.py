@@ -10,7 +10,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.changes.change import Outcome, pause, resume, revise
+from timeball.engine.changes.change import ChangeOutcome, pause, resume, revise
 from timeball.engine.dependencies.adopt import adopt
 from timeball.engine.dependencies.graph import cycle_sentence, examine
 
@@ -22,7 +22,7 @@ def patch_parents(graph: Graph, job_id: str, parents: str) -> None:
     assert job is not None
     adopted = adopt(context, job, evolve(job.spec, depends_on=tuple(map(Parent, parents.split()))))
     assert not adopted.faults
-    assert revise(context, [(job, adopted.spec)])[0].outcome is Outcome.DONE
+    assert revise(context, [(job, adopted.spec)])[0].outcome is ChangeOutcome.DONE
 
 
 RECURRING = evolve(node("p"), schedule=Schedule(Every(20, BEGIN), end_at=BEGIN))

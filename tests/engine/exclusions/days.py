@@ -14,7 +14,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.schedule import Cron, Schedule, Timing
-from timeball.engine.changes.change import Outcome, revise
+from timeball.engine.changes.change import ChangeOutcome, revise
 from timeball.engine.exclusions.calendars import replace_calendar
 
 MONDAYS = Cron("0 9 * * 1", "Europe/Berlin")
@@ -55,7 +55,7 @@ def patch(service: Service, **changes: Any) -> None:
     job = service.play.store.jobs.read([KEY], with_work=True)[0]
     assert job is not None
     wanted = with_spec(job, work=WORK, **changes).spec
-    assert revise(service.play.context(), [(job, wanted)])[0].outcome is Outcome.DONE
+    assert revise(service.play.context(), [(job, wanted)])[0].outcome is ChangeOutcome.DONE
 
 
 def ledger(play: Play) -> dict[str, str]:

@@ -8,7 +8,7 @@ from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger
 from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin
-from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze, Match
+from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Freeze, FreezeMatch
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
@@ -131,6 +131,6 @@ def test_users_do_not_see_the_stop_among_their_freezes_and_lose_none_to_it(servi
     context, now = service.play.context(), service.play.clock.now()
     assert freezes_of(context, "acme").open_at(now) == []
     for number in range(MAX_FREEZES):
-        wanted = Freeze(f"f{number}", at(0), None, Match(everything=True), now)
+        wanted = Freeze(f"f{number}", at(0), None, FreezeMatch(everything=True), now)
         assert create_freeze(context, "acme", wanted).outcome is FreezeOutcome.CREATED
     assert freezes_of(context, "acme").stop_at(now) is not None

@@ -7,7 +7,7 @@ import pytest
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, Freeze, Match
+from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
@@ -20,14 +20,16 @@ from timeball.engine.runs.trigger import Trigger, trigger
 
 RAN, FROZEN, MISFIRED = ("succeeded", None), ("skipped", "frozen"), ("skipped", "misfired")
 SKIP, LATEST, ALL = (CatchUp(policy, 5) for policy in CatchUpPolicy)
-EVERYBODY = Match(everything=True)
+EVERYBODY = FreezeMatch(everything=True)
 
 
 def begin(service: Service, timing: Timing | Schedule, catch_up: CatchUp = LATEST, **policies: object) -> None:
     service.play.store_jobs([replace(spec("job", timing), catch_up=catch_up, **policies)])  # type: ignore[arg-type]
 
 
-def freeze(service: Service, name: str = "f", start: int = 0, end: int | None = None, match: Match = EVERYBODY) -> None:
+def freeze(
+    service: Service, name: str = "f", start: int = 0, end: int | None = None, match: FreezeMatch = EVERYBODY
+) -> None:
     """Freeze from one second of the test to another."""
     now = service.play.clock.now()
     wanted = Freeze(name, at(start), None if end is None else at(end), match, now)
@@ -168,8 +170,8 @@ def test_adjacent_freezes_act_as_one(service: Service) -> None:
 
 def test_a_freeze_applies_to_the_matching_jobs_of_its_tenant(service: Service) -> None:
     begin(service, Every(30, at(10)), tags={"team": "blue"})
-    freeze(service, "a", match=Match(tags={"team": "red"}))
-    freeze(service, "b", match=Match(job_ids=("another",)))
+    freeze(service, "a", match=FreezeMatch(tags={"team": "red"}))
+    freeze(service, "b", match=FreezeMatch(job_ids=("another",)))
     service.until(at(15))
     assert calls(service) == [(10, 10)]
 

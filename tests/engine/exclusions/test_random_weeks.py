@@ -15,7 +15,7 @@ from tests.engine.exclusions.days import patch
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
@@ -93,7 +93,7 @@ class Weeks:
                 service.until(self.now + self.draw.choice((MINUTE_MS // 2, HOUR_MS // 2, 30 * HOUR_MS)))
                 setattr(service, part, True)
             case 10:
-                create_freeze(context, "acme", Freeze("f", self.now, None, Match(everything=True), self.now))
+                create_freeze(context, "acme", Freeze("f", self.now, None, FreezeMatch(everything=True), self.now))
                 service.until(self.now + self.draw.choice((MINUTE_MS, 30 * HOUR_MS)))
                 lift_freeze(context, "acme", "f")
         service.until(self._some_moment())

@@ -25,7 +25,7 @@ from tests.engine.exclusions.days import (
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import JobKey, Origin
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
@@ -142,7 +142,7 @@ def test_a_freeze_over_the_moved_start_defers_the_run(service: Service) -> None:
     begin(service, "23")
     context = service.play.context()
     service.until(at("23 12:00"))
-    freeze = Freeze("f", at("24 07:00"), None, Match(everything=True), at("23 12:00"))
+    freeze = Freeze("f", at("24 07:00"), None, FreezeMatch(everything=True), at("23 12:00"))
     create_freeze(context, "acme", freeze)
     service.until(at("24 08:30"))
     assert ledger(service.play) == {"23 08:00": "queued: frozen, moved to 24 08:00"}

@@ -10,7 +10,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
-from timeball.engine.changes.change import Outcome as Change
+from timeball.engine.changes.change import ChangeOutcome as Change
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.claim import claim
 from timeball.ports.collections.rows import Swap

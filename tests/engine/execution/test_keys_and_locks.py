@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import WORK, Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.attempts.claim import Action
+from timeball.domain.attempts.claim import ClaimAction
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.run import RunState
@@ -103,7 +103,8 @@ def test_a_run_whose_executor_died_releases_its_slot_while_it_waits_for_its_lock
     service.until(at(42))
     deliveries = [one for one in service.play.queue.receive("normal") if one.run.fire_at > at(30)]
     assert (
-        claim(service.play.context(), [one.run for one in deliveries], "another")[0].decision.action is Action.LINE_UP
+        claim(service.play.context(), [one.run for one in deliveries], "another")[0].decision.action
+        is ClaimAction.LINE_UP
     )
     service.is_executing = True
     service.until(at(300))

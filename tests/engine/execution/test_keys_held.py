@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, WORK, Play, spec
-from timeball.domain.attempts.claim import Action
+from timeball.domain.attempts.claim import ClaimAction
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.run import Run, RunState
@@ -57,7 +57,7 @@ def test_an_executor_that_hung_past_its_lease_hands_over_in_its_own_slot() -> No
     play, a, b = _two()
     first = _claims(play, a, "one")
     play.clock.advance(_LONGER_THAN_A_LEASE_MS)
-    assert _claims(play, b, "two").decision.action is Action.LINE_UP
+    assert _claims(play, b, "two").decision.action is ClaimAction.LINE_UP
     finish(play.context(), [_accepted(first, play.clock.now())])
     assert _under_way(play) == ["a"]
 
@@ -80,7 +80,7 @@ def test_a_run_whose_executor_died_is_taken_over_in_its_own_slot() -> None:
     play.clock.advance(_LONGER_THAN_A_LEASE_MS)
     again = _claims(play, a, "three")
     assert again.run is not None
-    assert (again.decision.action, again.run.attempt) == (Action.CLAIM, 2)
+    assert (again.decision.action, again.run.attempt) == (ClaimAction.CLAIM, 2)
     assert _under_way(play) == ["a"]
 
 
@@ -96,7 +96,7 @@ def test_a_claim_that_was_decided_before_its_job_left_a_limiter_is_refused(monke
         return swap(swaps, now)
 
     monkeypatch.setattr(play.store.runs, "swap", after_a_change)
-    assert _claims(play, a, "one").decision.action is Action.WAIT
+    assert _claims(play, a, "one").decision.action is ClaimAction.WAIT
     claimed = _claims(play, a, "one")
-    assert (claimed.decision.action, claimed.run and claimed.run.places) == (Action.CLAIM, ())
-    assert _claims(play, b, "two").decision.action is Action.CLAIM
+    assert (claimed.decision.action, claimed.run and claimed.run.places) == (ClaimAction.CLAIM, ())
+    assert _claims(play, b, "two").decision.action is ClaimAction.CLAIM

@@ -12,7 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.model.runs.transitions import lined_up
 from timeball.domain.model.tenants.quotas import Quotas
@@ -101,7 +101,7 @@ def _forgotten() -> tuple[Play, Run]:
     play.scan_all()
     (run,) = play.runs(JobKey("acme", "job"))
     note_keys(play.context(), [_spec("job", Flow(concurrency=PLACE))], play.clock.now())
-    waiting = lined_up(run, Waiting("db", Part.PLACE), Reason.KEY_WAIT, None)
+    waiting = lined_up(run, Waiting("db", Permit.PLACE), Reason.KEY_WAIT, None)
     (swapped,) = play.store.runs.swap([Swap(run, waiting)], play.clock.now())
     assert swapped.row is not None
     play.queue.receive("normal")
@@ -164,7 +164,7 @@ def test_a_run_in_a_line_needs_no_message_and_an_admitted_run_gets_another() -> 
     assert reconcile_messages(play.context(), [run.id]) == [True]
     (standing,) = play.runs(run.id.job)
     assert replace(standing, revision=run.revision) == run
-    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Part.PLACE, called=True))
+    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Permit.PLACE, called=True))
     play.store.runs.swap([Swap(standing, after)], play.clock.now())
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.runs(run.id.job)[0].due_at is not None
@@ -191,7 +191,7 @@ def test_a_run_admitted_by_a_process_that_died_is_admitted_again_although_others
     (limiter,) = context.store.limiters.read([key])
     assert limiter is not None
     now = play.clock.now()
-    cut_off, instants = called(expected(limiter, now), Part.PLACE, [run], now, play.rules.lease_ms)
+    cut_off, instants = called(expected(limiter, now), Permit.PLACE, [run], now, play.rules.lease_ms)
     context.store.limiters.swap([Swap(limiter, left_in_line(cut_off, [], now, some_called=bool(instants)))], now)
     for _ in range(3):
         play.clock.advance(SETTLES_MS)

@@ -11,8 +11,8 @@ from timeball.domain.sharing.succession import (
     LOOKS_LEFT_SECONDS,
     SUCCEEDED_LEFT_SECONDS,
     TAKES_LEFT_SECONDS,
-    Part,
-    part_of,
+    Phase,
+    phase_of,
     unfit_seconds,
 )
 from timeball.domain.time.instants import SECOND_MS
@@ -129,7 +129,7 @@ def test_at_each_moment_an_executor_or_its_successor_takes_runs_that_may_last_30
     successor_at = lives - SUCCEEDED_LEFT_SECONDS + cold_start_seconds
     for age in range(lives):
         takers = [lives - age] + ([lives - (age - successor_at)] if age >= successor_at else [])
-        takes = [left for left in takers if part_of(left * SECOND_MS, may_start_successor=False) is Part.TAKES]
+        takes = [left for left in takers if phase_of(left * SECOND_MS, may_start_successor=False) is Phase.TAKES]
         assert takes, age
         assert all(last_call_at(left * SECOND_MS) >= 300 * SECOND_MS for left in takes)
     assert LOOKS_LEFT_SECONDS < TAKES_LEFT_SECONDS < SUCCEEDED_LEFT_SECONDS

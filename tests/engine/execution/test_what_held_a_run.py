@@ -11,7 +11,7 @@ from tests.engine.service import KEY, Service, at
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.held import FREE, Held
 from timeball.domain.model.runs.run import Run
@@ -134,7 +134,7 @@ def test_the_wait_of_a_one_off_for_a_freezes_end_counts_as_frozen(service: Servi
     service.play.store_jobs([spec("job", At(at(10)))])
     service.until(at(6 if is_sent else 1))
     start = 9 if is_sent else 4
-    create_freeze(service.play.context(), "acme", Freeze("f", at(start), at(100), Match(everything=True), NOW))
+    create_freeze(service.play.context(), "acme", Freeze("f", at(start), at(100), FreezeMatch(everything=True), NOW))
     service.until(at(130))
     _assert_held(_one(service), frozen=90)
 

@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey, Origin
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, ended, lined_up
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
 from timeball.domain.planning.ledger import queued_run
@@ -30,10 +30,10 @@ def _line(play: Play, key: str, places: int, waiting: int) -> list[Run]:
     (job,) = play.store_jobs([replace(spec(f"of-{key}", At(now + HOUR_MS)), flow=KEYED)])
     runs = [queued_run(job, Origin.MANUAL, now - HOUR_MS + n, now) for n in range(places + waiting)]
     begun = [replace(claimed(run, "executor", now, HOUR_MS), places=(key,)) for run in runs[:places]]
-    waits = [lined_up(run, Waiting(key, Part.PLACE), Reason.KEY_WAIT, None) for run in runs[places:]]
+    waits = [lined_up(run, Waiting(key, Permit.PLACE), Reason.KEY_WAIT, None) for run in runs[places:]]
     assert play.store.runs.insert([*begun, *waits], now) == [None] * len(runs)
     named = tuple(Begun(run.id, 1, now + HOUR_MS) for run in begun)
-    limiter = Limiter(LimiterKey("acme", key), 0, Bounds(places), begun=named, lines=(Part.PLACE,), due_at=now)
+    limiter = Limiter(LimiterKey("acme", key), 0, Bounds(places), begun=named, lines=(Permit.PLACE,), due_at=now)
     assert play.store.limiters.insert([limiter], now) == [None]
     return begun
 

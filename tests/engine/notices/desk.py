@@ -12,7 +12,7 @@ from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.schedule import Every
-from timeball.engine.changes.change import Outcome, revise
+from timeball.engine.changes.change import ChangeOutcome, revise
 from timeball.ports.target import Answer, Call
 from timeball.testing.memory_store import MemoryStore
 
@@ -63,4 +63,4 @@ def change(service: Service, **wanted: Any) -> None:
     """Change the job as its user does."""
     job = service.play.store.jobs.read([KEY], with_work=True)[0]
     assert job is not None
-    assert revise(service.play.context(), [(job, replace(job.spec, **wanted))])[0].outcome is Outcome.DONE
+    assert revise(service.play.context(), [(job, replace(job.spec, **wanted))])[0].outcome is ChangeOutcome.DONE

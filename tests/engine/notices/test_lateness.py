@@ -7,7 +7,7 @@ import pytest
 from tests.engine.notices.desk import LATE, Targets, a_spec, begin, names, notices, told
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
@@ -116,7 +116,7 @@ def test_a_run_whose_start_a_pause_delayed_is_not_late(service: Service) -> None
 @pytest.mark.parametrize("begins_at", [30, 59])
 def test_a_run_whose_start_a_freeze_delayed_is_not_late(service: Service, late: Notify, begins_at: int) -> None:
     begin(service, late)
-    freeze = Freeze("f", at(begins_at), at(11 * 60 + 30), Match(job_ids=("job",)), service.play.clock.now())
+    freeze = Freeze("f", at(begins_at), at(11 * 60 + 30), FreezeMatch(job_ids=("job",)), service.play.clock.now())
     create_freeze(service.play.context(), "acme", freeze)
     service.until(at(12 * 60 + 30))
     assert names(service) == []

@@ -6,17 +6,17 @@ from tests.engine.play import Play, spec
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.operations.operation import Match, Operation, OperationAction
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.operations.operation import create_operation, move_on
 
-ALL = Match()
+ALL = JobMatch()
 BY = Actor("key_1", "editor", "192.0.2.1")
 
 
 def operation(
-    action: OperationAction, at: int, match: Match = ALL, name: str = "op1", per_second: int = 100
+    action: OperationAction, at: int, match: JobMatch = ALL, name: str = "op1", per_second: int = 100
 ) -> Operation:
     """Return an operation that is requested at an instant (ms)."""
     return Operation(

@@ -19,7 +19,7 @@ from tests.engine.operations.operations import (
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.operations.operation import Failure, Fault, Match, OperationAction, OperationStatus
+from timeball.domain.operations.operation import Failure, JobFault, JobMatch, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import pause, resume
@@ -91,7 +91,7 @@ def test_a_job_that_cannot_be_changed_now_is_tried_again_and_then_left() -> None
     create_operation(play.context(), operation(PAUSE, NOW))
     assert standing(play).done == 1
     over = scan_to_its_end(play)
-    assert (over.done, over.failures) == (2, (Failure("job-00001", Fault.UNAVAILABLE),))
+    assert (over.done, over.failures) == (2, (Failure("job-00001", JobFault.UNAVAILABLE),))
     assert statuses(play, jobs) == [JobStatus.PAUSED, JobStatus.PENDING, JobStatus.PAUSED]
     assert play.clock.now() - NOW > 4 * 60 * SECOND_MS
 
@@ -125,6 +125,6 @@ def test_an_operation_is_stored_although_no_job_can_be_changed_now(monkeypatch: 
 def test_a_status_that_the_operation_itself_changes_hides_no_job_from_it() -> None:
     play = Play()
     jobs = store_many(play, 350)
-    over = through(play, operation(PAUSE, NOW, Match(status="pending")))
+    over = through(play, operation(PAUSE, NOW, JobMatch(status="pending")))
     assert (over.matched, over.done) == (350, 350)
     assert statuses(play, jobs) == [JobStatus.PAUSED] * 350

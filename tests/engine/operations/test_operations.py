@@ -25,7 +25,14 @@ from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.task_use import TaskUse
-from timeball.domain.operations.operation import MAX_FAILURES, Failure, Fault, Match, OperationAction, OperationStatus
+from timeball.domain.operations.operation import (
+    MAX_FAILURES,
+    Failure,
+    JobFault,
+    JobMatch,
+    OperationAction,
+    OperationStatus,
+)
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause
@@ -52,7 +59,7 @@ def test_every_open_job_is_changed_and_one_already_in_the_wanted_state_counts(
 def test_an_operation_that_matches_nothing_ends_as_soon_as_each_job_is_sure_to_be_listed() -> None:
     play = Play()
     store_many(play, 3)
-    create_operation(play.context(), operation(PAUSE, NOW, Match({"team": "blue"})))
+    create_operation(play.context(), operation(PAUSE, NOW, JobMatch({"team": "blue"})))
     assert standing(play).is_running
     over = scan_to_its_end(play, most=3)
     assert (over.status, over.matched, over.done, over.due_at) == (OperationStatus.SUCCEEDED, 0, 0, None)
@@ -67,13 +74,13 @@ def test_a_small_operation_is_done_within_the_request() -> None:
 
 # Columns: the match, and which of the jobs that `_various` stores a pause matches.
 MATCHES = {
-    "all": (Match(), ["plain", "blue", "both", "of a task", "paused"]),
-    "a tag": (Match({"team": "blue"}), ["blue", "both"]),
-    "all of some tags": (Match({"team": "blue", "env": "test"}), ["both"]),
-    "a tag of another value": (Match({"team": "red"}), []),
-    "a task": (Match(task_id="mail"), ["of a task"]),
-    "a status": (Match(status="paused"), ["paused"]),
-    "a status and a tag": (Match({"team": "blue"}, status="pending"), ["blue", "both"]),
+    "all": (JobMatch(), ["plain", "blue", "both", "of a task", "paused"]),
+    "a tag": (JobMatch({"team": "blue"}), ["blue", "both"]),
+    "all of some tags": (JobMatch({"team": "blue", "env": "test"}), ["both"]),
+    "a tag of another value": (JobMatch({"team": "red"}), []),
+    "a task": (JobMatch(task_id="mail"), ["of a task"]),
+    "a status": (JobMatch(status="paused"), ["paused"]),
+    "a status and a tag": (JobMatch({"team": "blue"}, status="pending"), ["blue", "both"]),
 }
 
 
@@ -117,9 +124,9 @@ def test_the_first_hundred_failures_are_recorded_and_stop_nothing() -> None:
     play = Play()
     jobs = store_many(play, 130)
     cancel(play.context(), [(job.key, None) for job in jobs])
-    over = through(play, operation(PAUSE, NOW, Match(status="cancelled")))
+    over = through(play, operation(PAUSE, NOW, JobMatch(status="cancelled")))
     assert (over.status, over.matched, over.done, over.failed) == (OperationStatus.FAILED, 130, 0, 130)
-    assert over.failures == tuple(Failure(job.key.job_id, Fault.JOB_ENDED) for job in jobs[:MAX_FAILURES])
+    assert over.failures == tuple(Failure(job.key.job_id, JobFault.JOB_ENDED) for job in jobs[:MAX_FAILURES])
 
 
 def test_a_job_that_is_cancelled_before_the_operation_reaches_it_is_not_triggered() -> None:
@@ -128,7 +135,7 @@ def test_a_job_that_is_cancelled_before_the_operation_reaches_it_is_not_triggere
     create_operation(play.context(), operation(TRIGGER, NOW, per_second=1))
     cancel(play.context(), [(jobs[2].key, None)])
     over = scan_to_its_end(play)
-    assert (over.done, over.failures) == (2, (Failure(jobs[2].key.job_id, Fault.JOB_CANCELLED),))
+    assert (over.done, over.failures) == (2, (Failure(jobs[2].key.job_id, JobFault.JOB_CANCELLED),))
     assert play.runs(jobs[2].key) == []
 
 
@@ -214,7 +221,7 @@ def test_a_batch_under_way_at_the_cancel_counts(monkeypatch: pytest.MonkeyPatch)
 def test_a_task_of_another_tenant_or_name_matches_no_job() -> None:
     play = Play()
     _various(play)
-    assert through(play, operation(PAUSE, NOW, Match(task_id="letter"))).matched == 0
+    assert through(play, operation(PAUSE, NOW, JobMatch(task_id="letter"))).matched == 0
     assert TaskKey("acme", "letter") not in play.store.tasks  # type: ignore[operator]
 
 

@@ -8,7 +8,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.operations.operation import (
-    Fault,
+    JobFault,
     OperationStatus,
 )
 from timeball.domain.time.instants import MINUTE_MS
@@ -43,7 +43,7 @@ def test_a_run_that_stays_under_way_is_recorded_as_failed(first: JobSpec) -> Non
         graph.until(1)
         create_operation(graph.play.context(), rerun_of(graph, "a"))
         graph.until(6 * MINUTE_MS // 1_000)
-        assert [failure.fault for failure in standing(graph).failures] == [Fault.UNDER_WAY]
+        assert [failure.fault for failure in standing(graph).failures] == [JobFault.UNDER_WAY]
 
 
 @BOTH
@@ -54,7 +54,10 @@ def test_a_job_that_was_cancelled_meanwhile_stays_cancelled(first: JobSpec) -> N
         create_operation(graph.play.context(), rerun_of(graph, "d", "nobody"))
         graph.until(20)
         if graph.job("d").status is JobStatus.CANCELLED:  # a one-off that has ended stays as it ended
-            assert [failure.fault for failure in standing(graph).failures] == [Fault.JOB_CANCELLED, Fault.JOB_GONE]
+            assert [failure.fault for failure in standing(graph).failures] == [
+                JobFault.JOB_CANCELLED,
+                JobFault.JOB_GONE,
+            ]
 
 
 def test_the_late_effects_of_its_first_end_do_not_end_a_job_that_runs_again() -> None:

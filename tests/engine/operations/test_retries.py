@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import RetryPolicy
-from timeball.domain.operations.operation import Match, OperationStatus
+from timeball.domain.operations.operation import JobMatch, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.operations.operation import create_operation, move_on
@@ -48,7 +48,7 @@ def test_a_run_that_fails_again_is_not_retried_by_the_same_operation() -> None:
         play = service.play
         (key, _) = _dead_jobs(service, 1)
         at = play.clock.now()
-        play.store.operations.insert([operation(RETRY, at, Match(status="failed"))], at)
+        play.store.operations.insert([operation(RETRY, at, JobMatch(status="failed"))], at)
         move_on(play.context(), [standing(play)], at)
         begun = standing(play)
         service.target.statuses = [400]
@@ -66,7 +66,7 @@ def test_a_discarded_dead_letter_is_not_retried() -> None:
         (key, _) = _dead_jobs(service, 1)
         (run,) = play.runs(key)
         play.store.runs[run.id] = replace(run, discarded_at=play.clock.now())  # type: ignore[index]
-        create_operation(play.context(), operation(RETRY, play.clock.now(), Match(status="failed")))
+        create_operation(play.context(), operation(RETRY, play.clock.now(), JobMatch(status="failed")))
         service.until(play.clock.now() + 5 * SECOND_MS)
         assert [run.state for run in play.runs(key)] == [RunState.FAILED]
 

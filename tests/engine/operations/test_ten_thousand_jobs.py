@@ -7,7 +7,7 @@ import pytest
 from tests.engine.operations.operations import operation, scan_to_its_end, standing, store_many
 from tests.engine.play import NOW, Play
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.operations.operation import Match, Operation, OperationAction, OperationStatus
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.operations.operation import create_operation
 from timeball.testing.faults import Crash, Points
@@ -16,7 +16,7 @@ MANY, FEW = 10_000, 13
 
 
 def _asked(action: OperationAction, per_second: int) -> Operation:
-    return operation(action, NOW, Match({"team": "blue"}, status="pending"), per_second=per_second)
+    return operation(action, NOW, JobMatch({"team": "blue"}, status="pending"), per_second=per_second)
 
 
 def _try_to_end(play: Play, points: Points, asked: Operation) -> bool:

@@ -11,18 +11,20 @@ from timeball.domain.model.terms.target import StepFunctionsTarget
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.ports.executions import Standing
+from timeball.ports.executions import ExecutionStatus
 
 SECRET = "s" * 64
 HOUR_MS = 60 * MINUTE_MS
 MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 KEY = JobKey("acme", "job")
-DONE = Standing(is_over=True, body='{"rows": 7}')
-BROKEN = Standing(is_over=True, error="The execution ended as FAILED.")
+DONE = ExecutionStatus(is_over=True, body='{"rows": 7}')
+BROKEN = ExecutionStatus(is_over=True, error="The execution ended as FAILED.")
 JOB = replace(spec("job", At(NOW), PLAIN_RETRY, timeout_seconds=6 * 3600), work=Work(MACHINE, "{}"))
 
 
-def started(takes_ms: int = 5 * HOUR_MS, *ends: Standing, job: JobSpec = JOB, statuses: Sequence[int] = ()) -> Play:
+def started(
+    takes_ms: int = 5 * HOUR_MS, *ends: ExecutionStatus, job: JobSpec = JOB, statuses: Sequence[int] = ()
+) -> Play:
     """Return a play in which a one-off has started its execution, and its retries will. Each has its own end."""
     play = Play()
     play.caller.statuses = [*statuses]

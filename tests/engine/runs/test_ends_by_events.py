@@ -4,7 +4,7 @@ import pytest
 
 from functions.events import hear
 from tests.engine.runs.following import BROKEN, DONE, KEY, SECRET, execution_of, let_pass, run_of, started
-from timeball.aws.ended import Ended
+from timeball.aws.ended import EndedExecution
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import RunState
@@ -15,7 +15,7 @@ class TestAnEventOfItsEnd:
     def test_it_ends_the_run_before_the_first_poll(self) -> None:
         play = started()
         run = run_of(play)
-        ended = Ended(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), DONE)
+        ended = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), DONE)
         assert hear(play.context(), [ended, None], lambda: (SECRET,)) == [True, True]
         last = run_of(play).last
         assert (run_of(play).state, last and last.body, play.executions.looks) == (RunState.SUCCEEDED, DONE.body, [])
@@ -23,7 +23,7 @@ class TestAnEventOfItsEnd:
     def test_a_late_or_repeated_event_changes_nothing(self) -> None:
         play = started(MINUTE_MS, BROKEN, DONE)
         run = run_of(play)
-        broken = Ended(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), BROKEN)
+        broken = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), BROKEN)
         hear(play.context(), [broken, broken], lambda: (SECRET,))
         let_pass(play, 20 * SECOND_MS)
         assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 2)
@@ -34,12 +34,14 @@ class TestAnEventOfItsEnd:
     def test_an_event_without_the_token_of_its_attempt_is_ignored(self, token: str) -> None:
         play = started()
         run = run_of(play)
-        assert hear(play.context(), [Ended(str(run.id), token, execution_of(run), DONE)], lambda: (SECRET,)) == [True]
+        assert hear(
+            play.context(), [EndedExecution(str(run.id), token, execution_of(run), DONE)], lambda: (SECRET,)
+        ) == [True]
         assert run_of(play).state is RunState.RUNNING
 
     def test_an_event_of_another_execution_with_the_same_input_is_ignored(self) -> None:
         play = started()
         run = run_of(play)
-        child = Ended(str(run.id), token_of(run.id, 1, SECRET), "a child of it", DONE)
+        child = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), "a child of it", DONE)
         hear(play.context(), [child], lambda: (SECRET,))
         assert run_of(play).state is RunState.RUNNING

@@ -13,7 +13,7 @@ from timeball.engine.changes.change import cancel
 from timeball.engine.events.receive import receive
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.windows import Window, Windows
+from timeball.ports.registers.windows import CountWindow, Windows
 from timeball.testing.faults import with_outages
 
 
@@ -68,7 +68,7 @@ class _Asked:
     def __init__(self, windows: Windows) -> None:
         self._windows, self.count = windows, 0
 
-    def take(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: CountWindow, amount: int, most: int) -> bool:
         self.count += 1
         return self._windows.take(window, amount, most)
 

@@ -19,7 +19,7 @@ from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.follow import follow
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.runs.refusal import Refusal
-from timeball.ports.executions import Standing
+from timeball.ports.executions import ExecutionStatus
 from timeball.testing.memory_executions import MemoryExecutions
 
 
@@ -222,7 +222,7 @@ class _BlindOnce:
     executions: MemoryExecutions
     is_blind: bool = True
 
-    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         was_blind, self.is_blind = self.is_blind, False
         return [None] * len(arns) if was_blind else self.executions.look(arns)
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.sharing.pollers import Bounds, Ready
+from timeball.domain.sharing.pollers import PollerBounds, Ready
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.scanning import pollers as verb
-from timeball.engine.scanning.pollers import Outlook, look_ahead
+from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.testing.kept_pollers import KeptPollers
 
-BOUNDS = {"high": Bounds(11, 45), "normal": Bounds(7, 26), "low": Bounds(2, 2)}
+BOUNDS = {"high": PollerBounds(11, 45), "normal": PollerBounds(7, 26), "low": PollerBounds(2, 2)}
 LEAST = {priority: bounds.least for priority, bounds in BOUNDS.items()}
 SPIKE = 1_500
 
@@ -23,10 +23,10 @@ def _spike(play: Play, at: int) -> None:
 
 def _changes(play: Play, minutes: int, forgets_at: frozenset[int] = frozenset()) -> list[tuple[int, Mapping[str, int]]]:
     """Scan and look ahead every ten seconds. Return the seconds at which the pollers were changed, and to what."""
-    pollers, outlook, changes = KeptPollers(dict(LEAST)), Outlook(), list[tuple[int, Mapping[str, int]]]()
+    pollers, outlook, changes = KeptPollers(dict(LEAST)), PollerOutlook(), list[tuple[int, Mapping[str, int]]]()
     for second in range(0, minutes * 60, 10):
         play.clock.advance(NOW + second * SECOND_MS - play.clock.now())
-        outlook = Outlook() if second in forgets_at else outlook
+        outlook = PollerOutlook() if second in forgets_at else outlook
         before = dict(pollers.pollers)
         look_ahead(play.context(), outlook, pollers, BOUNDS)
         play.scan_all()
@@ -63,7 +63,7 @@ def test_pollers_stay_raised_between_spikes_that_follow_each_other() -> None:
     assert [second // 60 for second, _ in _changes(play, 45)] == [5, 35]
 
 
-def _at_once(_: Ready, wants: int, bounds: Bounds, now: int) -> Ready:
+def _at_once(_: Ready, wants: int, bounds: PollerBounds, now: int) -> Ready:
     return Ready(min(max(wants, bounds.least), bounds.most), now)
 
 
@@ -94,7 +94,7 @@ def test_a_spike_after_midnight_is_seen_before_midnight() -> None:
     play.clock.advance(midnight - 3 * MINUTE_MS - NOW)
     _spike(play, midnight)
     pollers = KeptPollers(dict(LEAST))
-    look_ahead(play.context(), Outlook(), pollers, BOUNDS)
+    look_ahead(play.context(), PollerOutlook(), pollers, BOUNDS)
     assert pollers.pollers["normal"] == 20
 
 
@@ -106,7 +106,7 @@ def test_a_new_process_does_not_lower_pollers_that_another_has_just_raised() -> 
 
 
 def test_a_process_does_not_look_ahead_again_within_a_minute() -> None:
-    play, outlook, pollers = Play(), Outlook(), KeptPollers(dict(LEAST))
+    play, outlook, pollers = Play(), PollerOutlook(), KeptPollers(dict(LEAST))
     look_ahead(play.context(), outlook, pollers, BOUNDS)
     _spike(play, NOW + 2 * MINUTE_MS)
     play.clock.advance(59 * SECOND_MS)
@@ -125,7 +125,7 @@ class _Refuses(KeptPollers):
 
 
 def test_a_refused_change_of_pollers_stops_no_other_and_is_tried_again() -> None:
-    play, outlook, pollers = Play(), Outlook(), _Refuses(dict(LEAST))
+    play, outlook, pollers = Play(), PollerOutlook(), _Refuses(dict(LEAST))
     _spike(play, NOW + 4 * MINUTE_MS)
     look_ahead(play.context(), outlook, pollers, BOUNDS)
     assert pollers.changes == [("normal", 20)]
@@ -142,5 +142,5 @@ def test_pollers_whose_number_is_unknown_are_not_changed() -> None:
 
     play, pollers = Play(), Mute(dict(LEAST))
     _spike(play, NOW + MINUTE_MS)
-    look_ahead(play.context(), Outlook(), pollers, BOUNDS)
+    look_ahead(play.context(), PollerOutlook(), pollers, BOUNDS)
     assert pollers.changes == []

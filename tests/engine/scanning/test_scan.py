@@ -19,7 +19,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
 from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
-from timeball.engine.scanning.scan import Scan, scan
+from timeball.engine.scanning.scan import ScanResult, scan
 from timeball.engine.side_by_side import one_after_the_other
 from timeball.ports.registers.partitions import Owner
 from timeball.testing.faults import Points
@@ -70,7 +70,7 @@ def test_a_scan_of_a_superseded_owner_does_nothing() -> None:
     play = Play()
     play.store_jobs([spec("job", At(NOW))])
     play.store.partitions.take(0, Owner("2026-11-21T09:31", "b"), NOW)
-    assert scan(play.context(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == Scan(superseded=True)
+    assert scan(play.context(), 0, Owner("2026-11-21T09:30", "c"), Sweeps()) == ScanResult(superseded=True)
     assert play.queue.sent == []
 
 

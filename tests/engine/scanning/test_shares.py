@@ -21,7 +21,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.scanning import buckets, shares
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned
 from timeball.ports.registers.partitions import Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_store import MemoryStore
@@ -134,7 +134,7 @@ def test_the_entry_at_which_a_scan_stopped_may_be_gone_by_the_next() -> None:
     play = Play()
     sweeps = open_days_only(0)
     bucket = 0, buckets.day_of(NOW)
-    sweeps.places[bucket] = Place(NOW - 5, JobKey("gone", "job"))
+    sweeps.places[bucket] = DueCursor(NOW - 5, JobKey("gone", "job"))
     _store(play, "crowd", [NOW - 9] * 1_000)
     _store(play, "late", [NOW])
     scan(play.context(), 0, Owner("2026", "a"), sweeps)

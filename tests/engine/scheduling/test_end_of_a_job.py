@@ -15,7 +15,7 @@ from timeball.domain.model.terms.policies import Jitter, OverlapPolicy, RetryPol
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel, pause, resume, revise
-from timeball.engine.scanning.scan import Scan
+from timeball.engine.scanning.scan import ScanResult
 from timeball.testing.faults import Crash, Points
 
 TWICE = Schedule(Every(2, NOW), end_at=NOW + 2 * SECOND_MS)
@@ -51,7 +51,7 @@ def test_a_final_run_that_is_not_over_is_checked_less_and_less_often_but_at_leas
         due_at = play.job(KEY).due_at
         assert due_at is not None
         waits.append((due_at - play.clock.now()) // MINUTE_MS)
-        assert play.scan() == Scan()
+        assert play.scan() == ScanResult()
         play.clock.advance(due_at - play.clock.now())
     assert waits == [1, 1, 2, 4, 8, 16, 32, 60, 60, 60]
     play.drain()

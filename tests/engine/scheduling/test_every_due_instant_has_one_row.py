@@ -22,8 +22,8 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Cron, Every, Schedule, fires, is_occurrence
-from timeball.domain.time.stepper import Gap, Overlap
-from timeball.engine.changes.change import Outcome, pause, resume
+from timeball.domain.time.stepper import DstOverlap, Gap
+from timeball.engine.changes.change import ChangeOutcome, pause, resume
 from timeball.engine.metrics import Metric
 from timeball.engine.runs.trigger import Trigger, trigger
 
@@ -130,13 +130,13 @@ class Story:
         if len(self.reigns) > 1 and self.draw.random() < 0.3:
             schedule = self.reigns[-2].schedule
         now = self.play.clock.now()
-        assert reschedule(self.play, schedule).outcome is Outcome.DONE
+        assert reschedule(self.play, schedule).outcome is ChangeOutcome.DONE
         if schedule != self.reigns[-1].schedule:
             self.reigns[-1].until_at = now
             self.reigns.append(Reign(schedule, now, 0))
 
     def _any_schedule(self) -> Schedule:
-        gap, overlap = self.draw.choice((None, *Gap)), self.draw.choice((None, *Overlap))
+        gap, overlap = self.draw.choice((None, *Gap)), self.draw.choice((None, *DstOverlap))
         expression = self.draw.choice(("*/2 * * * *", "*/5 * * * *", "10,40 * * * *", "*/3 1-2 * * *", "30 2 * * *"))
         period = self.draw.choice((15, 40, 60, 90, 600))
         anchor_at = self.play.clock.now() - self.draw.randrange(HOUR_MS)

@@ -16,11 +16,11 @@ from timeball.engine.metrics import Metric
 from timeball.engine.stats.runs import read_windows
 from timeball.engine.stats.tally import FLUSH_MS, Tally, flush_on
 from timeball.ports.errors import UnavailableError
-from timeball.ports.telemetry import Event
+from timeball.ports.telemetry import Measurement
 from timeball.testing.memory_kept import MemoryUsage
 from timeball.testing.memory_rows import Memory
 
-STARTED = Event(Metric.RUNS_STARTED, "acme", "normal")
+STARTED = Measurement(Metric.RUNS_STARTED, "acme", "normal")
 
 
 class CountedUsage(MemoryUsage):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from functions.api.events.subscribing import give_rules_back, let_go, unheard
-from functions.api.http.edge import Edge
+from functions.api.http.edge import ApiContext
 from functions.api.http.quotas import count_again, count_submits, uncount_submits
 from functions.api.http.request import Request
 from functions.api.jobs.changing import revise_job, with_parents
@@ -22,9 +22,9 @@ from timeball.engine.scheduling.submit import Submission, Submitted
 Verb = Callable[..., Any]
 
 
-def _edge_of(client: Client, context: Context) -> Edge:
+def _edge_of(client: Client, context: Context) -> ApiContext:
     """Return the context of the API's operations in the process that serves a client."""
-    return Edge(context, _never, _never, _never, _never, bus=simulated(client.story.bus, client.process))
+    return ApiContext(context, _never, _never, _never, _never, bus=simulated(client.story.bus, client.process))
 
 
 def _never(*_: object) -> NoReturn:

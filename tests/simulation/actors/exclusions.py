@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.simulation.actors.client import Client
 from tests.simulation.story import MARQUESAS, THE_DAY, THE_DAY_BEFORE, Story
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.freeze import Freeze, Match
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
@@ -28,10 +28,10 @@ async def freeze(user: Client, key: JobKey) -> None:
         return
     name, from_at = f"freeze-{number}", now + draw.choice((0, 0, 5_000, 20_000))
     to_at = draw.choice((None, from_at + draw.randrange(4_000, 90_000)))
-    match = draw.choice((Match(everything=True), Match(job_ids=(key.job_id,))))
+    match = draw.choice((FreezeMatch(everything=True), FreezeMatch(job_ids=(key.job_id,))))
     task_id = story.store.jobs[key].task_id
     if task_id is not None and number % 2:
-        match = Match(task_id=task_id)
+        match = FreezeMatch(task_id=task_id)
     await user.ask("freeze", key, create_freeze, key.tenant, Freeze(name, from_at, to_at, match, now))
     if to_at is None or draw.random() < 0.5:
         await user.process.sleep_until(user.process.now() + draw.randrange(1, 60_000))

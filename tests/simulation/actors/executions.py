@@ -22,7 +22,7 @@ from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered
 from timeball.targets.aws.requests import request_of
-from timeball.targets.aws.verdict import Reply, answered, refused, reply_of
+from timeball.targets.aws.verdict import AwsReply, answered, refused, reply_of
 from timeball.targets.envelope import facts_of
 
 _AWS = "eu-west-1:123456789012"
@@ -75,7 +75,7 @@ async def _start(receiver: Receiver, aws: SimulatedExecutions, process: Process,
     return answered(call, called_at, process.now(), reply)
 
 
-def _reply(aws: SimulatedExecutions, call: Call, error: AwsError | None) -> Reply:
+def _reply(aws: SimulatedExecutions, call: Call, error: AwsError | None) -> AwsReply:
     target: Any = call.work.target
     request = request_of(target, call, facts_of(call, token_of(call.run, call.attempt, SECRET)))
     try:

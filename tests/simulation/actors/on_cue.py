@@ -14,7 +14,7 @@ from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
 from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
-from timeball.domain.operations.operation import Match, Operation, OperationAction
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, Timing
 from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
@@ -157,7 +157,7 @@ def _parents(*names: str) -> tuple[Parent, ...]:
 async def retries_all(story: Story, process: Process) -> None:
     """Request an operation that retries all dead runs."""
     now = process.now()
-    asked = Operation(OperationKey("acme", "op1"), OperationAction.RETRY, Match(), 100, 0, now, now, due_at=now)
+    asked = Operation(OperationKey("acme", "op1"), OperationAction.RETRY, JobMatch(), 100, 0, now, now, due_at=now)
     await process.run(create_operation, story.context(process), asked)
 
 

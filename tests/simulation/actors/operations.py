@@ -4,7 +4,7 @@ from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.operations.operation import Match, Operation, OperationAction
+from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.operations.operation import cancel_operation, create_operation
@@ -37,14 +37,14 @@ def _asked(story: Story, now: int) -> Operation:
     draw, name = story.operation_draw, f"op{next(story.names)}"
     action = draw.choice(_ACTIONS)
     matches = {
-        OperationAction.PAUSE: (Match(), Match(status="pending")),
-        OperationAction.RESUME: (Match(), Match(status="paused")),
-        OperationAction.RETRY: (Match(), Match(status="failed")),
+        OperationAction.PAUSE: (JobMatch(), JobMatch(status="pending")),
+        OperationAction.RESUME: (JobMatch(), JobMatch(status="paused")),
+        OperationAction.RETRY: (JobMatch(), JobMatch(status="failed")),
     }
     return Operation(
         OperationKey(draw.choice(("user-1", "user-2")), name),
         action,
-        draw.choice(matches.get(action, (Match(), Match(status="pending")))),
+        draw.choice(matches.get(action, (JobMatch(), JobMatch(status="pending")))),
         per_second=draw.choice((1, 2, 100)),
         shard=draw.randrange(story.rules.shards),
         created_at=now,

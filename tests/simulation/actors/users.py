@@ -28,7 +28,7 @@ from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
-from timeball.engine.changes.change import Outcome, cancel, pause, resume, skip_next
+from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, discard, list_dead, read_dead, replay
@@ -189,7 +189,7 @@ class _User(Client):
                 answer = await self.request("revise", key, revising(self), [(job, spec)], Action.PUT, self.by)
             except (ValueError, ProblemError):
                 return
-            if answer is not None and answer[0].outcome is not Outcome.STALE:
+            if answer is not None and answer[0].outcome is not ChangeOutcome.STALE:
                 story.done.append(Done(story.clock.now(), "revise", key, answer[0]))
                 return
             await self.process.sleep_until(self.process.now() + SECOND_MS)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, given, instead
-from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.held import Gate, Held
 from timeball.domain.model.runs.run import Run, RunState
@@ -23,14 +23,14 @@ def _claims_what_is_running(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
-    return Decision(Action.CLAIM) if _is_running(run) and decided.action is Action.WAIT else decided
+    return Decision(ClaimAction.CLAIM) if _is_running(run) and decided.action is ClaimAction.WAIT else decided
 
 
 def _drops_what_is_running(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
-    return Decision(Action.DROP) if _is_running(run) and decided.action is Action.WAIT else decided
+    return Decision(ClaimAction.DROP) if _is_running(run) and decided.action is ClaimAction.WAIT else decided
 
 
 def _ignores_that_it_is_asked_to_stop(
@@ -45,7 +45,7 @@ def _leaves_what_is_asked_to_stop(
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     asked = run is not None and run.cancel_requested
-    return Decision(Action.DROP) if asked and decided.action is Action.END else decided
+    return Decision(ClaimAction.DROP) if asked and decided.action is ClaimAction.END else decided
 
 
 def _has_no_hold_window(

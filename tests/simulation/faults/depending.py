@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, both, instead, lost
-from timeball.domain.graphs.join import Joined, Standing, Step, cycle_of_parent, join
+from timeball.domain.graphs.join import CycleStep, JoinDecision, ParentStanding, cycle_of_parent, join
 from timeball.domain.graphs.passing import handed
 from timeball.domain.graphs.waiting import fire_time, is_as_told
 from timeball.domain.model.evolve import evolve
@@ -16,16 +16,16 @@ from timeball.engine.dependencies.look import wake_children
 from timeball.ports.collections.rows import Swap
 
 
-def _at_any_time(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
+def _at_any_time(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
     joined = join(rule, parents)
-    return Joined(Step.RUN) if len(parents) > 1 else joined
+    return JoinDecision(CycleStep.RUN) if len(parents) > 1 else joined
 
 
-def _by_nobody(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
+def _by_nobody(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
     return evolve(join(rule, parents), blocked=None)
 
 
-def _a_second_late(job: Job, parents: list[Standing], now: int) -> int:
+def _a_second_late(job: Job, parents: list[ParentStanding], now: int) -> int:
     return fire_time(job, parents, now) + 1_000
 
 
@@ -33,9 +33,9 @@ def _tells_a_parent(swap: Swap[Any]) -> bool:
     return isinstance(swap.after, Job) and swap.after.has_children and not swap.before.has_children
 
 
-def _in_any_cycle(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> Standing:
+def _in_any_cycle(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> ParentStanding:
     standing = cycle_of_parent(job_id, parent, row, fire_at)
-    return Standing(State.SUCCEEDED, fire_at) if standing.state is State.GOING else standing
+    return ParentStanding(State.SUCCEEDED, fire_at) if standing.state is State.GOING else standing
 
 
 def _who_ever_named_them(rows: Sequence[Job | None], _: object) -> list[Job]:

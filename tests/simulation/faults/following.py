@@ -18,12 +18,12 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.planning.exclusions import Exclusions
 from timeball.domain.sharing.limiter import has_place
-from timeball.ports.executions import UNDER_WAY, Standing
+from timeball.ports.executions import UNDER_WAY, ExecutionStatus
 
 _BEFORE_ITS_EXECUTION = "no attempt ends before its execution"
 
 
-def _nobody_knows(_: AwsExecutions, arns: Sequence[str]) -> list[Standing | None]:
+def _nobody_knows(_: AwsExecutions, arns: Sequence[str]) -> list[ExecutionStatus | None]:
     return [None] * len(arns)
 
 
@@ -31,11 +31,11 @@ def _taken(_: AwsExecutions, arns: Sequence[str]) -> list[bool]:
     return [True] * len(arns)
 
 
-def _by_exit_codes_alone(task: Mapping[str, Any]) -> Standing:
+def _by_exit_codes_alone(task: Mapping[str, Any]) -> ExecutionStatus:
     return of_task({**task, "stopCode": None})
 
 
-def _over_once_it_is_to_stop(task: Mapping[str, Any]) -> Standing:
+def _over_once_it_is_to_stop(task: Mapping[str, Any]) -> ExecutionStatus:
     return of_task({**task, "lastStatus": task.get("desiredStatus", task["lastStatus"])})
 
 

@@ -18,7 +18,7 @@ from timeball.engine.events.receive import receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribers
 from timeball.engine.runs.making import room_at
 from timeball.ports.errors import UnavailableError
-from timeball.ports.event_bus import EventBus, Refusal
+from timeball.ports.event_bus import EventBus, EventRefusal
 from timeball.testing.memory_bus import MemoryBus
 
 _HEARD = "an event makes a run of each job that listens"
@@ -70,7 +70,7 @@ def _of_no_generation(job: Job, event: Event, digest: str | None, now: int, **ho
 
 def _answers_before_it_is_put(
     context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
-) -> list[tuple[Event, Refusal | None]]:
+) -> list[tuple[Event, EventRefusal | None]]:
     try:
         return publish(context, bus, tenant, events, depth)
     except UnavailableError:

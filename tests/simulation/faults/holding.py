@@ -8,9 +8,9 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Begun, Limiter
-from timeball.domain.model.runs.run import Part, Run, RunState
+from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.sharing.limiter import Passed, admit, has_place, left_in_line, room_for
+from timeball.domain.sharing.limiter import LimiterDecision, admit, has_place, left_in_line, room_for
 from timeball.domain.sharing.stated import Ask
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
@@ -24,7 +24,9 @@ def _everybody_may(_: Context, __: Sequence[tuple[Run, Job]], ___: int) -> dict[
     return {}
 
 
-def _nobody_is_noted(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
+def _nobody_is_noted(
+    limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
+) -> tuple[Limiter, LimiterDecision]:
     after, passed = admit(limiter, run, ask, at, now, lease_ms)
     return evolve(after, begun=limiter.begun, turns=limiter.turns), passed
 
@@ -42,21 +44,21 @@ def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool
     return row is not None and row.state is not RunState.SKIPPED
 
 
-def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
     return left_in_line(limiter, left, now, some_called=some_called and bool(left))
 
 
-def _nobody_is_due(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+def _nobody_is_due(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
     return evolve(left_in_line(limiter, left, now, some_called=some_called), due_at=None)
 
 
-def _nobody_without_room(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+def _nobody_without_room(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
     seen = [part for part in left if part in limiter.lines or room_for(limiter, part, now) > 0]
     return left_in_line(limiter, seen, now, some_called=some_called)
 
 
-def _no_room_for_turns(limiter: Limiter, part: Part, now: int) -> int:
-    return room_for(limiter, part, now) if part is Part.PLACE else 0
+def _no_room_for_turns(limiter: Limiter, part: Permit, now: int) -> int:
+    return room_for(limiter, part, now) if part is Permit.PLACE else 0
 
 
 def _whatever_it_has_become(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.simulation.faults.hands import Fault, instead, lost
 from timeball.domain.graphs.fan_out import (
-    Named,
+    NamedItems,
     answered_items,
     concluded,
     healed,
@@ -30,7 +30,7 @@ def _with_half(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) ->
     return concluded(head, fan, [*items[:1]] * len(items), now)
 
 
-def _with_the_newest_alone(context: Context, run_id: RunId, named: Named, now: int) -> str:
+def _with_the_newest_alone(context: Context, run_id: RunId, named: NamedItems, now: int) -> str:
     return save_named(context, run_id, evolve(named, items=named.items[-1:]), now)
 
 

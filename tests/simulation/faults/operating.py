@@ -7,7 +7,7 @@ from tests.simulation.faults.hands import Fault, answered, instead
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.tenants.actor import NOBODY, Actor
 from timeball.domain.operations.operation import Failure, Operation, treated
-from timeball.domain.operations.operation import Fault as Reason
+from timeball.domain.operations.operation import JobFault as Reason
 from timeball.engine.context import Context
 from timeball.engine.operations.treat import treat
 from timeball.engine.runs.manual import had_ended_by, is_to_be_retried

@@ -7,7 +7,7 @@ from typing import Any
 import timeball.domain.changes.change as rules
 import timeball.engine.scanning.scan as scanning
 from tests.simulation.faults.hands import Fault, answered, both, given, handed, instead, lost, swapped, through
-from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.changes.change import fenced_through
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -75,7 +75,7 @@ def _supersedes_by_stamp(
         return decide_claim(run, job, now, rules, excluded)
     is_planned = run.id.origin is Origin.SCHEDULE and run.is_unstarted and run.state is RunState.QUEUED
     if is_planned and run.stamp < job.schedule_version:
-        return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.SUPERSEDED)
     return decide_claim(run, job, now, rules, excluded)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import functions.api.http.quotas as api_quotas
 from tests.simulation.faults.hands import Fault, instead
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.backfills.slots import Slots, allot
+from timeball.domain.backfills.slots import BackfillSlots, allot
 from timeball.domain.model.ids import BackfillKey
 from timeball.domain.sharing.fairness import in_turns
 from timeball.engine.quotas.intake import take_in
@@ -13,11 +13,15 @@ from timeball.engine.quotas.intake import take_in
 _Standing = Mapping[BackfillKey, Backfill]
 
 
-def _whoever_asks_gets_a_slot(slots: Slots, standing: _Standing, asking: Sequence[BackfillKey], _: int) -> Slots:
+def _whoever_asks_gets_a_slot(
+    slots: BackfillSlots, standing: _Standing, asking: Sequence[BackfillKey], _: int
+) -> BackfillSlots:
     return allot(slots, standing, asking, 1_000)
 
 
-def _who_is_over_keeps_its_slot(slots: Slots, standing: _Standing, asking: Sequence[BackfillKey], most: int) -> Slots:
+def _who_is_over_keeps_its_slot(
+    slots: BackfillSlots, standing: _Standing, asking: Sequence[BackfillKey], most: int
+) -> BackfillSlots:
     return allot(slots, {**dict.fromkeys(slots.held), **standing}, asking, most)  # type: ignore[dict-item]
 
 

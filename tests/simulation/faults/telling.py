@@ -8,18 +8,18 @@ from timeball.domain.ends.notices import failing, is_late, is_to_pause, notice_o
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobSpec, with_spec
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.notify import End, News
+from timeball.domain.model.terms.notify import News, RunEnd
 from timeball.ports.collections.rows import Swap
 
 
 def _without(news: News) -> Any:
-    def notice(job: Job, of: News, end: End, since: Any = None) -> JobSpec | None:
+    def notice(job: Job, of: News, end: RunEnd, since: Any = None) -> JobSpec | None:
         return None if of is news else notice_of_end(job, of, end, since)
 
     return notice
 
 
-def _with_wishes_of_its_own(job: Job, of: News, end: End, since: Any = None) -> JobSpec | None:
+def _with_wishes_of_its_own(job: Job, of: News, end: RunEnd, since: Any = None) -> JobSpec | None:
     notice = notice_of_end(job, of, end, since)
     return None if notice is None else evolve(notice, notify=job.spec.notify)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, through
 from timeball.domain.attempts.circuit_breaker import Host, HostRules, Observation, after_answers
-from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim
+from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.outcome import after_attempt, lost_attempt
 from timeball.domain.attempts.retry import decide_retry, exhausted
 from timeball.domain.model.ids import JobKey
@@ -33,7 +33,7 @@ def _starts_anew(state: RunState) -> Apply:
 
     def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
         is_one = run is not None and run.state is state
-        return Decision(Action.CLAIM) if is_one else decide_claim(run, job, now, rules, excluded)
+        return Decision(ClaimAction.CLAIM) if is_one else decide_claim(run, job, now, rules, excluded)
 
     def anyway(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         return claimed(replace(run, state=RunState.QUEUED) if run.state is state else run, owner, now, lease_ms)
@@ -56,8 +56,8 @@ def _ends_what_was_lost(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
-    is_lost = run is not None and run.state is RunState.RUNNING and decided.action is Action.CLAIM
-    return Decision(Action.END, RunState.SUCCEEDED) if is_lost else decided
+    is_lost = run is not None and run.state is RunState.RUNNING and decided.action is ClaimAction.CLAIM
+    return Decision(ClaimAction.END, RunState.SUCCEEDED) if is_lost else decided
 
 
 def _three_retries_more(policy: RetryPolicy, run: Run, next_at: int) -> Reason | None:

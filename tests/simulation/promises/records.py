@@ -13,7 +13,7 @@ from tests.simulation.world.history import Write
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.jobs.revision import Entry, outline, revision_of
+from timeball.domain.model.jobs.revision import ChangeEntry, outline, revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import NOBODY, Action
 from timeball.domain.time.schedule import At, Schedule
@@ -70,7 +70,7 @@ def _asked(spec: JobSpec) -> str:
     return repr(evolve(spec, schedule=Schedule(At(0))) if spec.depends_on else spec)
 
 
-def _told(tenant: str, entry: Entry) -> tuple[Any, ...]:
+def _told(tenant: str, entry: ChangeEntry) -> tuple[Any, ...]:
     specs = [None if one is None else _asked(one.spec) for one in (entry.before, entry.after)]
     job = JobKey(tenant, entry.resource.job_id)
     return job, entry.at, entry.action, entry.by, entry.revision or entry.resource.id, *specs
@@ -125,7 +125,7 @@ def _skips(write: Write[Run]) -> bool:
     return after.state is RunState.SKIPPED and is_new
 
 
-def _audit(context: Context, tenant: str) -> list[Entry]:
+def _audit(context: Context, tenant: str) -> list[ChangeEntry]:
     """Return what the log shows of changes done; for retried runs it shows the requests, which are left out."""
     logged = list_audit(context, AuditFilter(tenant), _ALL).items
     return [one for one in logged if one.revision or one.action not in (Action.RETRY, Action.RERUN, Action.COLLECT)]

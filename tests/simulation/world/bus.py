@@ -10,13 +10,13 @@ from random import Random
 
 from tests.patterns import matches
 from timeball.domain.model.terms.event import Event, Matched, name_of_event
-from timeball.ports.event_bus import Refusal
+from timeball.ports.event_bus import EventRefusal
 from timeball.testing.memory_bus import MemoryBus
 from timeball.testing.virtual_clock import VirtualClock
 
 _AT_ONCE = 10
 
-_UNKNOWN = Refusal("nobody knows", is_unknown=True)
+_UNKNOWN = EventRefusal("nobody knows", is_unknown=True)
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class KeptBus(MemoryBus):
         self.done_at: dict[tuple[str, str], int] = defaultdict(int)
         self._clock, self._random = clock, random
 
-    def put(self, events: Sequence[Event]) -> list[Refusal | None]:
+    def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
         """Put events onto the bus, and record when each came."""
         if self.mishaps is not None:
             return [self._put_or_fail(event, self.mishaps.random()) for event in events]
         self.puts += [Put(self._clock.now(), event) for event in events]
         return super().put(events)
 
-    def _put_or_fail(self, event: Event, fate: float) -> Refusal | None:
+    def _put_or_fail(self, event: Event, fate: float) -> EventRefusal | None:
         """Put an event onto the bus by its fate: not at all, without an answer, twice, or to no queue."""
         if fate < 0.1:
             return _UNKNOWN

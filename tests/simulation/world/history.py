@@ -17,7 +17,7 @@ from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
-from timeball.domain.model.terms.flow import Named
+from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
@@ -68,7 +68,7 @@ class History:
         self.calendars: dict[CalendarKey, list[tuple[int, Calendar]]] = defaultdict(list)
         self.operations: list[Write[Operation]] = []
         self.scans: dict[str, list[int]] = defaultdict(list)
-        self.named: list[tuple[int, Named | None, Named]] = []
+        self.named: list[tuple[int, UniqueKeyRow | None, UniqueKeyRow]] = []
         self.looks: dict[tuple[str, JobKey, int | None], list[tuple[int, int]]] = defaultdict(list)
         self._runs: dict[RunId, list[Write[Run]]] = defaultdict(list)
         self._runs_of: dict[JobKey, list[RunId]] = defaultdict(list)

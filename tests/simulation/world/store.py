@@ -22,9 +22,9 @@ from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Part, Run, Waiting
+from timeball.domain.model.runs.run import Permit, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar
-from timeball.domain.model.terms.flow import Named
+from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operations.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.collections.runs import LedgerPage, LedgerQuery
@@ -136,7 +136,7 @@ class LaggingMemory(Memory):
                 self.history.limiters[after.key].append((at, after))
             case Calendar():
                 self.history.calendars[after.key].append((at, after))
-            case Named():
+            case UniqueKeyRow():
                 self.history.named.append((at, before, after))
 
     def _blur(self, at: int, key: object, before: Any, after: object) -> None:
@@ -232,7 +232,7 @@ class LaggingRuns(MemoryRuns):
             return replace(examined, runs=found)
         return LedgerPage(found[: query.limit], found[query.limit - 1].id)
 
-    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+    def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
         """Return the runs that are visible in a line."""
         assert isinstance(self._memory, LaggingMemory)
         if not self._memory.blur.lines_lag:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.promises.calls import own_payload
 from tests.simulation.story import Story
 from tests.simulation.world.history import Write
-from timeball.domain.graphs.fan_out import Named, answered_items, is_answered, item_id, to_named
+from timeball.domain.graphs.fan_out import NamedItems, answered_items, is_answered, item_id, to_named
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import Run, RunState
 
@@ -13,7 +13,7 @@ _READ_WITHIN_MS = 60_000
 """A writer has read the rows that it decides by at most this long before."""
 
 
-def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, Named]]:
+def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, NamedItems]]:
     """Yield each write that fixed a list of items, the run that named them, and the list."""
     for write in story.store.history.runs:
         fan, before = write.after.fan, write.before
@@ -37,7 +37,7 @@ def _as_read(story: Story, write: Write[Run], run_id: RunId) -> list[Run]:
 
 
 def _by_its_end(story: Story, run: Run) -> tuple[str, ...]:
-    posted = Named() if run.named is None else to_named(story.store.works[run.id.job, run.named].payload)
+    posted = NamedItems() if run.named is None else to_named(story.store.works[run.id.job, run.named].payload)
     answered = answered_items(run.last.body if run.last else None) if is_answered(run) else []
     return posted.with_more(answered or []).items
 

@@ -8,7 +8,7 @@ from itertools import product
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.model.ids import LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Part, Run
+from timeball.domain.model.runs.run import Permit, Run
 from timeball.domain.sharing.limiter import SETTLES_MS
 from timeball.domain.time.instants import MINUTE_MS
 
@@ -44,7 +44,7 @@ def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
     A limiter that names a run gives it the slot. While scans stand still no process checks the line, and runs that come
     then get slots.
     """
-    stays = _stays(story, Part.PLACE)
+    stays = _stays(story, Permit.PLACE)
     for key, rows in story.store.history.limiters.items():
         before: Limiter | None = None
         looked_at = 0
@@ -81,14 +81,14 @@ def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int,
 def _passed_for_turns(story: Story) -> Iterator[str]:
     """Yield the runs in lines for tokens that later runs passed in the calm. Before the calm calls get lost."""
     quiet_at = story.ends_at + MINUTE_MS
-    for key, stays in _stays(story, Part.TURN).items():
+    for key, stays in _stays(story, Permit.TURN).items():
         called = [one for one in stays if one.until > quiet_at and not one.after.is_terminal]
         for one, other in product(called, stays):
             if other.lasts_long_at(one.until) and other.run.place_in_line < one.run.place_in_line:
                 yield f"{one.run} passes {other.run}, in the line of {key} since {other.since_at}, at {one.until}"
 
 
-def _stays(story: Story, part: Part) -> dict[LimiterKey, list[_Stay]]:
+def _stays(story: Story, part: Permit) -> dict[LimiterKey, list[_Stay]]:
     """Return the stays of runs in the line of each limiter for its slots, or for its tokens."""
     stays = defaultdict[LimiterKey, list[_Stay]](list)
     begun: dict[RunId, tuple[int, Run]] = {}

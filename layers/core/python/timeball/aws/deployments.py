@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.keys import Key
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import to_values
 from timeball.aws.patience import PATIENTLY, Asker
 from timeball.domain.deployment import Deployment
@@ -43,7 +43,7 @@ class Deployments:
 
     def kept(self) -> Deployment | None:
         """Return the last deployment that succeeded; None if none was kept."""
-        row = Reader(self._client, self._table, self._asker).get([_SETTLED])[0]
+        row = TableReader(self._client, self._table, self._asker).get([_SETTLED])[0]
         return Deployment.read(row) if row else None
 
     def keep(self, settled: Deployment) -> None:

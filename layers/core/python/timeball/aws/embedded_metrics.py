@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from timeball.ports.clock import Clock
-from timeball.ports.telemetry import Event
+from timeball.ports.telemetry import Measurement
 
 NAMESPACE = "Timeball"
 
@@ -21,7 +21,7 @@ class EmbeddedMetrics:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def note(self, events: Sequence[Event]) -> None:
+    def note(self, events: Sequence[Measurement]) -> None:
         """Write a line for each reason, and more lines if the values do not fit. The tenant is not written."""
         for reason in dict.fromkeys(event.reason for event in events):
             told: dict[str, list[int]] = {}

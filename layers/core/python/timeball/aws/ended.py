@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeball.aws.executions import of_execution, of_task
-from timeball.ports.executions import Standing
+from timeball.ports.executions import ExecutionStatus
 
 _SOURCES = ("aws.states", "aws.ecs")
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedExecution:
     """An ended execution: the run and the token, as unchecked texts, the execution, and how it stands."""
 
     run: str
     token: str
     execution: str
-    standing: Standing
+    standing: ExecutionStatus
 
 
 def is_of_executions(body: str) -> bool:
@@ -31,7 +31,7 @@ def is_of_executions(body: str) -> bool:
     return _event(body).get("source") in _SOURCES
 
 
-def parse_ended(body: str) -> Ended | None:
+def parse_ended(body: str) -> EndedExecution | None:
     """Return the ended execution of an event, if Timeball has started it; None for any other event."""
     event = _event(body)
     try:
@@ -45,11 +45,11 @@ def parse_ended(body: str) -> Ended | None:
         return None
 
 
-def _ended(detail: Mapping[str, Any], *, is_task: bool) -> Ended | None:
+def _ended(detail: Mapping[str, Any], *, is_task: bool) -> EndedExecution | None:
     facts = _of_environment(detail) if is_task else _of_input(detail.get("input"))
     standing = of_task(detail) if is_task else of_execution(detail)
     told = (facts["runId"], facts["callbackToken"], detail["taskArn" if is_task else "executionArn"])
-    return Ended(*told, standing) if standing.is_over and all(isinstance(one, str) for one in told) else None
+    return EndedExecution(*told, standing) if standing.is_over and all(isinstance(one, str) for one in told) else None
 
 
 def _event(body: str) -> Mapping[str, Any]:

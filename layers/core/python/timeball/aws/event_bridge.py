@@ -23,7 +23,7 @@ from timeball.domain.model.terms.event import (
     on_the_bus,
 )
 from timeball.ports.errors import UnavailableError
-from timeball.ports.event_bus import PatternRefusedError, Refusal, RulesUsedUpError
+from timeball.ports.event_bus import EventRefusal, PatternRefusedError, RulesUsedUpError
 
 if TYPE_CHECKING:
     from types_boto3_events import EventBridgeClient
@@ -82,13 +82,13 @@ class EventBridgeBus:
     ) -> None:
         self._client, self._names, self._asker, self._queue = client, names, asker, queue
 
-    def put(self, events: Sequence[Event]) -> list[Refusal | None]:
+    def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
         """Put events onto the bus; throttled events are sent again, together."""
         until = self._asker.deadline()
         return [outcome for batch in _batches(events) for outcome in self._put_batch(batch, until)]
 
-    def _put_batch(self, events: Sequence[Event], until: float) -> list[Refusal | None]:
-        outcomes: dict[int, Refusal | None] = {}
+    def _put_batch(self, events: Sequence[Event], until: float) -> list[EventRefusal | None]:
+        outcomes: dict[int, EventRefusal | None] = {}
 
         def put() -> None:
             asking = [position for position in range(len(events)) if position not in outcomes]
@@ -97,7 +97,7 @@ class EventBridgeBus:
             for position, entry in zip(asking, answer["Entries"], strict=True):
                 code = entry.get("ErrorCode")
                 if code is None or not _is_passing(code):
-                    outcomes[position] = None if code is None else Refusal(entry.get("ErrorMessage", code))
+                    outcomes[position] = None if code is None else EventRefusal(entry.get("ErrorMessage", code))
             if len(outcomes) < len(events):
                 raise UnavailableError("EventBridge did not take all events")
 
@@ -105,7 +105,7 @@ class EventBridgeBus:
             self._asker.ask(put, until)
         except UnavailableError as unavailable:
             log.warning("events not put: %s", unavailable)
-        unknown = Refusal("EventBridge did not answer.", is_unknown=True)
+        unknown = EventRefusal("EventBridge did not answer.", is_unknown=True)
         return [outcomes.get(position, unknown) for position in range(len(events))]
 
     def ensure(self, subscription: Subscription) -> None:

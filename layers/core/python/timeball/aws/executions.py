@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Final, TypeVar
 
-from timeball.ports.executions import UNDER_WAY, UNKNOWN, Standing
+from timeball.ports.executions import UNDER_WAY, UNKNOWN, ExecutionStatus
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +33,9 @@ class AwsExecutions:
         self._threads = threads
         self._seconds = seconds
 
-    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return how each execution stands; None if that is unknown now."""
-        found: dict[str, Standing] = {}
+        found: dict[str, ExecutionStatus] = {}
         machines = [arn for arn in arns if not _is_task(arn)]
         for standings in self._in_time(self._described, [*map(_alone, machines), *_by_cluster(arns)]):
             found |= standings or {}
@@ -53,7 +53,7 @@ class AwsExecutions:
             one.cancel()
         return [one.result() if one in done else None for one in told]
 
-    def _described(self, arns: Sequence[str]) -> Mapping[str, Standing]:
+    def _described(self, arns: Sequence[str]) -> Mapping[str, ExecutionStatus]:
         try:
             if not _is_task(arns[0]):
                 client = self._connect("stepfunctions", _region(arns[0]))
@@ -81,19 +81,19 @@ class AwsExecutions:
         return True
 
 
-def of_execution(answer: Mapping[str, Any]) -> Standing:
+def of_execution(answer: Mapping[str, Any]) -> ExecutionStatus:
     """Return how an execution of a state machine stands, from the answer of Step Functions."""
     match answer["status"]:
         case "SUCCEEDED":
-            return Standing(is_over=True, body=_cut(answer.get("output")))
+            return ExecutionStatus(is_over=True, body=_cut(answer.get("output")))
         case "FAILED" | "TIMED_OUT" | "ABORTED" as status:
             said = ": ".join(part for part in (answer.get("error"), answer.get("cause")) if part)
-            return Standing(is_over=True, error=_told(f"The execution ended as {status}", said))
+            return ExecutionStatus(is_over=True, error=_told(f"The execution ended as {status}", said))
         case _:  # it runs, or waits for a redrive
             return UNDER_WAY
 
 
-def of_task(task: Mapping[str, Any]) -> Standing:
+def of_task(task: Mapping[str, Any]) -> ExecutionStatus:
     """Return how a task stands, from the answer of ECS.
 
     It has succeeded if it ended by itself, and the container that got the run's variables exited with 0: other
@@ -106,11 +106,11 @@ def of_task(task: Mapping[str, Any]) -> Standing:
     judged = {name: code for name, code in codes.items() if name in told} or codes
     by_itself = task.get("stopCode") in (None, "EssentialContainerExited")
     if by_itself and judged and all(code == 0 for code in judged.values()):
-        return Standing(is_over=True, body=json.dumps({"exitCodes": codes}, separators=(",", ":")))
+        return ExecutionStatus(is_over=True, body=json.dumps({"exitCodes": codes}, separators=(",", ":")))
     why = task.get("stoppedReason") or ""
     failed = {name: code for name, code in judged.items() if code != 0} or judged
     ends = ", ".join(f"{name} {code}" for name, code in failed.items()) or "no container"
-    return Standing(is_over=True, error=_told(f"The task stopped; exit codes: {ends}", why))
+    return ExecutionStatus(is_over=True, error=_told(f"The task stopped; exit codes: {ends}", why))
 
 
 def _told_of_the_run(task: Mapping[str, Any]) -> set[str]:

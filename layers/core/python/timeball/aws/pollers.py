@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from timeball.aws.patience import BRISKLY, Asker
-from timeball.domain.sharing.pollers import Bounds, Provisioned
+from timeball.domain.sharing.pollers import PollerBounds, Provisioned
 
 if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient
@@ -20,7 +20,7 @@ class MappingPollers:
     asker: Asker = BRISKLY
 
     @property
-    def bounds(self) -> Mapping[str, Bounds]:
+    def bounds(self) -> Mapping[str, PollerBounds]:
         """Return the minimum and the maximum of ready pollers, by priority."""
         return {priority: one.bounds for priority, one in self.mappings.items()}
 

@@ -90,7 +90,7 @@ def _body(runs: Sequence[RunId], not_before: int | None, unfit: int = 0) -> str:
 
 
 @dataclass(frozen=True)
-class _Message:
+class _Outgoing:
     """A message for a queue, which must become visible at an instant (ms), or at most a second before.
 
     Among messages of several groups, SQS first delivers those whose group has few in flight (fair queues).
@@ -143,14 +143,14 @@ class SqsQueue:
         }
         return [position in taken for position in range(len(runs))]
 
-    def _message(self, runs: Sequence[Run], lead_ms: int) -> _Message:
+    def _message(self, runs: Sequence[Run], lead_ms: int) -> _Outgoing:
         """Return the message of runs with the same tenant, priority and instant."""
         first, body = runs[0], _body([run.id for run in runs], runs[0].not_before)
-        return _Message(self._urls[first.priority], body, first.not_before - lead_ms, first.id.job.tenant)
+        return _Outgoing(self._urls[first.priority], body, first.not_before - lead_ms, first.id.job.tenant)
 
     def watch(self, watches: Sequence[Watch]) -> list[bool]:
         """Send each watch, delayed by the whole seconds until its instant; False if its send is unknown."""
-        return self._send([_Message(self._watch_url, _watch_body(one), one.at) for one in watches])
+        return self._send([_Outgoing(self._watch_url, _watch_body(one), one.at) for one in watches])
 
     def depth(self, priority: str) -> Depth:
         """Return about how many messages of a priority there are, as SQS reports it."""
@@ -159,7 +159,7 @@ class SqsQueue:
         )
         return Depth(*(int(answer["Attributes"][name]) for name in _DEPTH))
 
-    def _send(self, messages: Sequence[_Message]) -> list[bool]:
+    def _send(self, messages: Sequence[_Outgoing]) -> list[bool]:
         by_url: dict[str, list[int]] = {}
         for position, message in enumerate(messages):
             by_url.setdefault(message.url, []).append(position)
@@ -173,7 +173,7 @@ class SqsQueue:
         sent = {position for answer in answers for position in answer}
         return [position in sent for position in range(len(messages))]
 
-    def _send_batch(self, positions: Sequence[int], messages: Sequence[_Message], until: float) -> list[int]:
+    def _send_batch(self, positions: Sequence[int], messages: Sequence[_Outgoing], until: float) -> list[int]:
         """Send messages of one queue; return the positions of those that were accepted."""
 
         def send() -> "SendMessageBatchResultTypeDef":
@@ -189,7 +189,7 @@ class SqsQueue:
         return [int(entry["Id"]) for entry in answer.get("Successful", [])]
 
 
-def _entry(position: int, message: _Message, now: int) -> "SendMessageBatchRequestEntryTypeDef":
+def _entry(position: int, message: _Outgoing, now: int) -> "SendMessageBatchRequestEntryTypeDef":
     entry: SendMessageBatchRequestEntryTypeDef = {
         "Id": str(position),
         "MessageBody": message.body,

@@ -13,7 +13,7 @@ from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duratio
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.preview import Fire, preview
 from timeball.domain.time.schedule import Cron, Every, Schedule
-from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
 
 _MAX_COUNT: Final = 1000
@@ -84,7 +84,7 @@ def _timing(options: Namespace, timezone: str, from_at: int) -> Cron | Every:
             gap=None if options.dst_gap is None else _read("--dst-gap", options.dst_gap, _one_of(Gap)),
             overlap=None
             if options.dst_overlap is None
-            else _read("--dst-overlap", options.dst_overlap, _one_of(Overlap)),
+            else _read("--dst-overlap", options.dst_overlap, _one_of(DstOverlap)),
         )
     seconds = _read("--every", options.every, _period)
     if options.anchor is not None:

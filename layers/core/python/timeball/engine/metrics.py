@@ -18,7 +18,7 @@ from timeball.domain.usage.hours import CALLERS
 from timeball.domain.usage.spending import spent_by
 from timeball.engine.context import Context
 from timeball.ports.collections.rows import Swap, Swapped
-from timeball.ports.telemetry import Event
+from timeball.ports.telemetry import Measurement
 
 log = logging.getLogger(__name__)
 
@@ -88,24 +88,24 @@ def answered(context: Context, tenant: str, took_ms: int) -> None:
     """Record a request of a tenant's caller for its cost. It is no metric that people watch."""
     context.telemetry.note(
         [
-            Event(Counted.API_REQUESTS, tenant, CALLERS, 1, watched=False),
-            Event(Counted.API_MS, tenant, CALLERS, took_ms, watched=False),
+            Measurement(Counted.API_REQUESTS, tenant, CALLERS, 1, watched=False),
+            Measurement(Counted.API_MS, tenant, CALLERS, took_ms, watched=False),
         ]
     )
 
 
 def refused(context: Context, tenant: str, reason: str) -> None:
     """Record a request whose key is not valid. The tenant is NOBODY if the key belongs to no tenant."""
-    context.telemetry.note([Event(Metric.AUTHENTICATIONS_FAILED, tenant, CALLERS, 1, reason)])
+    context.telemetry.note([Measurement(Metric.AUTHENTICATIONS_FAILED, tenant, CALLERS, 1, reason)])
 
 
-def _events(before: Run, after: Run) -> Iterator[Event]:
+def _events(before: Run, after: Run) -> Iterator[Measurement]:
     has_begun = before.first_started_at is None and after.first_started_at is not None
     late_ms = after.lateness_ms if has_begun else None
     if has_begun:
         yield _event(after, Metric.RUNS_STARTED)
     if late_ms is not None and after.id.origin is not Origin.BACKFILL:
-        yield Event(Metric.LATENESS, after.id.job.tenant, after.priority, late_ms, is_timing=True)
+        yield Measurement(Metric.LATENESS, after.id.job.tenant, after.priority, late_ms, is_timing=True)
     if after.state is RunState.SUCCEEDED and not before.is_terminal:
         yield _event(after, Metric.RUNS_SUCCEEDED)
     if before.state is RunState.RUNNING and after.state is RunState.RUNNING and after.attempt > before.attempt:
@@ -117,12 +117,12 @@ def _events(before: Run, after: Run) -> Iterator[Event]:
     yield from _costs(after, after.spent.beyond(before.spent))
 
 
-def _costs(run: Run, spent: Spent) -> Iterator[Event]:
+def _costs(run: Run, spent: Spent) -> Iterator[Measurement]:
     """Yield the costs to add to the row of the run's hour, which is written anyway."""
     for name, count in counts_of(spent).items():
         if count:
-            yield Event(name, run.id.job.tenant, run.priority, count, watched=False)
+            yield Measurement(name, run.id.job.tenant, run.priority, count, watched=False)
 
 
-def _event(run: Run, metric: Metric, reason: StrEnum | None = None, count: int = 1) -> Event:
-    return Event(metric, run.id.job.tenant, run.priority, count, "" if reason is None else reason.value)
+def _event(run: Run, metric: Metric, reason: StrEnum | None = None, count: int = 1) -> Measurement:
+    return Measurement(metric, run.id.job.tenant, run.priority, count, "" if reason is None else reason.value)

@@ -16,7 +16,7 @@ class RulesUsedUpError(Exception):
 
 
 @dataclass(frozen=True)
-class Refusal:
+class EventRefusal:
     """Why an event is not on the bus."""
 
     why: str
@@ -28,7 +28,7 @@ class Refusal:
 class EventBus(Protocol):
     """The stack's own bus. Matched events arrive in the queue of events with the rule's name, at least once."""
 
-    def put(self, events: Sequence[Event]) -> list[Refusal | None]:
+    def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
         """Put events onto the bus. Return for each why it is not there; None: it is. Never raises."""
 
     def ensure(self, subscription: Subscription) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExecutionStatus:
     """The state of an execution."""
 
     is_over: bool
@@ -17,15 +17,15 @@ class Standing:
     """Its output, cut at 16 KB; None: there is none."""
 
 
-UNDER_WAY = Standing(is_over=False)
-UNKNOWN = Standing(is_over=True, error="AWS does not know the execution.")
+UNDER_WAY = ExecutionStatus(is_over=False)
+UNKNOWN = ExecutionStatus(is_over=True, error="AWS does not know the execution.")
 """AWS does not know it yet, or no longer: AWS may report a new execution only minutes after its start."""
 
 
 class Executions(Protocol):
     """The executions that calls have started. Never raises: unknown states are polled again later."""
 
-    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return the state of each execution; None: unknown at present."""
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
@@ -38,7 +38,7 @@ class Executions(Protocol):
 class Unknown:
     """The executions for a process that cannot ask: all states are unknown, and none is stopped."""
 
-    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return that all states are unknown."""
         return [None] * len(arns)
 

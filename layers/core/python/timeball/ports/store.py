@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
-from timeball.domain.backfills.slots import Slots
+from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.terms.event import Subscription, SubscriptionKey
-from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.sharing.patterns import Patterns
 from timeball.ports.collections.attempts import Attempts
 from timeball.ports.collections.backfills import Backfills
@@ -26,7 +26,7 @@ from timeball.ports.registers.edges import Edges
 from timeball.ports.registers.intakes import Intakes
 from timeball.ports.registers.partitions import Partitions
 from timeball.ports.registers.requests import Requests
-from timeball.ports.registers.signing import Signing
+from timeball.ports.registers.signing import SigningSecretStore
 from timeball.ports.registers.usage import Usage
 from timeball.ports.registers.windows import Windows
 
@@ -43,7 +43,7 @@ class Store:
     runs: Runs
     backfills: Backfills
     hosts: Rows[HostKey, Host]
-    slots: Rows[str, Slots]
+    slots: Rows[str, BackfillSlots]
     limiters: Rows[LimiterKey, Limiter]
     operations: Operations
     tasks: Tasks
@@ -52,7 +52,7 @@ class Store:
     calendars: Calendars
     subscriptions: Rows[SubscriptionKey, Subscription]
     patterns: Rows[str, Patterns]
-    uniques: Rows[UniqueKey, Named]
+    uniques: Rows[UniqueKey, UniqueKeyRow]
     attempts: Attempts
     works: Works
     requests: Requests
@@ -62,5 +62,5 @@ class Store:
     edges: Edges
     due: DueIndex
     partitions: Partitions
-    signing: Signing
+    signing: SigningSecretStore
     usage: Usage

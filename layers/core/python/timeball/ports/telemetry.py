@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Event:
+class Measurement:
     """One event of a metric."""
 
     name: str
@@ -28,5 +28,5 @@ class Event:
 class Telemetry(Protocol):
     """The receiver of events. Never raises."""
 
-    def note(self, events: Sequence[Event]) -> None:
+    def note(self, events: Sequence[Measurement]) -> None:
         """Record events. An empty list records nothing."""

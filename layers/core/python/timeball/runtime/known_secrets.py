@@ -11,7 +11,7 @@ from timeball.domain.attempts.signing_secrets import SIGNS_AFTER_MS, SigningSecr
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.signing import Signing
+from timeball.ports.registers.signing import SigningSecretStore
 
 KEPT_MS: Final = MINUTE_MS
 """How long the secrets are used before they are read again."""
@@ -22,7 +22,7 @@ KEPT_UNANSWERED_MS: Final = SIGNS_AFTER_MS - MINUTE_MS
 class KnownSecrets:
     """The secrets of a process, for signing and verifying tokens; `draw` returns a secret that no other process has."""
 
-    def __init__(self, signing: Signing, clock: Clock, draw: Callable[[], str]) -> None:
+    def __init__(self, signing: SigningSecretStore, clock: Clock, draw: Callable[[], str]) -> None:
         self._signing, self._clock, self._draw = signing, clock, draw
         self._read: tuple[int, SigningSecrets] | None = None
 

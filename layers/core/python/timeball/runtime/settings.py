@@ -7,7 +7,7 @@ from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.domain.model.tenants.iam_caller import parse_callers
 from timeball.domain.model.tenants.secret import LONGEST_PREFIX, SECRET_PREFIX
 from timeball.domain.model.tenants.tenant import TENANT_NAME
-from timeball.domain.sharing.pollers import Bounds, Provisioned
+from timeball.domain.sharing.pollers import PollerBounds, Provisioned
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.context import Rules
 from timeball.setting import one_of, read, setting, whole, written
@@ -176,7 +176,7 @@ class PollersEnvironment:
         """Return the mappings by priority."""
         parts = (part.split(":") for part in self.provisioned.split(",") if part)
         return {
-            priority: Provisioned(mapping, int(most), Bounds(int(least), int(raised)))
+            priority: Provisioned(mapping, int(most), PollerBounds(int(least), int(raised)))
             for priority, mapping, least, most, raised in parts
         }
 

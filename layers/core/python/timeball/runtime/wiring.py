@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.weights import DynamoWeights
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
@@ -118,7 +118,7 @@ def scan_context() -> Context:
 
 def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
     table = os.environ["TIMEBALL_TENANTS_TABLE"]
-    return DynamoWeights(Reader(_client("dynamodb", asker.patience), table, asker), clock)
+    return DynamoWeights(TableReader(_client("dynamodb", asker.patience), table, asker), clock)
 
 
 @cache

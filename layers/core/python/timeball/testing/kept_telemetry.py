@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from timeball.ports.telemetry import Event
+from timeball.ports.telemetry import Measurement
 
 
 class KeptTelemetry:
@@ -14,7 +14,7 @@ class KeptTelemetry:
         self.totals: Counter[str] = Counter()
         self.timings: defaultdict[str, list[int]] = defaultdict(list)
 
-    def note(self, events: Sequence[Event]) -> None:
+    def note(self, events: Sequence[Measurement]) -> None:
         """Keep each event."""
         for event in events:
             if event.is_timing:

@@ -16,7 +16,7 @@ from timeball.domain.model.terms.event import (
     from_the_bus,
     on_the_bus,
 )
-from timeball.ports.event_bus import PatternRefusedError, Refusal, RulesUsedUpError
+from timeball.ports.event_bus import EventRefusal, PatternRefusedError, RulesUsedUpError
 
 Matches = Callable[[str, Mapping[str, Any]], bool]
 """Returns whether a pattern matches an event on the bus. Raises ValueError for text that is no pattern."""
@@ -41,13 +41,13 @@ class MemoryBus:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock())
 
-    def put(self, events: Sequence[Event]) -> list[Refusal | None]:
+    def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
         """Put events onto the bus."""
         return [self._put(event) for event in events]
 
-    def _put(self, event: Event) -> Refusal | None:
+    def _put(self, event: Event) -> EventRefusal | None:
         if event.size > MOST_BYTES:
-            return Refusal("The event is too large.")
+            return EventRefusal("The event is too large.")
         envelope = {"source": BUS_SOURCE, "detail-type": event.tenant, "detail": json.loads(on_the_bus(event))}
         with self._lock:
             matching = [rule for rule, pattern in self._patterns.items() if self._matches(pattern, envelope)]

@@ -6,14 +6,14 @@ from operator import attrgetter
 
 from timeball.domain.attempts.circuit_breaker import Host, HostKey
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.backfills.slots import Slots
+from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, fraction_of
 from timeball.domain.model.jobs.among import Among, among
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
-from timeball.domain.model.runs.run import Part, Run, Waiting
+from timeball.domain.model.runs.run import Permit, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Operation
@@ -127,7 +127,7 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
-    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+    def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
         """Return the runs that wait in a line."""
         mine = Waiting(limiter.name, part)
         with self._memory.lock:
@@ -212,7 +212,7 @@ class MemoryHosts(MemoryRows[HostKey, Host]):
         super().__init__(memory, attrgetter("key"))
 
 
-class MemorySlots(MemoryRows[str, Slots]):
+class MemorySlots(MemoryRows[str, BackfillSlots]):
     """The backfill slots, by their tenants."""
 
     def __init__(self, memory: Memory) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.ports.executions import UNDER_WAY, UNKNOWN, Standing
+from timeball.ports.executions import UNDER_WAY, UNKNOWN, ExecutionStatus
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,7 @@ class Started:
     """An execution: when it ends (ms), with which result, and when it was stopped."""
 
     ends_at: int
-    end: Standing
+    end: ExecutionStatus
     stopped_at: int | None = None
 
 
@@ -28,11 +28,11 @@ class MemoryExecutions:
         self.silent = False
         self.unanswered = 0
 
-    def start(self, arn: str, ends_at: int, end: Standing) -> None:
+    def start(self, arn: str, ends_at: int, end: ExecutionStatus) -> None:
         """Start an execution, unless one has that name."""
         self.started.setdefault(arn, Started(ends_at, end))
 
-    def look(self, arns: Sequence[str]) -> list[Standing | None]:
+    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return how each execution stands; None if that is unknown now."""
         self.looks += [(self._now(), arn) for arn in arns]
         is_answered = not self.silent and self.unanswered == 0
@@ -47,10 +47,10 @@ class MemoryExecutions:
                 self.started[arn] = replace(one, stopped_at=self._now())
         return [not self.silent and arn in self.started for arn in arns]
 
-    def _standing(self, arn: str) -> Standing:
+    def _standing(self, arn: str) -> ExecutionStatus:
         one = self.started.get(arn)
         if one is None:
             return UNKNOWN
         if one.stopped_at is not None:
-            return Standing(is_over=True, error="The execution was stopped.")
+            return ExecutionStatus(is_over=True, error="The execution was stopped.")
         return UNDER_WAY if self._now() < one.ends_at else one.end

@@ -4,7 +4,7 @@ from bisect import bisect_right
 
 from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, RunId
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place, tenant_of
+from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned, tenant_of
 
 
 class Buckets:
@@ -30,11 +30,11 @@ class Buckets:
         ready = sorted(entry for entry in entries.values() if entry[0] <= query.through_at)
         start = 0 if query.after is None else bisect_right(ready, _order(query.after), key=lambda entry: entry[:2])
         examined = ready[start : start + query.limit]
-        stopped = Place(examined[-1][0], examined[-1][2]) if len(examined) == query.limit else None
+        stopped = DueCursor(examined[-1][0], examined[-1][2]) if len(examined) == query.limit else None
         return DuePage(tuple(key for *_, key in examined if tenant_of(key) not in query.left_out), stopped)
 
 
-def _order(place: Place) -> tuple[int, str]:
+def _order(place: DueCursor) -> tuple[int, str]:
     return place.due_at, _name(place.owned)
 
 

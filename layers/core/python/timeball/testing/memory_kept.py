@@ -11,12 +11,12 @@ from timeball.domain.model.jobs.revision import Announcement, Revision, Revision
 from timeball.domain.model.runs.attempt import Attempt
 from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.model.terms.work import Work
-from timeball.domain.sharing.intake import Intake, Taking, is_refused
+from timeball.domain.sharing.intake import Intake, Reservation, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.registers.changes import ChangesQuery
 from timeball.ports.registers.due_index import DuePage, DueQuery
 from timeball.ports.registers.partitions import Owner, Tick, next_tick
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 from timeball.testing.memory_rows import Memory
 
 
@@ -83,14 +83,14 @@ class MemoryRequests(dict[tuple[JobKey, str], int]):
         return [self.setdefault((JobKey(tenant, "an event"), name), now) for name in names]
 
 
-class MemoryWindows(dict[Window, int]):
+class MemoryWindows(dict[CountWindow, int]):
     """The count of each window."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory
 
-    def take(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: CountWindow, amount: int, most: int) -> bool:
         """Count, if there is room."""
         with self._memory.lock:
             counted = self.get(window, 0) + amount
@@ -107,7 +107,7 @@ class MemoryIntakes(dict[str, Intake]):
         super().__init__()
         self._memory = memory
 
-    def take(self, taking: Taking) -> Intake | None:
+    def take(self, taking: Reservation) -> Intake | None:
         """Reserve, if there is room."""
         with self._memory.lock:
             standing = self.read(taking.tenant)
@@ -117,7 +117,7 @@ class MemoryIntakes(dict[str, Intake]):
             self[taking.tenant] = _counted(standing, taking, 1)
             return None
 
-    def give_back(self, taking: Taking) -> None:
+    def give_back(self, taking: Reservation) -> None:
         """Release."""
         with self._memory.lock:
             self[taking.tenant] = _counted(self.read(taking.tenant), taking, -1)
@@ -136,7 +136,7 @@ class MemoryIntakes(dict[str, Intake]):
         return self.get(tenant, Intake(tenant))
 
 
-def _counted(intake: Intake, taking: Taking, sign: int) -> Intake:
+def _counted(intake: Intake, taking: Reservation, sign: int) -> Intake:
     amount = sign * taking.amount
     taken = {**intake.taken, taking.second: intake.taken.get(taking.second, 0) + amount}
     if taking.active:

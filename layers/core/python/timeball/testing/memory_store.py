@@ -6,7 +6,7 @@ from operator import attrgetter
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.terms.event import Subscription, SubscriptionKey
-from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.sharing.patterns import Patterns
 from timeball.ports.registers.due_index import Owned
 from timeball.ports.store import Store
@@ -52,7 +52,7 @@ class MemoryStore(Store):
     calendars: MemoryCalendars
     subscriptions: MemoryRows[SubscriptionKey, Subscription]
     patterns: MemoryRows[str, Patterns]
-    uniques: MemoryRows[UniqueKey, Named]
+    uniques: MemoryRows[UniqueKey, UniqueKeyRow]
     attempts: MemoryAttempts
     works: MemoryWorks
     requests: MemoryRequests

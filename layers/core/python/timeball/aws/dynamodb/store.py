@@ -21,7 +21,7 @@ from timeball.aws.dynamodb.registers.requests import DynamoRequests
 from timeball.aws.dynamodb.registers.signing import DynamoSigning
 from timeball.aws.dynamodb.registers.usage import DynamoUsage
 from timeball.aws.dynamodb.registers.windows import DynamoWindows
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table, fresh_write_id
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess, fresh_write_id
 from timeball.aws.dynamodb.table.keys import (
     freezes_key,
     host_key,
@@ -41,7 +41,7 @@ from timeball.aws.dynamodb.table.mapper import (
     to_subscription,
     to_task,
 )
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.tenant_rows import of_patterns, of_slots, to_patterns, to_slots
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.patience import PATIENTLY, Asker
@@ -66,23 +66,23 @@ def dynamo_store(
     """Return everything that the engine stores, in one table. `write_id` makes an id that no other write has."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
     writer = Writer(client, table, pool, asker, in_batches=writes == "batch")
-    rows = Table(Reader(client, table, asker, pool), writer, mapper, pool, write_id)
+    rows = TableAccess(TableReader(client, table, asker, pool), writer, mapper, pool, write_id)
     works = DynamoWorks(rows)
     return Store(
         jobs=DynamoJobs(rows, works),
         runs=DynamoRuns(rows),
         backfills=DynamoBackfills(rows),
-        hosts=DynamoRows(rows, Kind(host_key, mapper.of_host, to_host)),
-        slots=DynamoRows(rows, Kind(slots_key, of_slots, to_slots)),
-        limiters=DynamoRows(rows, Kind(limiter_key, mapper.of_limiter, to_limiter)),
+        hosts=DynamoRows(rows, RowKind(host_key, mapper.of_host, to_host)),
+        slots=DynamoRows(rows, RowKind(slots_key, of_slots, to_slots)),
+        limiters=DynamoRows(rows, RowKind(limiter_key, mapper.of_limiter, to_limiter)),
         operations=DynamoOperations(rows),
         tasks=DynamoTasks(rows),
-        task_versions=DynamoRows(rows, Kind(task_version_key, mapper.of_task_version, to_task)),
-        freezes=DynamoRows(rows, Kind(freezes_key, mapper.of_freezes, to_freezes)),
+        task_versions=DynamoRows(rows, RowKind(task_version_key, mapper.of_task_version, to_task)),
+        freezes=DynamoRows(rows, RowKind(freezes_key, mapper.of_freezes, to_freezes)),
         calendars=DynamoCalendars(rows),
-        subscriptions=DynamoRows(rows, Kind(subscription_row_key, mapper.of_subscription, to_subscription)),
-        patterns=DynamoRows(rows, Kind(patterns_key, of_patterns, to_patterns)),
-        uniques=DynamoRows(rows, Kind(unique_row_key, mapper.of_named, to_named)),
+        subscriptions=DynamoRows(rows, RowKind(subscription_row_key, mapper.of_subscription, to_subscription)),
+        patterns=DynamoRows(rows, RowKind(patterns_key, of_patterns, to_patterns)),
+        uniques=DynamoRows(rows, RowKind(unique_row_key, mapper.of_named, to_named)),
         attempts=DynamoAttempts(rows),
         works=works,
         requests=DynamoRequests(rows),

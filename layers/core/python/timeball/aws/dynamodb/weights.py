@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from timeball.aws.dynamodb.collections.tenants import tenant_key
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.domain.model.tenants.quotas import LEAST_WEIGHT
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.clock import Clock
@@ -22,7 +22,7 @@ class DynamoWeights:
     They are advice: if the table cannot be read, all tenants have the same weight, or keep their last one.
     """
 
-    def __init__(self, reader: Reader, clock: Clock) -> None:
+    def __init__(self, reader: TableReader, clock: Clock) -> None:
         self._reader, self._clock = reader, clock
         self._known: dict[str, tuple[int, int]] = {}
 

@@ -17,7 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
 from timeball.aws.patience import CONNECTIONS, Patience
-from timeball.aws.wire.connections import Answer, Connections, UnansweredError
+from timeball.aws.wire.connections import Connections, Response, UnansweredError
 from timeball.aws.wire.signing import Credentials, Scope, signed
 from timeball.setting import SettingsError, unsupported
 
@@ -58,7 +58,7 @@ class Posting(Protocol):
     def host(self) -> str:
         """Return the host as a request names it."""
 
-    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Response:
         """Post a request and return the answer. Raises UnansweredError."""
 
 
@@ -155,7 +155,7 @@ def _found_credentials() -> Any:  # noqa: ANN401 - botocore's
     return found
 
 
-def _refused(operation: str, answer: Answer) -> Exception:
+def _refused(operation: str, answer: Response) -> Exception:
     """Return the error that boto3 would raise, with all that the service says of it."""
     told = _object_in(answer.body)
     code = str(told.get("__type", "")).rpartition("#")[2] or str(answer.status)

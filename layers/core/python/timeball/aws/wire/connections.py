@@ -30,7 +30,7 @@ _AT_ONCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """An answer of the endpoint."""
 
     status: int
@@ -69,7 +69,7 @@ class Connections:
         self._kept, self._now = kept, now
         self.host = parts.netloc.rpartition("@")[2]
 
-    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Answer:
+    def post(self, headers: Mapping[str, str], body: bytes, *, once: bool = False) -> Response:
         """Post to the root of the endpoint; `once`: the request is never sent again. Raises UnansweredError."""
         kept, begun_at = self._taken(), self._now()
         try:
@@ -90,7 +90,7 @@ class Connections:
         while (connection := self._popped()) is not None:
             connection[0].close()
 
-    def _exchange(self, connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Answer:
+    def _exchange(self, connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Response:
         try:
             answer = _exchanged(connection, headers, body)
         except BaseException:  # another request must not read what was left of this answer
@@ -130,7 +130,7 @@ class Connections:
         return connection
 
 
-def _exchanged(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Answer:
+def _exchanged(connection: HTTPConnection, headers: Mapping[str, str], body: bytes) -> Response:
     """Send a request in one piece, and read the answer. The headers are ours: none contains a line break."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     request = f"POST / HTTP/1.1\r\n{lines}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
@@ -147,7 +147,7 @@ def _exchanged(connection: HTTPConnection, headers: Mapping[str, str], body: byt
     response.begin()
     if response.length is None and not response.chunked:  # a truncated head would pass for an empty answer
         raise HTTPException("an answer without a length")
-    answer = Answer(response.status, dict(response.headers), response.read())
+    answer = Response(response.status, dict(response.headers), response.read())
     if response.will_close:
         connection.close()
     return answer

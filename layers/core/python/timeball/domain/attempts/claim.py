@@ -28,7 +28,7 @@ EARLIEST_CLAIM_MS: Final = 2 * CLAIM_AHEAD_MS
 is in force at the instant (`BEGINS_AFTER_MS`). A message may come earlier: an old message of a run that was retried."""
 
 
-class Action(StrEnum):
+class ClaimAction(StrEnum):
     """The action of an executor on a run and its message."""
 
     CLAIM = "claim"
@@ -63,7 +63,7 @@ class Action(StrEnum):
 class Decision:
     """An action with its details. Instants are in ms."""
 
-    action: Action
+    action: ClaimAction
     """What the executor does."""
     state: RunState | None = None
     """The terminal state; only with END."""
@@ -89,8 +89,8 @@ class Decision:
         """
         if run.waiting is None or self.keeps_slots:
             return False
-        is_dropped = self.action is Action.DROP and run.due_at is not None and not run.is_terminal
-        return is_dropped or self.action in (Action.STAY, Action.WAIT)
+        is_dropped = self.action is ClaimAction.DROP and run.due_at is not None and not run.is_terminal
+        return is_dropped or self.action in (ClaimAction.STAY, ClaimAction.WAIT)
 
 
 @dataclass(frozen=True)
@@ -114,32 +114,32 @@ def decide_claim(
 ) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
     if run is None or run.is_terminal or run.state is RunState.WITHDRAWN or run.waits:
-        return Decision(Action.DROP)
+        return Decision(ClaimAction.DROP)
     if run.fan is not None:
-        return Decision(Action.DROP)  # its message was sent before its job had a run for each item
+        return Decision(ClaimAction.DROP)  # its message was sent before its job had a run for each item
     if run.state is RunState.RUNNING:
         if run.callback is not None and run.due_at is not None:
-            return Decision(Action.DROP)  # its target has the run: no call before the due entry ends the attempt
+            return Decision(ClaimAction.DROP)  # its target has the run: no call before the due entry ends the attempt
         free_at = (run.lease_until or 0) + rules.takeover_margin_ms
         if now < free_at:
-            return Decision(Action.WAIT, wait_until=free_at)
+            return Decision(ClaimAction.WAIT, wait_until=free_at)
     elif run.state is RunState.RETRYING and run.not_before > now + rules.early_ms:
-        return Decision(Action.DROP)  # it is still in the due index, so the scan sends it again in time
+        return Decision(ClaimAction.DROP)  # it is still in the due index, so the scan sends it again in time
     if job is None:
-        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_GONE)
+        return Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested:
-        return Decision(Action.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
+        return Decision(ClaimAction.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
     if job.status is JobStatus.CANCELLED:
-        return Decision(Action.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+        return Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
     return _taken_over(run, job, now) if run.state is RunState.RUNNING else _started(run, job, now, rules, excluded)
 
 
 def _taken_over(run: Run, job: Job, now: int) -> Decision:
     """Decide about a run whose executor let its lease expire."""
     if job.spec.delivery is Guarantee.AT_MOST_ONCE:
-        return Decision(Action.END, RunState.FAILED, Reason.AT_MOST_ONCE)
+        return Decision(ClaimAction.END, RunState.FAILED, Reason.AT_MOST_ONCE)
     reason = exhausted(job.spec.retry, run, now)
-    return Decision(Action.CLAIM) if reason is None else Decision(Action.END, RunState.FAILED, reason)
+    return Decision(ClaimAction.CLAIM) if reason is None else Decision(ClaimAction.END, RunState.FAILED, reason)
 
 
 def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
@@ -149,16 +149,18 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusio
         if decision is not None:
             return decision
     elif run.is_unstarted and run.id.origin is Origin.EVENT and job.status is JobStatus.PAUSED:
-        return Decision(Action.END, RunState.SKIPPED, Reason.JOB_PAUSED)
+        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.JOB_PAUSED)
     elif (held_until := _held_until(run, excluded, now)) is not None:
-        return Decision(Action.HOLD, wait_until=held_until)
+        return Decision(ClaimAction.HOLD, wait_until=held_until)
     if run.collected is not None and run.is_unstarted:
         return _collecting(run, now)
     if run.not_before > now + rules.early_ms:
         # A due entry brings it back in time; a run without one waits in its queue.
-        return Decision(Action.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(Action.DROP)
+        return (
+            Decision(ClaimAction.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(ClaimAction.DROP)
+        )
     claim_from = run.not_before - EARLIEST_CLAIM_MS
-    return Decision(Action.CLAIM) if now >= claim_from else Decision(Action.WAIT, wait_until=claim_from)
+    return Decision(ClaimAction.CLAIM) if now >= claim_from else Decision(ClaimAction.WAIT, wait_until=claim_from)
 
 
 def _collecting(run: Run, now: int) -> Decision:
@@ -168,9 +170,11 @@ def _collecting(run: Run, now: int) -> Decision:
     """
     claim_at = run.not_before - CLAIM_AHEAD_MS
     if claim_at <= now:
-        return Decision(Action.CLAIM)
+        return Decision(ClaimAction.CLAIM)
     is_soon = claim_at < now + SECOND_MS
-    return Decision(Action.WAIT, wait_until=claim_at) if is_soon or run.due_at is None else Decision(Action.DROP)
+    return (
+        Decision(ClaimAction.WAIT, wait_until=claim_at) if is_soon or run.due_at is None else Decision(ClaimAction.DROP)
+    )
 
 
 def _held_until(run: Run, excluded: Exclusions, now: int) -> int | None:
@@ -182,24 +186,24 @@ def _held_until(run: Run, excluded: Exclusions, now: int) -> int | None:
 def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision | None:
     """Decide about an unstarted run of the schedule; None if the schedule and the job still want it."""
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
-        return Decision(Action.END, RunState.SKIPPED, Reason.SUPERSEDED)
+        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.SUPERSEDED)
     moved = _moved(run, job, excluded)
     if moved is not None:
         return moved
     held_until = excluded.held_until(run.not_before, now)
     if held_until is not None and job.status is not JobStatus.PAUSED:
-        return Decision(Action.HOLD, wait_until=held_until)
+        return Decision(ClaimAction.HOLD, wait_until=held_until)
     start_at: int | None = run.not_before
     # Otherwise it waited for an earlier run, or for a limit, so it is not missed.
     if run.id not in (job.holder, job.parked) and run.waiting is None:
         start_at = may_start_at(job, run, now, rules.misfire_ms, excluded)
     if start_at is None:
-        return Decision(Action.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
+        return Decision(ClaimAction.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
     if job.status is JobStatus.PAUSED:
         # A resume of the job finds it, whichever process inserted it, at whatever time.
-        return Decision(Action.WITHDRAW)
+        return Decision(ClaimAction.WITHDRAW)
     if start_at > max(run.not_before, now):
-        return Decision(Action.PUT_OFF, wait_until=start_at)
+        return Decision(ClaimAction.PUT_OFF, wait_until=start_at)
     return None
 
 
@@ -217,9 +221,9 @@ def _moved(run: Run, job: Job, excluded: Exclusions) -> Decision | None:
             return (
                 None
                 if job.status is JobStatus.PAUSED
-                else Decision(Action.MOVE, wait_until=not_before, moved_to=starts_at)
+                else Decision(ClaimAction.MOVE, wait_until=not_before, moved_to=starts_at)
             )
-    return Decision(Action.END, RunState.SKIPPED, Reason.CALENDAR)
+    return Decision(ClaimAction.END, RunState.SKIPPED, Reason.CALENDAR)
 
 
 def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
@@ -232,12 +236,12 @@ def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> 
     if admission.reason is Reason.CIRCUIT_OPEN:
         patience_left_ms = patience_ms(job.spec.retry) - run.waited_for_host_ms
         if patience_left_ms <= 0:
-            return Decision(Action.END, RunState.FAILED, Reason.HOST_DOWN)
+            return Decision(ClaimAction.END, RunState.FAILED, Reason.HOST_DOWN)
         until = min(until, at + patience_left_ms)
         oldest_at = last_begin_at(job.spec.retry, run)
         if run.attempt and oldest_at > at:  # a first attempt may be of any age
             until = min(until, oldest_at)
     too_old = exhausted(job.spec.retry, run, until) if run.attempt else None
     if too_old is not None:
-        return Decision(Action.END, RunState.FAILED, too_old)
-    return Decision(Action.DEFER, reason=admission.reason, wait_until=until)
+        return Decision(ClaimAction.END, RunState.FAILED, too_old)
+    return Decision(ClaimAction.DEFER, reason=admission.reason, wait_until=until)

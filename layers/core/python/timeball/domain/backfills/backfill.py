@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 
-from timeball.domain.ends.overlap import Step, decide_overlap
+from timeball.domain.ends.overlap import LockStep, decide_overlap
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, Origin, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job, Priority, RuleSet
@@ -179,11 +179,11 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
     fire_times = _next_fires(backfill)
     runs = tuple(backfill_run(backfill, fire_at, now) for fire_at in fire_times)
     overlap = decide_overlap(backfill.overlap, runs[0], last, None)
-    if overlap.step in (Step.START, Step.ACQUIRE):
+    if overlap.step in (LockStep.START, LockStep.ACQUIRE):
         return BackfillPlan(runs)
     if _turn(backfill, now) > now:
         return BackfillPlan()  # a scan looks ahead: the last run may end before the backfill is due
-    if overlap.step is Step.SKIP:
+    if overlap.step is LockStep.SKIP:
         return BackfillPlan((skipped_backfill_run(backfill, fire_times[0], now),))
     wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
     return BackfillPlan(look_at=now + wait_ms, stop=last if overlap.stop_holder else None)

@@ -16,7 +16,7 @@ MAX_LINE = 10
 
 
 @dataclass(frozen=True)
-class Slots:
+class BackfillSlots:
     """The row of a tenant's slots."""
 
     tenant: str
@@ -29,7 +29,9 @@ class Slots:
     """Counts the writes of the row."""
 
 
-def allot(slots: Slots, standing: Mapping[BackfillKey, Backfill], asking: Sequence[BackfillKey], most: int) -> Slots:
+def allot(
+    slots: BackfillSlots, standing: Mapping[BackfillKey, Backfill], asking: Sequence[BackfillKey], most: int
+) -> BackfillSlots:
     """Give free slots to backfills in line, then to those that ask.
 
     The others wait in line, as far as the line reaches.

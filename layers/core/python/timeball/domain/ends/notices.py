@@ -13,7 +13,7 @@ from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
-from timeball.domain.model.terms.notify import End, Milestone, News, Notice, Notify
+from timeball.domain.model.terms.notify import Milestone, News, Notice, Notify, RunEnd
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.model.terms.target import Target
 from timeball.domain.model.terms.work import Work
@@ -43,9 +43,9 @@ def counts(run: Run) -> bool:
     return run.state in DECIDED and run.id.origin not in UNCOUNTED
 
 
-def end_of(run: Run) -> End:
+def end_of(run: Run) -> RunEnd:
     """Return the name of a run's newest end."""
-    return End(run.id, run.attempt, run.reason, run.finished_at or run.created_at)
+    return RunEnd(run.id, run.attempt, run.reason, run.finished_at or run.created_at)
 
 
 def streak_length(newest: Sequence[Run]) -> int:
@@ -82,7 +82,7 @@ def is_to_pause(job: Job, newest: Sequence[Run]) -> bool:
     return streak_length([run for run in newest if (run.finished_at or 0) >= job.change.at]) >= most
 
 
-def notice_of_end(job: Job, news: News, end: End, since: End | None = None) -> JobSpec | None:
+def notice_of_end(job: Job, news: News, end: RunEnd, since: RunEnd | None = None) -> JobSpec | None:
     """Return the notice of a run's end; None if the job's user does not want it.
 
     `since`: the end that began a streak. It identifies the notice, so that a streak has one, whichever run ends it.

@@ -11,7 +11,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 
 
-class Step(StrEnum):
+class LockStep(StrEnum):
     """The action of a run on the lock that it needs."""
 
     START = "start"
@@ -31,10 +31,10 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True)
-class Overlap:
+class OverlapDecision:
     """A step of a run."""
 
-    step: Step
+    step: LockStep
     """The action on the lock."""
     stop_holder: bool = False
     """The run that holds the lock is stopped."""
@@ -47,7 +47,7 @@ def holds_nothing(run: Run | None) -> bool:
 
 def decide_overlap(
     policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None, *, supersedes: bool = False
-) -> Overlap:
+) -> OverlapDecision:
     """Decide about a run that is about to be claimed, from the rows that the lock names, as read strongly.
 
     A holder that has ended, was withdrawn or is gone does not block the lock; a run that is no longer queued is not
@@ -57,41 +57,41 @@ def decide_overlap(
     run that has not.
     """
     if policy is OverlapPolicy.ALLOW:
-        return Overlap(Step.START)
+        return OverlapDecision(LockStep.START)
     if holder is not None and holder.id == run.id:
-        return Overlap(Step.START if run.attempts_spent else Step.ACQUIRE)
+        return OverlapDecision(LockStep.START if run.attempts_spent else LockStep.ACQUIRE)
     if holder is None or holds_nothing(holder):
-        return Overlap(Step.ACQUIRE)
+        return OverlapDecision(LockStep.ACQUIRE)
     waiting = parked if parked is not None and parked.state is RunState.QUEUED else None
     if policy is OverlapPolicy.CANCEL_OTHER:
         return _instead_of(holder, run, waiting)
     if not run.is_unstarted:
         # It asks rarely, and newer fires ask at their instants: without this, one of these would always be next.
         is_older = waiting is not None and waiting.is_unstarted and run.asked_at < waiting.asked_at
-        return Overlap(_behind(run, waiting, Step.TAKE_PLACE if is_older else Step.WAIT))
+        return OverlapDecision(_behind(run, waiting, LockStep.TAKE_PLACE if is_older else LockStep.WAIT))
     if policy is OverlapPolicy.SKIP:
-        return Overlap(Step.SKIP)
+        return OverlapDecision(LockStep.SKIP)
     is_newer = supersedes and waiting is not None and waiting.is_unstarted and waiting.asked_at < run.asked_at
-    return Overlap(_behind(run, waiting, Step.TAKE_PLACE if is_newer else Step.SKIP))
+    return OverlapDecision(_behind(run, waiting, LockStep.TAKE_PLACE if is_newer else LockStep.SKIP))
 
 
-def _behind(run: Run, parked: Run | None, otherwise: Step) -> Step:
+def _behind(run: Run, parked: Run | None, otherwise: LockStep) -> LockStep:
     """Be next in line if no other run is. A run that cannot be skipped waits too, or newer fires would overtake it."""
     if run.state is not RunState.QUEUED:
-        return Step.WAIT
+        return LockStep.WAIT
     if parked is None:
-        return Step.PARK
-    return Step.STAY if parked.id == run.id else otherwise
+        return LockStep.PARK
+    return LockStep.STAY if parked.id == run.id else otherwise
 
 
-def _instead_of(holder: Run, run: Run, parked: Run | None) -> Overlap:
+def _instead_of(holder: Run, run: Run, parked: Run | None) -> OverlapDecision:
     """Let the newest run continue, whatever the order of claims.
 
     A run that was retried manually is as new as its retry.
     """
     if holder.asked_at > run.asked_at:
-        return Overlap(Step.SKIP)
+        return OverlapDecision(LockStep.SKIP)
     is_newer = parked is not None and parked.asked_at < run.asked_at
-    step = _behind(run, parked, Step.TAKE_PLACE if is_newer else Step.SKIP)
-    waits_in_line = step not in (Step.SKIP, Step.WAIT)
-    return Overlap(step, stop_holder=waits_in_line and not holder.cancel_requested)
+    step = _behind(run, parked, LockStep.TAKE_PLACE if is_newer else LockStep.SKIP)
+    waits_in_line = step not in (LockStep.SKIP, LockStep.WAIT)
+    return OverlapDecision(step, stop_holder=waits_in_line and not holder.cancel_requested)

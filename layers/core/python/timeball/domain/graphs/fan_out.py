@@ -33,7 +33,7 @@ _NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedItems:
     """The items that a run has named."""
 
     items: tuple[str, ...] = ()
@@ -51,21 +51,21 @@ class Named:
         """Whether there are more than a run may name."""
         return len(self.items) > MAX_ITEMS
 
-    def with_more(self, items: Iterable[str], requests: Mapping[str, str] = _NOBODY) -> "Named":
+    def with_more(self, items: Iterable[str], requests: Mapping[str, str] = _NOBODY) -> "NamedItems":
         """Return them with more items at the end."""
-        return Named((*self.items, *items), {**self.requests, **requests})
+        return NamedItems((*self.items, *items), {**self.requests, **requests})
 
     def to_text(self) -> str:
         """Return the text that is stored."""
         return f'{{"requests":{json.dumps(self.requests)},"items":[{",".join(self.items)}]}}'
 
 
-def to_named(text: str | None) -> Named:
+def to_named(text: str | None) -> NamedItems:
     """Return the items of a stored text; None stands for no items."""
     if text is None:
-        return Named()
+        return NamedItems()
     stored = json.loads(text)
-    return Named(tuple(map(item_text, stored["items"])), stored["requests"])
+    return NamedItems(tuple(map(item_text, stored["items"])), stored["requests"])
 
 
 def item_text(item: Any) -> str:  # noqa: ANN401 - any JSON
@@ -88,7 +88,7 @@ def answered_items(answer: str | None) -> list[str] | None:
         return None
 
 
-def begun(head: Run, fan: FanOut, named: Named | None, digest: str | None, now: int) -> Run:
+def begun(head: Run, fan: FanOut, named: NamedItems | None, digest: str | None, now: int) -> Run:
     """Return a run that its parents have let run, as it begins with its items.
 
     It is under way, or has ended if there are no items or they cannot be used.

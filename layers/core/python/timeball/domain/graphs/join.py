@@ -13,7 +13,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.dependency import Blocked, End, Ended, State, TriggerRule
+from timeball.domain.model.terms.dependency import Blocked, Ended, ParentEnd, State, TriggerRule
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import is_occurrence
 
@@ -26,7 +26,7 @@ OVER = frozenset({State.SUCCEEDED, State.DEAD, State.SKIPPED, State.CANCELLED})
 
 
 @dataclass(frozen=True)
-class Standing:
+class ParentStanding:
     """The state of a parent."""
 
     state: State
@@ -41,7 +41,7 @@ class Standing:
     """When its run in a cycle ended (ms); None: unknown, or it has not ended."""
 
 
-class Step(StrEnum):
+class CycleStep(StrEnum):
     """The decision about a cycle."""
 
     RUN = auto()
@@ -50,10 +50,10 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinDecision:
     """A decision about a cycle, with its reason."""
 
-    step: Step
+    step: CycleStep
     """The decision."""
     reason: Reason | None = None
     """Why the cycle is skipped; None: it is not."""
@@ -76,7 +76,7 @@ _RUN_STATES: Mapping[RunState, State] = {
 """The states of ended jobs and runs as parents."""
 
 
-def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: Ended | None = None) -> Standing:
+def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: Ended | None = None) -> ParentStanding:
     """Return the state of a one-off parent, from its row, or from the child's record of a parent that is gone.
 
     A parent that is gone without a record was never stored, or will be: it is stored together with its child. A child
@@ -86,14 +86,14 @@ def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: End
         return kept_standing(kept, child.key.tenant)
     if parent is None:
         is_new = now < child.created_at + _NEW_MS
-        return Standing(State.GOING if is_new else State.CANCELLED if child.rerun_at is None else State.SUCCEEDED)
+        return ParentStanding(State.GOING if is_new else State.CANCELLED if child.rerun_at is None else State.SUCCEEDED)
     fire_at = parent.final_fire_at
     if parent.status in _JOB_STATES:
         ended = Ended(job_id, _JOB_STATES[parent.status], fire_at or 0, parent.created_at)
         return kept_standing(ended, parent.key.tenant)
     if parent.blocked is not None:
-        return Standing(State.BLOCKED, fire_at, parent.blocked.through(job_id))
-    return Standing(State.GOING, fire_at)
+        return ParentStanding(State.BLOCKED, fire_at, parent.blocked.through(job_id))
+    return ParentStanding(State.GOING, fire_at)
 
 
 def run_state_of(state: State) -> RunState:
@@ -106,44 +106,44 @@ def kept_of(child: Job | Run, job_id: str) -> Ended | None:
     return next((one for one in child.ended if one.job_id == job_id), None)
 
 
-def kept_standing(ended: Ended, tenant: str) -> Standing:
+def kept_standing(ended: Ended, tenant: str) -> ParentStanding:
     """Return the state of an ended parent."""
     by = RunId(JobKey(tenant, ended.job_id), ended.fire_at, Origin.SCHEDULE)
     blocked = Blocked(by, (ended.job_id,)) if ended.state is State.DEAD else None
-    return Standing(ended.state, ended.fire_at or None, blocked, ended)
+    return ParentStanding(ended.state, ended.fire_at or None, blocked, ended)
 
 
-def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> Standing:
+def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: int) -> ParentStanding:
     """Return the state of a recurring parent in the cycle of a fire time, from its row and its ledger row there.
 
     A fire that the parent does not have, or no longer has, counts as skipped.
     """
     if parent is None:
-        return Standing(State.CANCELLED)
+        return ParentStanding(State.CANCELLED)
     if row is None:
         is_to_come = parent.next_fire_at is not None and parent.next_fire_at <= fire_at
         if parent.is_open and is_to_come and is_occurrence(parent.spec.schedule, fire_at):
-            return Standing(State.GOING, fire_at)
-        return Standing(State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED, fire_at)
+            return ParentStanding(State.GOING, fire_at)
+        return ParentStanding(State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED, fire_at)
     if row.state in _RUN_STATES:
         ended = Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at)
         return evolve(kept_standing(ended, parent.key.tenant), over_at=row.finished_at)
     if row.blocked is not None:
-        return Standing(State.BLOCKED, fire_at, row.blocked.through(job_id))
-    return Standing(State.GOING, fire_at)
+        return ParentStanding(State.BLOCKED, fire_at, row.blocked.through(job_id))
+    return ParentStanding(State.GOING, fire_at)
 
 
-def by_its_end(standing: Standing, on: End) -> Standing:
+def by_its_end(standing: ParentStanding, on: ParentEnd) -> ParentStanding:
     """Return the state of a parent for a child that may wait for another end than success."""
-    if on is End.SUCCEEDED or standing.state not in OVER:
+    if on is ParentEnd.SUCCEEDED or standing.state not in OVER:
         return standing
-    if on is End.DONE or standing.state is State.DEAD:
+    if on is ParentEnd.DONE or standing.state is State.DEAD:
         return evolve(standing, state=State.SUCCEEDED, blocked=None)
     is_success = standing.state is State.SUCCEEDED
     return evolve(standing, state=State.SKIPPED if is_success else standing.state)
 
 
-def join(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
+def join(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
     """Decide about a cycle, given the states of its parents.
 
     A blocking run is reported even if other parents may still let the cycle run. The cycle is skipped only after no
@@ -152,12 +152,12 @@ def join(rule: TriggerRule, parents: Sequence[Standing]) -> Joined:
     states = [parent.state for parent in parents]
     blocked = next((parent.blocked for parent in parents if _holds_up(rule, parent.state)), None)
     if _is_met(rule, states):
-        return Joined(Step.RUN)
+        return JoinDecision(CycleStep.RUN)
     if rule is TriggerRule.ANY_SUCCEEDED and State.GOING in states:
-        return Joined(Step.WAIT)
+        return JoinDecision(CycleStep.WAIT)
     if blocked is not None or State.GOING in states:
-        return Joined(Step.WAIT, blocked=blocked)
-    return Joined(Step.SKIP, _why_not(rule, states))
+        return JoinDecision(CycleStep.WAIT, blocked=blocked)
+    return JoinDecision(CycleStep.SKIP, _why_not(rule, states))
 
 
 def is_awaited(rule: TriggerRule, parent: State) -> bool:

@@ -19,7 +19,7 @@ _LONGEST_CHARACTER_BYTES = 4
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassedParent:
     """The result of a parent."""
 
     name: str
@@ -32,7 +32,7 @@ class Passed:
     """The answer of its target; None: it has not succeeded, or there is none."""
 
 
-def handed(payload: str | None, parents: Sequence[Passed]) -> str | None:
+def handed(payload: str | None, parents: Sequence[PassedParent]) -> str | None:
     """Return what a call receives, as JSON text; None if the answers of its parents are too large together."""
     answers = [_as_json(parent.answer) if parent.answer else "null" for parent in parents]
     if sum(len(answer.encode()) for answer in answers if answer is not None) > MAX_PASSED_BYTES:
@@ -43,7 +43,7 @@ def handed(payload: str | None, parents: Sequence[Passed]) -> str | None:
     return f'{{"payload":{"null" if payload is None else payload},"parents":{{{told}}}}}'
 
 
-def _told(parent: Passed, answer: str | None) -> str:
+def _told(parent: PassedParent, answer: str | None) -> str:
     run_id = None if parent.run is None else str(parent.run)
     facts: dict[str, Any] = {"status": parent.status, "runId": run_id}
     if answer is None:

@@ -7,7 +7,7 @@ one-off. So it has one run, whichever process evaluates its parents, and wheneve
 from collections.abc import Sequence
 from typing import TypeVar
 
-from timeball.domain.graphs.join import Joined, Standing, Step, join
+from timeball.domain.graphs.join import CycleStep, JoinDecision, ParentStanding, join
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
@@ -30,7 +30,7 @@ LATEST_LOOK_MS = HOUR_MS
 """How late they are evaluated again, at the latest."""
 
 
-def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
+def moved_on(job: Job, parents: list[ParentStanding], now: int) -> Job:
     """Return the next row of a waiting job at `now`, given the states of its parents.
 
     Its children are notified already.
@@ -42,35 +42,35 @@ def moved_on(job: Job, parents: list[Standing], now: int) -> Job:
     begins_at = max(fire_at, since_at)
     ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = _joined(job, parents)
-    if joined.step is Step.RUN and job.spec.inherits and fire_at > now + AHEAD_MS:
+    if joined.step is CycleStep.RUN and job.spec.inherits and fire_at > now + AHEAD_MS:
         fire_at = max((one.fire_at for one in parents if one.fire_at and one.fire_at <= now), default=now)
-    if joined.step is Step.WAIT and now >= ends_at:
-        joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    if joined.step is CycleStep.WAIT and now >= ends_at:
+        joined = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
     unblocked = job.unblocked + (job.blocked is not None and joined.blocked is None)
     if joined.blocked != job.blocked and job.has_children:
         return evolve(job, blocked=joined.blocked, unblocked=unblocked, untold=True, due_at=now)
     timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
     planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
-    if joined.step is Step.WAIT:
+    if joined.step is CycleStep.WAIT:
         kept = keeping_ends(planned, parents)
         return evolve(kept, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
     let_go = evolve(planned, waits=False, ended=job.ended if _reads_ends(job) else ())
-    return evolve(let_go, skips=joined.reason, due_at=fire_at if joined.step is Step.RUN else now)
+    return evolve(let_go, skips=joined.reason, due_at=fire_at if joined.step is CycleStep.RUN else now)
 
 
-def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run:
+def cycle_moved_on(run: Run, job: Job, parents: list[ParentStanding], now: int) -> Run:
     """Return the next row of a waiting run at `now`, given its parents' states in its cycle.
 
     Its children are notified.
     """
     ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
     joined = _joined(job, parents)
-    if joined.step is Step.WAIT and now >= ends_at:
-        joined = Joined(Step.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    if joined.step is CycleStep.WAIT and now >= ends_at:
+        joined = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
     if joined.blocked != run.blocked and job.has_children:
         return evolve(_blocked_run(run, joined), untold=True, due_at=now)
     match joined.step:
-        case Step.RUN:
+        case CycleStep.RUN:
             begin_at = max(run.not_before, now)
             let_go_at = min(max((parent.over_at or 0 for parent in parents), default=0) or now, now)
             free = evolve(_blocked_run(run, joined), reason=None, let_go_at=let_go_at)
@@ -80,15 +80,15 @@ def cycle_moved_on(run: Run, job: Job, parents: list[Standing], now: int) -> Run
                 return evolve(free, waits=False)
             of = RunId(JobKey(job.key.tenant, named[0]), named[1].fire_at or 0, Origin.SCHEDULE)
             return evolve(free, fan=FanOut(of, since=run.budget_at))
-        case Step.SKIP:
+        case CycleStep.SKIP:
             return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
-        case Step.WAIT:
+        case CycleStep.WAIT:
             since_at = max(run.created_at, run.budget_at or 0)
             look_at = min(next_look(since_at, now), max(ends_at, now + SECOND_MS))
             return evolve(keeping_ends(_blocked_run(run, joined), parents), due_at=look_at)
 
 
-def keeping_ends(child: Waiting, parents: Sequence[Standing]) -> Waiting:
+def keeping_ends(child: Waiting, parents: Sequence[ParentStanding]) -> Waiting:
     """Return a waiting job or run with the ends of its parents that have ended: their rows may expire first."""
     return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
 
@@ -98,27 +98,27 @@ def _reads_ends(job: Job) -> bool:
     return job.spec.pass_parents or job.spec.for_each is not None
 
 
-def _joined(job: Job, parents: list[Standing]) -> Joined:
+def _joined(job: Job, parents: list[ParentStanding]) -> JoinDecision:
     """Decide about a cycle. The run that names its items must have ended too: then no more items can come."""
     joined, named = join(job.spec.trigger_rule, parents), _named_by(job, parents)
-    if joined.step is Step.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
-        return Joined(Step.WAIT, blocked=named[1].blocked)
+    if joined.step is CycleStep.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
+        return JoinDecision(CycleStep.WAIT, blocked=named[1].blocked)
     return joined
 
 
-def _named_by(job: Job, parents: list[Standing]) -> tuple[str, Standing] | None:
+def _named_by(job: Job, parents: list[ParentStanding]) -> tuple[str, ParentStanding] | None:
     """Return the parent that names the items, with its state; None: the job has no items."""
     places = zip(job.spec.depends_on, parents, strict=True)
     return next(((one.job_id, standing) for one, standing in places if one.job_id == job.spec.for_each), None)
 
 
-def _blocked_run(run: Run, joined: Joined) -> Run:
+def _blocked_run(run: Run, joined: JoinDecision) -> Run:
     reason = Reason.WAITING_FOR_PARENTS if joined.blocked is None else Reason.BLOCKED
     unblocked = run.unblocked + (run.blocked is not None and joined.blocked is None)
     return evolve(run, blocked=joined.blocked, unblocked=unblocked, reason=reason)
 
 
-def fire_time(job: Job, parents: list[Standing], now: int) -> int:
+def fire_time(job: Job, parents: list[ParentStanding], now: int) -> int:
     """Return the fire time as known by now: the latest of the parents' fire times, or the job's own if that is later.
 
     A parent that was cancelled long before its fire time has none.
@@ -128,7 +128,7 @@ def fire_time(job: Job, parents: list[Standing], now: int) -> int:
     return max(known, default=own_at) if job.spec.inherits else max([own_at, *known])
 
 
-def _is_called_off(parent: Standing, now: int) -> bool:
+def _is_called_off(parent: ParentStanding, now: int) -> bool:
     is_cancelled = parent.state is State.CANCELLED or (
         parent.ended is not None and parent.ended.state is State.CANCELLED
     )
@@ -159,7 +159,7 @@ def is_run_as_told(row: Run, read: Run) -> bool:
     return row.untold and (row.state, row.blocked, row.unblocked) == (read.state, read.blocked, read.unblocked)
 
 
-def woken(job: Job, now: int, parents: Sequence[Standing] | None = None) -> Job | None:
+def woken(job: Job, now: int, parents: Sequence[ParentStanding] | None = None) -> Job | None:
     """Return a waiting job as due now, for an evaluation of its parents; None if it does not wait or needs none.
 
     The parents of a paused job are evaluated when it is resumed. Until then it stores how `parents` ended, if given.

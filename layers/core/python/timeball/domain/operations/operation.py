@@ -74,7 +74,7 @@ class OperationStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Fault(StrEnum):
+class JobFault(StrEnum):
     """Why an operation failed for a job."""
 
     JOB_ENDED = "job_ended"
@@ -91,12 +91,12 @@ class Failure:
 
     job_id: str
     """The job's id."""
-    fault: Fault
+    fault: JobFault
     """Why."""
 
 
 @dataclass(frozen=True)
-class Match:
+class JobMatch:
     """The jobs that an operation applies to: those that meet all conditions, or all jobs without conditions."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Match:
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class JobPosition:
     """A job's position among the jobs of its tenant."""
 
     at: int = 0
@@ -125,7 +125,7 @@ class Operation:
     """The tenant and the operation's name."""
     action: OperationAction
     """What it does to each job."""
-    match: Match
+    match: JobMatch
     """The jobs that it applies to."""
     per_second: int
     """How many jobs it processes in a second."""
@@ -147,9 +147,9 @@ class Operation:
     """Its status."""
     due_at: int | None = None
     """Its position in the due index, while it runs; None: not in it."""
-    behind: Place = field(default_factory=Place)
+    behind: JobPosition = field(default_factory=JobPosition)
     """The position after which its batch begins."""
-    through: Place = field(default_factory=Place)
+    through: JobPosition = field(default_factory=JobPosition)
     """The position at which its batch ends."""
     batch: tuple[str, ...] = ()
     """The jobs of the current batch: those that match between `behind` and `through`."""
@@ -205,7 +205,7 @@ class Look:
 
     names: tuple[str, ...]
     """The jobs that match."""
-    through: Place
+    through: JobPosition
     """The position of the last job of the page."""
     is_last: bool
     """The listing has no later job."""

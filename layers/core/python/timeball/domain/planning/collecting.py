@@ -12,7 +12,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import put_off
-from timeball.domain.model.terms.flow import Collected, Debounce, Named
+from timeball.domain.model.terms.flow import Collected, Debounce, UniqueKeyRow
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 
 MOST_REQUESTS: Final = 50
@@ -57,7 +57,7 @@ def own_run(job: Job) -> RunId | None:
     return None if at is None else RunId(job.key, at, Origin.SCHEDULE)
 
 
-def stands_for(named: Named, job: Job | None, run: Run | None, now: int) -> bool:
+def stands_for(named: UniqueKeyRow, job: Job | None, run: Run | None, now: int) -> bool:
     """Say whether a unique key stands for the job that it names; `run` is the run of a job that collects submits.
 
     The window is that of the stored job, for another request may have named the job first. A cancelled job has released
@@ -80,7 +80,7 @@ def window_end(job: Job) -> int | None:
     return None if unique is None or unique.seconds is None else job.created_at + unique.seconds * SECOND_MS
 
 
-def lasting(named: Named, asking: Named) -> Named:
+def lasting(named: UniqueKeyRow, asking: UniqueKeyRow) -> UniqueKeyRow:
     """Return the row of a unique key that names no stored job yet, extended for the job of another request.
 
     A row expires a day after its window, so a window that ends a little earlier suffices.

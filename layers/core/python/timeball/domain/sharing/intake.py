@@ -40,7 +40,7 @@ class Intake:
 
 
 @dataclass(frozen=True)
-class Taking:
+class Reservation:
     """A reservation for jobs that a tenant is about to create."""
 
     tenant: str
@@ -60,7 +60,7 @@ class Taking:
         return self.at - self.at % SECOND_MS
 
 
-def is_refused(intake: Intake, taking: Taking) -> bool:
+def is_refused(intake: Intake, taking: Reservation) -> bool:
     """Say whether a reservation exceeds the quota of its second."""
     return bool(taking.per_second) and intake.taken.get(taking.second, 0) + taking.amount > taking.per_second
 

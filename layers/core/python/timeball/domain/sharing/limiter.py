@@ -25,7 +25,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, Turns
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.sharing.stated import Ask, stated
 from timeball.domain.time.instants import SECOND_MS
 
@@ -47,14 +47,14 @@ LOOKS_MS: Final = 15 * SECOND_MS
 
 
 @dataclass(frozen=True)
-class Passed:
+class LimiterDecision:
     """The answer of a limiter to a run."""
 
     turn_at: int = 0
     """When the run may begin (ms); only if it neither waits nor is skipped."""
     has_place: bool = False
     """The run has a slot."""
-    waits_for: Part | None = None
+    waits_for: Permit | None = None
     """What the run waits for; None: nothing."""
     is_skipped: bool = False
     """The run is skipped."""
@@ -64,13 +64,13 @@ def waits_because(waiting: Waiting) -> Reason:
     """Return why a run waits in a line."""
     if not waiting.name:
         return Reason.QUOTA_WAIT
-    return Reason.KEY_WAIT if waiting.part is Part.PLACE else Reason.RATE_WAIT
+    return Reason.KEY_WAIT if waiting.part is Permit.PLACE else Reason.RATE_WAIT
 
 
 def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
     """Say whether the runs that hold slots must be read: there are too few slots for the runs that ask, but no line."""
     coming = [ask for run, ask in asking if ask.bounds.places is not None and not _is_named(limiter, run)]
-    if not coming or not limiter.begun or Part.PLACE in limiter.lines:
+    if not coming or not limiter.begun or Permit.PLACE in limiter.lines:
         return False
     least = min(limiter.fixed.bounds.over(ask.bounds).places or 0 for ask in coming)
     return len(limiter.begun) + len(coming) > least
@@ -97,7 +97,7 @@ def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool
         return True
     if row.is_terminal or row.state is RunState.WITHDRAWN or row.waiting is None:
         return False
-    is_elsewhere = not _has_waited(row, limiter.key, Part.PLACE)
+    is_elsewhere = not _has_waited(row, limiter.key, Permit.PLACE)
     return limiter.key.name in row.places if is_elsewhere else now < begun.until
 
 
@@ -109,13 +109,13 @@ def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
 def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
     """Return the runs that were named more than a second ago and were not sent: their rows are still in the line."""
     found = (rows.get(one.run) for one in limiter.begun if now >= one.until - 2 * lease_ms + SECOND_MS)
-    mine = Waiting(limiter.key.name, Part.PLACE)
+    mine = Waiting(limiter.key.name, Permit.PLACE)
     return [run for run in found if run is not None and run.waiting == mine]
 
 
 def slots_of(run: Run) -> set[str]:
     """Return the names of the limiters in which a run may have a slot."""
-    called_for = () if run.waiting is None or run.waiting.part is Part.TURN else (run.waiting.name,)
+    called_for = () if run.waiting is None or run.waiting.part is Permit.TURN else (run.waiting.name,)
     return {*run.places, *called_for}
 
 
@@ -124,7 +124,7 @@ def slots_needed(run: Run) -> set[str]:
     return slots_of(run) if run.state is RunState.RUNNING or run.waiting is not None else set()
 
 
-def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, Passed]:
+def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, LimiterDecision]:
     """Decide whether a run that is about to be claimed may begin at an instant (ms), `now` or later.
 
     Also returns the limiter after the decision. A named run keeps its slot; no other run overtakes the runs in a line.
@@ -132,27 +132,27 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
     limiter, bounds = stated(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
     others = tuple(one for one in limiter.begun if one.run != run.id)
     is_placed, most = ask.bounds.places is not None, bounds.places or 0
-    if is_placed and not _is_named(limiter, run) and (Part.PLACE in limiter.lines or len(others) >= most):
+    if is_placed and not _is_named(limiter, run) and (Permit.PLACE in limiter.lines or len(others) >= most):
         if ask.skips and run.is_unstarted:
-            return limiter, Passed(is_skipped=True)
-        return _joined(limiter, Part.PLACE, now), Passed(waits_for=Part.PLACE)
+            return limiter, LimiterDecision(is_skipped=True)
+        return _joined(limiter, Permit.PLACE, now), LimiterDecision(waits_for=Permit.PLACE)
     if is_placed:
         until = max([now + lease_ms, *(one.until for one in limiter.begun if one.run == run.id)])
         limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, until, run.revision)))
     turn_at, bounds = at, limiter.bounds
     if ask.bounds.per_second is not None and bounds.per_second is not None:
         turn_at, turns = _next_turn(limiter.turns, bounds, at)
-        is_behind = Part.TURN in limiter.lines and not _is_called_for_turn(limiter, run)
+        is_behind = Permit.TURN in limiter.lines and not _is_called_for_turn(limiter, run)
         if is_behind or turn_at > at + LONGEST_HOLD_MS:
-            return _joined(limiter, Part.TURN, now), Passed(waits_for=Part.TURN, has_place=is_placed)
+            return _joined(limiter, Permit.TURN, now), LimiterDecision(waits_for=Permit.TURN, has_place=is_placed)
         limiter = evolve(limiter, turns=turns)
-    return limiter, Passed(turn_at, has_place=is_placed)
+    return limiter, LimiterDecision(turn_at, has_place=is_placed)
 
 
-def room_for(limiter: Limiter, part: Part, now: int) -> int:
+def room_for(limiter: Limiter, part: Permit, now: int) -> int:
     """Return how many runs in a line may be admitted now."""
     bounds = limiter.bounds
-    if part is Part.PLACE:
+    if part is Permit.PLACE:
         return CALLED_AT_ONCE if bounds.places is None else min(CALLED_AT_ONCE, bounds.places - len(limiter.begun))
     if bounds.per_second is None:
         return CALLED_AT_ONCE
@@ -160,14 +160,14 @@ def room_for(limiter: Limiter, part: Part, now: int) -> int:
     return max(0, min(CALLED_AT_ONCE, 1 + int(ahead_ms * bounds.per_second / SECOND_MS))) if ahead_ms >= 0 else 0
 
 
-def called(limiter: Limiter, part: Part, runs: Sequence[Run], now: int, lease_ms: int) -> tuple[Limiter, list[int]]:
+def called(limiter: Limiter, part: Permit, runs: Sequence[Run], now: int, lease_ms: int) -> tuple[Limiter, list[int]]:
     """Return the limiter with the first runs of a line admitted, and when each may begin (ms).
 
     An admitted run's slot is reserved for two leases, until its row says that it holds the slot or needs it no more.
     """
-    if part is Part.PLACE and limiter.bounds.places is None:
+    if part is Permit.PLACE and limiter.bounds.places is None:
         return limiter, [now] * len(runs)
-    if part is Part.PLACE:
+    if part is Permit.PLACE:
         named = tuple(Begun(run.id, run.attempt + 1, now + 2 * lease_ms, run.revision) for run in runs)
         return evolve(limiter, begun=(*limiter.begun, *named)), [now] * len(runs)
     per_second, first_at = limiter.bounds.per_second, _calls_from(limiter, now)
@@ -183,7 +183,7 @@ def expected(limiter: Limiter, now: int) -> Limiter:
     return evolve(limiter, joined_at=max(now, limiter.joined_at), due_at=now)
 
 
-def left_in_line(limiter: Limiter, left: Sequence[Part], now: int, *, some_called: bool) -> Limiter:
+def left_in_line(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
     """Return the limiter with runs left in these lines: due again while there are any, or may be ones not listed yet.
 
     It is due once more after an admission, because a run whose message was lost is still in the line.
@@ -191,7 +191,7 @@ def left_in_line(limiter: Limiter, left: Sequence[Part], now: int, *, some_calle
     is_settling = now < limiter.joined_at + SETTLES_MS
     due_at = None
     if left or some_called or is_settling:
-        due_at = now + (SECOND_MS if Part.TURN in left or is_settling else LOOKS_MS)
+        due_at = now + (SECOND_MS if Permit.TURN in left or is_settling else LOOKS_MS)
     return evolve(limiter, lines=tuple(left), due_at=due_at)
 
 
@@ -218,18 +218,18 @@ def _is_called_for_turn(limiter: Limiter, run: Run) -> bool:
 
     A run whose row does not say so yet asks again, and is admitted again: otherwise a second message could overtake.
     """
-    return run.waiting == Waiting(limiter.key.name, Part.TURN, called=True)
+    return run.waiting == Waiting(limiter.key.name, Permit.TURN, called=True)
 
 
-def _has_waited(run: Run, key: LimiterKey, part: Part) -> bool:
+def _has_waited(run: Run, key: LimiterKey, part: Permit) -> bool:
     return run.waiting is not None and (run.waiting.name, run.waiting.part) == (key.name, part)
 
 
-def _joined(limiter: Limiter, part: Part, now: int) -> Limiter:
+def _joined(limiter: Limiter, part: Permit, now: int) -> Limiter:
     """Return the limiter with a run in a line: it is rechecked soon, for a holder may just have ended unseen."""
-    soon_at = now if part is Part.TURN else now + SECOND_MS
+    soon_at = now if part is Permit.TURN else now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
-    lines = tuple(one for one in Part if one is part or one in limiter.lines)
+    lines = tuple(one for one in Permit if one is part or one in limiter.lines)
     return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)
 
 

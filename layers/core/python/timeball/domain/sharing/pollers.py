@@ -25,7 +25,7 @@ _STEP = 10
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PollerBounds:
     """The bounds of a queue's ready pollers."""
 
     least: int
@@ -42,7 +42,7 @@ class Provisioned:
     """The id of the queue's event source mapping."""
     most: int
     """The most pollers that it may have."""
-    bounds: Bounds
+    bounds: PollerBounds
     """How many may be ready."""
 
 
@@ -62,7 +62,7 @@ def wanted(instants: Sequence[int], shards: int) -> int:
     return _STEP * -(-fullest * shards // (_STEP * _RUNS_OF_A_POLLER))
 
 
-def decide(ready: Ready, wants: int, bounds: Bounds, now: int) -> Ready:
+def decide(ready: Ready, wants: int, bounds: PollerBounds, now: int) -> Ready:
     """Return the pollers that must be ready from now on."""
     wants = min(max(wants, bounds.least), bounds.most)
     if wants < ready.pollers and now < ready.kept_until:

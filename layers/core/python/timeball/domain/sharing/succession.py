@@ -24,7 +24,7 @@ LOOKS_LEFT_SECONDS = 50
 """An executor with less time left no longer looks out: a successor would be needed only for a moment."""
 
 
-class Part(StrEnum):
+class Phase(StrEnum):
     """The phase of an executor."""
 
     TAKES = "takes"
@@ -32,13 +32,13 @@ class Part(StrEnum):
     RESTS = "rests"
 
 
-def part_of(left_ms: int, *, may_start_successor: bool) -> Part:
+def phase_of(left_ms: int, *, may_start_successor: bool) -> Phase:
     """Return the phase of an executor with so much time left; outside TAKES it keeps nothing that it finds."""
     if left_ms >= TAKES_LEFT_SECONDS * SECOND_MS:
-        return Part.TAKES
+        return Phase.TAKES
     if may_start_successor and left_ms >= LOOKS_LEFT_SECONDS * SECOND_MS:
-        return Part.LOOKS_OUT
-    return Part.RESTS
+        return Phase.LOOKS_OUT
+    return Phase.RESTS
 
 
 def needs_successor(left_ms: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from timeball.domain.time.cron import CronFields
 from timeball.domain.time.instants import EARLIEST
-from timeball.domain.time.stepper import Gap, Overlap, clock_policies, next_fire, next_minute
+from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies, next_fire, next_minute
 from timeball.domain.time.zones import Zone
 
 _SHOWN: Final = 3
@@ -18,7 +18,7 @@ def clock_change(
     fire_at: int,
     fields: CronFields | None = None,
     gap: Gap | None = None,
-    overlap: Overlap | None = None,
+    overlap: DstOverlap | None = None,
 ) -> str | None:
     """Return the effect of a clock change on a fire (ms UTC), as a text such as `moved by the clock change from 02:30`.
 

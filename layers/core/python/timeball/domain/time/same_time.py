@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.domain.time.stepper import Gap, Overlap, next_fire
+from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import load_zone
 
 _MINUTES_OF_A_DAY = 1440
@@ -22,5 +22,5 @@ def same_time_later(at: int, timezone: str) -> Iterator[int]:
     hour, minute = divmod(local // 60 % _MINUTES_OF_A_DAY, 60)
     daily = parse_cron(f"{minute} {hour} * * *")
     later: int | None = at - past_ms
-    while later is not None and (later := next_fire(daily, zone, later, Gap.NEXT, Overlap.FIRST)) is not None:
+    while later is not None and (later := next_fire(daily, zone, later, Gap.NEXT, DstOverlap.FIRST)) is not None:
         yield later + past_ms

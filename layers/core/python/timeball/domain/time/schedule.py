@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.domain.time.stepper import Gap, Overlap
+from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.stepper import next_fire as next_cron_fire
 from timeball.domain.time.zones import load_zone
 
@@ -43,7 +43,7 @@ class Cron:
     """The IANA name of the zone in which it is interpreted."""
     gap: Gap | None = None
     """The policy for local times that clocks skip; None: as in cronie."""
-    overlap: Overlap | None = None
+    overlap: DstOverlap | None = None
     """The policy for local times that clocks show twice; None: as in cronie."""
 
 

@@ -39,7 +39,7 @@ class Gap(StrEnum):
     SKIP = "skip"
 
 
-class Overlap(StrEnum):
+class DstOverlap(StrEnum):
     """The policy for local times that clocks show twice."""
 
     FIRST = "first"
@@ -47,14 +47,14 @@ class Overlap(StrEnum):
 
 
 def next_fire(
-    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: Overlap | None = None
+    fields: CronFields, zone: Zone, after_at: int, gap: Gap | None = None, overlap: DstOverlap | None = None
 ) -> int | None:
     """Return the first fire strictly after an instant (ms UTC, may be negative); None if there is none before LATEST.
 
     A policy that is None takes the default of the expression.
     """
     gap, overlap = clock_policies(fields, gap, overlap)
-    at_jump, once = gap == Gap.NEXT, overlap == Overlap.FIRST
+    at_jump, once = gap == Gap.NEXT, overlap == DstOverlap.FIRST
     instant = after_at // 1000 + 1
     period = bisect_right(zone.starts, instant) - 1
     local = instant + zone.offsets[period]
@@ -79,9 +79,9 @@ def next_fire(
     return None
 
 
-def clock_policies(fields: CronFields, gap: Gap | None, overlap: Overlap | None) -> tuple[Gap, Overlap]:
+def clock_policies(fields: CronFields, gap: Gap | None, overlap: DstOverlap | None) -> tuple[Gap, DstOverlap]:
     """Return the policies in force: a policy that is not given is implied by the expression."""
-    implied = (Gap.NEXT, Overlap.FIRST) if fields.fixed else (Gap.SKIP, Overlap.BOTH)
+    implied = (Gap.NEXT, DstOverlap.FIRST) if fields.fixed else (Gap.SKIP, DstOverlap.BOTH)
     return gap or implied[0], overlap or implied[1]
 
 

@@ -35,7 +35,7 @@ class Counted(StrEnum):
 
 
 @dataclass(frozen=True)
-class Item:
+class BillLine:
     """A line of a bill."""
 
     name: str
@@ -56,7 +56,7 @@ def counts_of(spent: Spent) -> dict[str, int]:
     }
 
 
-def items_of_runs(counts: Mapping[str, float], prices: Prices, executor_gb: float) -> list[Item]:
+def items_of_runs(counts: Mapping[str, float], prices: Prices, executor_gb: float) -> list[BillLine]:
     """Return the bill of runs; `executor_gb` is the memory of an executor."""
     batches = counts.get(Counted.BATCHES, 0) / _THOUSAND
     reads = counts.get(Counted.READ_UNITS, 0) + READ_UNITS_OF_A_BATCH * batches
@@ -70,7 +70,7 @@ def items_of_runs(counts: Mapping[str, float], prices: Prices, executor_gb: floa
     ]
 
 
-def items_of_requests(counts: Mapping[str, float], prices: Prices) -> list[Item]:
+def items_of_requests(counts: Mapping[str, float], prices: Prices) -> list[BillLine]:
     """Return the bill of requests to the API."""
     seconds = counts.get(Counted.API_MS, 0) / _THOUSAND
     return [
@@ -79,5 +79,5 @@ def items_of_requests(counts: Mapping[str, float], prices: Prices) -> list[Item]
     ]
 
 
-def _item(name: str, quantity: float, price: float) -> Item:
-    return Item(name, quantity, quantity * price)
+def _item(name: str, quantity: float, price: float) -> BillLine:
+    return BillLine(name, quantity, quantity * price)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus, due_again
-from timeball.domain.backfills.slots import Slots, allot
+from timeball.domain.backfills.slots import BackfillSlots, allot
 from timeball.domain.model.ids import BackfillKey
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -40,11 +40,11 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
     quotas = read_quotas(context, sorted(tenants))
     named: dict[BackfillKey, Backfill | None] = {one.key: one for one in asking}
 
-    def read_named(rows: Sequence[Slots]) -> None:
+    def read_named(rows: Sequence[BackfillSlots]) -> None:
         keys = [key for row in rows for key in (*row.held, *row.line) if key not in named]
         named.update(zip(keys, context.store.backfills.read(keys), strict=True))
 
-    def shared_out(_: int, row: Slots) -> Slots | None:
+    def shared_out(_: int, row: BackfillSlots) -> BackfillSlots | None:
         read_named([row])
         standing = {key: one for key, one in named.items() if one is not None and one.is_open}
         askers = [one.key for one in asking if one.key.job.tenant == row.tenant]
@@ -59,10 +59,10 @@ def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) 
     return [key for key in held if key in own]
 
 
-def _rows(context: Context, tenants: Sequence[str], now: int) -> list[Slots]:
+def _rows(context: Context, tenants: Sequence[str], now: int) -> list[BackfillSlots]:
     """Read the row of each tenant, and insert it if the tenant has none yet."""
     stored = context.store.slots.read(tenants)
-    new = [Slots(tenant) for tenant, row in zip(tenants, stored, strict=True) if row is None]
+    new = [BackfillSlots(tenant) for tenant, row in zip(tenants, stored, strict=True) if row is None]
     inserted = context.store.slots.insert(new, now)
     return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
 

@@ -18,7 +18,7 @@ from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
 from timeball.engine.changes.reconcile import reconcile
-from timeball.engine.changes.skip import Choice, Skipping, skipped_row
+from timeball.engine.changes.skip import FireChoice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
@@ -34,7 +34,7 @@ _MAX_DUE = 100
 """How many due fires of a job one change writes."""
 
 
-class Outcome(StrEnum):
+class ChangeOutcome(StrEnum):
     """The outcome of a change: done (or true already), no such job, the job had ended, or its version differs."""
 
     DONE = "done"
@@ -47,7 +47,7 @@ class Outcome(StrEnum):
 class Changed:
     """The outcome, the job as it stands, and the runs that were already claimed and no longer fit the job."""
 
-    outcome: Outcome
+    outcome: ChangeOutcome
     job: Job | None
     claimed: tuple[RunId, ...] = ()
 
@@ -116,11 +116,11 @@ def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NOBODY) -
 def _skip_next(context: Context, asked: Skipping, by: Actor) -> SkippedNext:
     version = asked.version
     for _ in range(TRIES):
-        choice = Choice(context, asked)
+        choice = FireChoice(context, asked)
         changed = _change(context, asked.job, version, choice.make, Action.SKIP_NEXT, by, after_due=True)
         if choice.repeated is not None:
-            return SkippedNext(evolve(changed, outcome=Outcome.DONE), choice.repeated, is_repeated=True)
-        if changed.outcome is not Outcome.DONE or choice.fire_at is None:
+            return SkippedNext(evolve(changed, outcome=ChangeOutcome.DONE), choice.repeated, is_repeated=True)
+        if changed.outcome is not ChangeOutcome.DONE or choice.fire_at is None:
             return SkippedNext(changed)
         row = skipped_row(context, asked.job, choice.fire_at)
         if row is not None:
@@ -147,9 +147,9 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
         by,
         after_due=spec.schedule != job.spec.schedule,
     )
-    if changed.outcome is Outcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
+    if changed.outcome is ChangeOutcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
         _look_at_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
-    if changed.outcome is Outcome.DONE and _keys(spec) != _keys(job.spec):
+    if changed.outcome is ChangeOutcome.DONE and _keys(spec) != _keys(job.spec):
         _tell_keys(context, job.spec, spec)
     return changed
 
@@ -212,9 +212,9 @@ def _change(
         read_at = context.clock.now()
         job = context.store.jobs.read([key], with_work=True)[0]
         if job is None:
-            return Changed(Outcome.NOT_FOUND, None)
+            return Changed(ChangeOutcome.NOT_FOUND, None)
         if if_version is not None and job.version != if_version:
-            return Changed(Outcome.STALE, job)
+            return Changed(ChangeOutcome.STALE, job)
         if job.intent is not None:
             reconcile(context, [job])  # the earlier change comes first
             continue
@@ -224,7 +224,7 @@ def _change(
         now = context.clock.now()
         after = verb(job, now)
         if after is None:
-            return Changed(Outcome.ENDED, job)
+            return Changed(ChangeOutcome.ENDED, job)
         if after == job:
             return _reconciled(context, job, read_at)
         after = changed_by(after, action, by, now)
@@ -244,7 +244,7 @@ def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
     reconciled = reconcile(context, [job])[0]
     _dispatch_due(context, reconciled.job, read_at)
     is_overtaken = reconciled.job.version != job.version
-    return Changed(Outcome.DONE, job if is_overtaken else reconciled.job, reconciled.claimed)
+    return Changed(ChangeOutcome.DONE, job if is_overtaken else reconciled.job, reconciled.claimed)
 
 
 def _is_due(context: Context, job: Job, read_at: int) -> bool:

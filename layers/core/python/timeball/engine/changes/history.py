@@ -13,7 +13,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.jobs.revision import (
     Announcement,
-    Entry,
+    ChangeEntry,
     Revision,
     RevisionId,
     entry_of,
@@ -63,7 +63,7 @@ def announce(context: Context, tenant: str, by: Actor, action: Action, resources
 
 def list_revisions(
     context: Context, job: Job, limit: int, through: int | None = None
-) -> tuple[list[Entry], int | None]:
+) -> tuple[list[ChangeEntry], int | None]:
     """Return the changes of a job from version `through` backwards, and where to continue. The job has its work."""
     newest = outline(revision_of(job))
     through = newest.version if through is None else through
@@ -77,7 +77,7 @@ def list_revisions(
 
 def list_audit(
     context: Context, asked: AuditFilter, limit: int, after: tuple[int, Announcement] | None = None
-) -> Page[Entry, Announcement]:
+) -> Page[ChangeEntry, Announcement]:
     """Return a page of the requests. Raises UnavailableError."""
 
     def name(at_once: int, behind: tuple[int, Announcement] | None) -> list[tuple[int, Announcement]]:
@@ -86,7 +86,7 @@ def list_audit(
         named = [*context.store.changes.announced(query), *_created(context, asked, at_once, last)]
         return [(one.at, one) for one in sorted(named, reverse=True)[:at_once]]
 
-    def read(named: Sequence[Announcement]) -> list[Entry | None]:
+    def read(named: Sequence[Announcement]) -> list[ChangeEntry | None]:
         meant = [one for one in named if asked.may_mean(one)]
         entries = dict(zip(meant, _entries(context, meant), strict=True))
         # Each once: where an index lags, a job may be listed under two statuses.
@@ -128,7 +128,7 @@ def _created(context: Context, asked: AuditFilter, limit: int, last: Announcemen
     return [one for one in created if asked.from_at <= one.at <= asked.to_at and (last is None or one < last)]
 
 
-def _entries(context: Context, named: Sequence[Announcement]) -> list[Entry | None]:
+def _entries(context: Context, named: Sequence[Announcement]) -> list[ChangeEntry | None]:
     """Return the entry of each announcement; None for a change that did not happen, or that is no longer kept."""
     keys = list(dict.fromkeys(one.job for one in named if one.version))
     jobs = {job.key: job for job in context.store.jobs.read(keys) if job is not None}
@@ -136,7 +136,7 @@ def _entries(context: Context, named: Sequence[Announcement]) -> list[Entry | No
     run_ids = [one.run for one in named if one.run is not None]
     runs = dict(zip(run_ids, context.store.runs.read(run_ids), strict=True))
 
-    def entry(one: Announcement) -> Entry | None:
+    def entry(one: Announcement) -> ChangeEntry | None:
         if one.asked:
             return entry_of_request(one)
         if one.run is not None:

@@ -45,7 +45,7 @@ class Skipping:
 
 
 @dataclass
-class Choice:
+class FireChoice:
     """The fire that a request skips, chosen from the job as it stands; None if no fire may be skipped.
 
     `repeated` is the row of the fire that the same request has skipped before.

@@ -7,7 +7,7 @@ other jobs that depend on the gate. A graph of one-offs has one cycle, whatever 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, is_awaited, standing_of
+from timeball.domain.graphs.join import ParentStanding, by_its_end, cycle_of_parent, is_awaited, standing_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
@@ -29,7 +29,7 @@ class Node:
 
     job: Job
     run: Run | None
-    standing: Standing
+    standing: ParentStanding
     waiting_for: tuple[str, ...] = ()
     is_gate: bool = False
 
@@ -86,24 +86,24 @@ def awaited_by_run(context: Context, run: Run) -> list[str]:
     return _awaited(job, standings_of_runs(context, [(run, job)], context.clock.now())[run])
 
 
-def _awaited(job: Job, parents: Sequence[Standing]) -> list[str]:
+def _awaited(job: Job, parents: Sequence[ParentStanding]) -> list[str]:
     rule = job.spec.trigger_rule
     return [
         parent.job_id for parent, one in zip(job.spec.depends_on, parents, strict=True) if is_awaited(rule, one.state)
     ]
 
 
-def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, Standing]) -> tuple[str, ...]:
+def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, ParentStanding]) -> tuple[str, ...]:
     """Return the jobs that a job waits for, among those shown. A job whose turn has come waits for none."""
     is_to_wait = job.waits if job.spec.schedule.is_one_off else run is None or run.waits
     if not is_to_wait or standings[job.key].state not in (State.GOING, State.BLOCKED):
         return ()
-    gone = Standing(State.CANCELLED)
+    gone = ParentStanding(State.CANCELLED)
     named = zip(parent_keys(job.spec), job.spec.depends_on, strict=True)
     return tuple(_awaited(job, [by_its_end(standings.get(key, gone), parent.on) for key, parent in named]))
 
 
-def _standing(job: Job, run: Run | None, fire_at: int, now: int) -> Standing:
+def _standing(job: Job, run: Run | None, fire_at: int, now: int) -> ParentStanding:
     name = job.key.job_id
     if job.spec.schedule.is_one_off:
         return standing_of(name, job, job, now)

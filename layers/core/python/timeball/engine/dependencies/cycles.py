@@ -9,7 +9,7 @@ from functools import partial
 
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
-from timeball.domain.graphs.join import Standing, by_its_end, cycle_of_parent, kept_of, kept_standing, standing_of
+from timeball.domain.graphs.join import ParentStanding, by_its_end, cycle_of_parent, kept_of, kept_standing, standing_of
 from timeball.domain.graphs.waiting import cycle_moved_on, is_run_as_told
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -127,7 +127,7 @@ def _is_to_be_woken(run: Run) -> bool:
     return run.waits and run.state is RunState.QUEUED
 
 
-def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:
+def _after(run: Run, job: Job | None, parents: list[ParentStanding], now: int) -> Run:
     if job is None or job.status is JobStatus.CANCELLED:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
     if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
@@ -135,7 +135,9 @@ def _after(run: Run, job: Job | None, parents: list[Standing], now: int) -> Run:
     return cycle_moved_on(run, job, parents, now)
 
 
-def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: int) -> Mapping[Run, list[Standing]]:
+def standings_of_runs(
+    context: Context, runs: Sequence[tuple[Run, Job]], now: int
+) -> Mapping[Run, list[ParentStanding]]:
     """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
     keys = list(dict.fromkeys(key for _, job in runs for key in parent_keys(job.spec)))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
@@ -144,7 +146,7 @@ def standings_of_runs(context: Context, runs: Sequence[tuple[Run, Job]], now: in
     )
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
 
-    def standing(key: JobKey, run: Run, child: Job) -> Standing:
+    def standing(key: JobKey, run: Run, child: Job) -> ParentStanding:
         parent, kept = jobs[key], kept_of(run, key.job_id) or kept_of(child, key.job_id)
         if parent is not None and parent.spec.schedule.is_one_off:
             return standing_of(key.job_id, parent, child, now, kept)

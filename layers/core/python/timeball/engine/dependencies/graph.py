@@ -25,7 +25,7 @@ PROPOSED_MS = MINUTE_MS
 
 
 @dataclass(frozen=True)
-class Fault:
+class ParentFault:
     """A fault in the parents of a job: in one of them, given by its index, or in all together."""
 
     sentence: str
@@ -37,7 +37,7 @@ class Examined:
     """A spec with the schedule that it inherits, what is wrong with its parents, and at most how many ancestors."""
 
     spec: JobSpec
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[ParentFault] = field(default_factory=list)
     ancestors: int = 0
 
 
@@ -142,26 +142,32 @@ def _unfit_parents(
     rows: Mapping[JobKey, Job | None],
     together: Mapping[JobKey, Examined],
     gone: Collection[JobKey],
-) -> list[Fault]:
+) -> list[ParentFault]:
     """Return what is wrong with the parents of a spec. Former parents of its job that are `gone` are accepted."""
     faults = []
     if len(spec.depends_on) > context.rules.max_parents:
-        return [Fault(f"A job may depend on at most {context.rules.max_parents} jobs; put another job in between.")]
+        return [
+            ParentFault(f"A job may depend on at most {context.rules.max_parents} jobs; put another job in between.")
+        ]
     for place, key in enumerate(parent_keys(spec)):
         parent = _spec_of(key, rows, together)
         if key == spec.key:
-            faults.append(Fault("A job cannot wait for itself; leave it out.", place))
+            faults.append(ParentFault("A job cannot wait for itself; leave it out.", place))
         elif parent is None and key in gone:
             continue
         elif parent is None:
-            faults.append(Fault("You have no job with this id; create it first.", place))
+            faults.append(ParentFault("You have no job with this id; create it first.", place))
         elif isinstance(parent.schedule.timing, OnEvents):
-            faults.append(Fault("It runs on events alone, outside any cycle; give it a schedule to wait for.", place))
+            faults.append(
+                ParentFault("It runs on events alone, outside any cycle; give it a schedule to wait for.", place)
+            )
         elif key.job_id == spec.for_each and parent.for_each is not None:
-            faults.append(Fault("This job has a run for each item itself, and names none; add a job between.", place))
+            faults.append(
+                ParentFault("This job has a run for each item itself, and names none; add a job between.", place)
+            )
         elif not _has_room(context, key, rows.get(key), spec.key):
             most = context.rules.max_children
-            faults.append(Fault(f"{most} jobs depend on this one already, which is the maximum.", place))
+            faults.append(ParentFault(f"{most} jobs depend on this one already, which is the maximum.", place))
     return faults
 
 
@@ -215,23 +221,27 @@ def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[J
     return evolve(spec, schedule=evolve(spec.schedule, timing=At(latest_at)))
 
 
-def _unshared(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> Iterator[Fault]:
+def _unshared(
+    spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]
+) -> Iterator[ParentFault]:
     """Yield a fault for each recurring parent with other fire times: runs of a cycle share their fire time."""
     for place, key in enumerate(parent_keys(spec)):
         parent = _spec_of(key, rows, together)
         if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
             continue
         if spec.schedule.is_one_off:
-            yield Fault(
+            yield ParentFault(
                 "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once.",
                 place,
             )
         elif spec.inherits:
-            yield Fault(
+            yield ParentFault(
                 "Its recurrence differs from that of the first; give all the same recurrence and anchor.", place
             )
         else:
-            yield Fault("Its recurrence differs from that of this job; give both the same, or leave it out.", place)
+            yield ParentFault(
+                "Its recurrence differs from that of this job; give both the same, or leave it out.", place
+            )
 
 
 def _examine_graph(
@@ -253,9 +263,11 @@ def _examine_graph(
         return
     cycle, one.ancestors = cycle_of(context, one.spec, together, within, now)
     if cycle:
-        one.faults.append(Fault(cycle_sentence(cycle)))
+        one.faults.append(ParentFault(cycle_sentence(cycle)))
     elif one.ancestors > most:
-        one.faults.append(Fault(f"With its parents' parents it depends on more than {most} jobs; split the graph."))
+        one.faults.append(
+            ParentFault(f"With its parents' parents it depends on more than {most} jobs; split the graph.")
+        )
 
 
 def cycle_sentence(cycle: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from timeball.domain.ends.notices import notice_of_block
-from timeball.domain.graphs.join import Standing, by_its_end, kept_of, standing_of
+from timeball.domain.graphs.join import ParentStanding, by_its_end, kept_of, standing_of
 from timeball.domain.graphs.waiting import is_as_told, moved_on, told, woken
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -81,11 +81,11 @@ def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
         wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
 
 
-def _woken(now: int, ends: Mapping[JobKey, list[Standing]], _: int, job: Job) -> Job | None:
+def _woken(now: int, ends: Mapping[JobKey, list[ParentStanding]], _: int, job: Job) -> Job | None:
     return woken(job, now, ends.get(job.key))
 
 
-def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
+def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
     """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
 
     Other jobs cost no read. Raises UnavailableError.
@@ -94,12 +94,12 @@ def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[
     return standings_of_jobs(context, paused, now) if paused else {}
 
 
-def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[Standing]]:
+def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
     """Read how the parents of one-offs stand. Raises UnavailableError."""
     keys = list(dict.fromkeys(JobKey(job.key.tenant, one.job_id) for job in jobs for one in job.spec.depends_on))
     rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
 
-    def standing(job: Job, parent: Parent) -> Standing:
+    def standing(job: Job, parent: Parent) -> ParentStanding:
         row = rows[JobKey(job.key.tenant, parent.job_id)]
         return by_its_end(standing_of(parent.job_id, row, job, now, kept_of(job, parent.job_id)), parent.on)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from timeball.domain.model.terms.event import Event, name_of_event
 from timeball.engine.context import Context
-from timeball.ports.event_bus import EventBus, Refusal
+from timeball.ports.event_bus import EventBus, EventRefusal
 
 
 def publish(
     context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
-) -> list[tuple[Event, Refusal | None]]:
+) -> list[tuple[Event, EventRefusal | None]]:
     """Accept a tenant's events, given as attributes, with a generation; return each, and why it was refused, if so.
 
     Raises UnavailableError before any event is put onto the bus.

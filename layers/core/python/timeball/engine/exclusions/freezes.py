@@ -8,8 +8,8 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.freeze import (
     BEGINS_AFTER_MS,
     Freeze,
+    FreezeMatch,
     Freezes,
-    Match,
     has_room_for,
     with_freeze,
     without_freeze,
@@ -35,19 +35,19 @@ def freezes_of(context: Context, tenant: str) -> Freezes:
 
 
 @dataclass(frozen=True)
-class Made:
+class CreatedFreeze:
     """The outcome, and the freeze as it stands."""
 
     outcome: FreezeOutcome
     freeze: Freeze
 
 
-def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
+def create_freeze(context: Context, tenant: str, wanted: Freeze) -> CreatedFreeze:
     """Store a freeze under the name of its request. Every process applies it BEGINS_AFTER_MS after this call returns.
 
     Raises UnavailableError; the caller may then repeat it.
     """
-    made = Made(FreezeOutcome.CREATED, wanted)
+    made = CreatedFreeze(FreezeOutcome.CREATED, wanted)
 
     def added(_: int, row: Freezes) -> Freezes | None:
         nonlocal made
@@ -55,13 +55,13 @@ def create_freeze(context: Context, tenant: str, wanted: Freeze) -> Made:
         standing = next((one for one in row.items if one.name == wanted.name), None)
         if standing is not None:
             is_same = (standing.match, standing.reason) == (wanted.match, wanted.reason)
-            made = Made(FreezeOutcome.REPEATED if is_same else FreezeOutcome.CONFLICT, standing)
+            made = CreatedFreeze(FreezeOutcome.REPEATED if is_same else FreezeOutcome.CONFLICT, standing)
             return None
         if not has_room_for(row, wanted, now):
-            made = Made(FreezeOutcome.TOO_MANY, wanted)
+            made = CreatedFreeze(FreezeOutcome.TOO_MANY, wanted)
             return None
         freeze = evolve(wanted, from_at=max(wanted.from_at, now + BEGINS_AFTER_MS))
-        made = Made(FreezeOutcome.CREATED, freeze)
+        made = CreatedFreeze(FreezeOutcome.CREATED, freeze)
         return with_freeze(row, freeze, now)
 
     _change(context, tenant, added)
@@ -76,7 +76,7 @@ def stop_tenant(context: Context, tenant: str) -> None:
 
     def stopped(_: int, row: Freezes) -> Freezes | None:
         now = context.clock.now()
-        stop = Freeze(f"stop-{now}", now, None, Match(everything=True), now, stops_all=True)
+        stop = Freeze(f"stop-{now}", now, None, FreezeMatch(everything=True), now, stops_all=True)
         return None if row.stop_at(now) else with_freeze(row, stop, now)
 
     _change(context, tenant, stopped)

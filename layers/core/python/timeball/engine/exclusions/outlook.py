@@ -18,17 +18,17 @@ from timeball.engine.exclusions.calendars import calendar_of
 
 
 @dataclass(frozen=True)
-class Outlook:
+class CalendarOutlook:
     """The fires that a job's calendar blocks, and the run that it has moved and that has not started."""
 
     excluded: Exclusions = NOTHING
     moved: Run | None = None
 
 
-NO_CALENDAR = Outlook()
+NO_CALENDAR = CalendarOutlook()
 
 
-def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> Mapping[JobKey, Outlook]:
+def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> Mapping[JobKey, CalendarOutlook]:
     """Return the effect of the calendars on the jobs that name one, as they stand now. Raises UnavailableError.
 
     `now` None: the jobs are new, so none of their runs was moved.
@@ -39,7 +39,9 @@ def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> M
     found = dict(zip(keys, context.store.calendars.read(list(keys.values())), strict=True))
     moved = {} if now is None else moved_runs(context, jobs, now)
     return {
-        job.key: Outlook(exclusions(job, found[job.key], ()), moved.get(job.key)) for job in jobs if job.key in found
+        job.key: CalendarOutlook(exclusions(job, found[job.key], ()), moved.get(job.key))
+        for job in jobs
+        if job.key in found
     }
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 
-from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, Action
+from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, ClaimAction
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.spent import Spent
 from timeball.domain.time.instants import SECOND_MS
@@ -24,7 +24,7 @@ from timeball.engine.execution.in_flight import InFlight, call_of
 from timeball.engine.execution.invocation import last_call_at, last_write_at
 from timeball.engine.execution.leases import renew_leases
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.slots import Slots
+from timeball.engine.execution.slots import Capacity
 from timeball.engine.execution.waves import Wave, waves_of
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Answer, Caller
@@ -49,7 +49,7 @@ class Batch:
     deliveries: Sequence[Delivery]
     owner: str
     hands: Hands
-    slots: Slots
+    slots: Capacity
     rank: int = 0
     deadline_at: int | None = None
     removes: bool = True
@@ -169,7 +169,7 @@ class Batch:
             elif one.is_done:
                 self._leave(now)
                 self.messages.acknowledged.append(delivery)
-            elif one.decision.action is Action.RETURN:
+            elif one.decision.action is ClaimAction.RETURN:
                 self._leave(now)
                 returning.append(delivery)
             elif wait_until is not None and now < wait_until < now + SECOND_MS:

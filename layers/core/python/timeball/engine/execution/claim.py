@@ -8,10 +8,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.domain.attempts.claim import Action, ClaimRules, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.attempts.decided import decided
 from timeball.domain.attempts.gates import held_by_gates
-from timeball.domain.ends.overlap import Step, holds_nothing
+from timeball.domain.ends.overlap import LockStep, holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
@@ -47,9 +47,18 @@ _LATE_MS = SETTLES_MS // 2
 again."""
 
 _DONE = frozenset(
-    {Action.END, Action.WITHDRAW, Action.DROP, Action.DEFER, Action.LINE_UP, Action.HOLD, Action.MOVE, Action.STAY}
+    {
+        ClaimAction.END,
+        ClaimAction.WITHDRAW,
+        ClaimAction.DROP,
+        ClaimAction.DEFER,
+        ClaimAction.LINE_UP,
+        ClaimAction.HOLD,
+        ClaimAction.MOVE,
+        ClaimAction.STAY,
+    }
 )
-_WRITTEN = frozenset({Action.CLAIM, Action.PUT_OFF, *_DONE} - {Action.DROP, Action.STAY})
+_WRITTEN = frozenset({ClaimAction.CLAIM, ClaimAction.PUT_OFF, *_DONE} - {ClaimAction.DROP, ClaimAction.STAY})
 
 
 @dataclass
@@ -68,7 +77,7 @@ class Claim:
     @property
     def is_mine(self) -> bool:
         """Whether this executor has claimed the run, and must process it."""
-        return self.decision.action in (Action.CLAIM, Action.KEEP)
+        return self.decision.action in (ClaimAction.CLAIM, ClaimAction.KEEP)
 
     @property
     def is_done(self) -> bool:
@@ -115,7 +124,9 @@ def _is_named(run: Run) -> bool:
 
 
 def _starting(claims: Sequence[Claim]) -> _Starting:
-    return [(one, one.run, one.job) for one in claims if one.decision.action is Action.CLAIM and one.run and one.job]
+    return [
+        (one, one.run, one.job) for one in claims if one.decision.action is ClaimAction.CLAIM and one.run and one.job
+    ]
 
 
 def _read_and_decide(
@@ -140,7 +151,7 @@ def _kept(run: Run | None, owner: str, tried: Mapping[RunId, Claim]) -> Claim | 
     """
     if run is None or not run.is_held_by(owner) or run.id not in tried:
         return None
-    return replace(tried[run.id], run=run, decision=Decision(Action.KEEP))
+    return replace(tried[run.id], run=run, decision=Decision(ClaimAction.KEEP))
 
 
 def _decide(context: Context, run: Run | None, job: Job | None, now: int, excluded: Exclusions) -> Decision:
@@ -149,14 +160,14 @@ def _decide(context: Context, run: Run | None, job: Job | None, now: int, exclud
         return decide_claim(run, job, now, context.rules.claim, excluded)
     except Exception:
         log.exception("run cannot be decided about", extra={"run_id": str(run.id) if run else None})
-        return Decision(Action.WAIT, wait_until=now + context.rules.misfire_ms)
+        return Decision(ClaimAction.WAIT, wait_until=now + context.rules.misfire_ms)
 
 
 def _give_back_what_does_not_fit(starting: _Starting, now: int, last_call_at: int) -> None:
     for one, run, job in starting:
         if max(now, run.not_before) + call_seconds(job.spec.timeout_seconds) * SECOND_MS > last_call_at:
             log.info("run does not fit into this executor's time", extra={"run_id": str(run.id)})
-            one.decision = Decision(Action.RETURN)
+            one.decision = Decision(ClaimAction.RETURN)
 
 
 def _pass_newer(context: Context, starting: _Starting) -> None:
@@ -164,7 +175,7 @@ def _pass_newer(context: Context, starting: _Starting) -> None:
     over = replaced(context, [(run, job) for _, run, job in starting])
     for one, run, _ in starting:
         if run.id in over:
-            one.decision = Decision(Action.END, RunState.SKIPPED, Reason.REPLACED)
+            one.decision = Decision(ClaimAction.END, RunState.SKIPPED, Reason.REPLACED)
 
 
 def _pass_parents(context: Context, starting: _Starting) -> None:
@@ -172,7 +183,7 @@ def _pass_parents(context: Context, starting: _Starting) -> None:
     passed = pass_parents(context, [(run, job) for _, run, job in starting])
     for (one, _, _), job in zip(starting, passed, strict=True):
         if job is None:
-            one.decision = Decision(Action.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
+            one.decision = Decision(ClaimAction.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
         else:
             one.job = job
 
@@ -186,22 +197,22 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
         steps = admit(context, [(run, job) for _, run, job in wanting], now)
     except UnavailableError as unavailable:
         log.warning("overlap locks not taken: %s", unavailable)
-        steps = [Step.WAIT] * len(wanting)
+        steps = [LockStep.WAIT] * len(wanting)
     for (one, run, job), step in zip(wanting, steps, strict=True):
         match step:
-            case Step.START:
+            case LockStep.START:
                 one.job = evolve(job, holder=run.id)  # as its row says now: the run's end releases the lock
-            case Step.SKIP:
+            case LockStep.SKIP:
                 reason = Reason.REPLACED if job.spec.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
                 state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
-                one.decision = Decision(Action.END, state, reason)
-            case Step.STAY:
-                one.decision = Decision(Action.STAY)  # the end of the run before it sends it again
+                one.decision = Decision(ClaimAction.END, state, reason)
+            case LockStep.STAY:
+                one.decision = Decision(ClaimAction.STAY)  # the end of the run before it sends it again
             case _:
                 wait_until = run.not_before if run.not_before > now else now + context.rules.margin_ms
                 # In another state it would never be the next holder of the lock, so a scan queues it again.
                 is_queued = run.state is RunState.QUEUED or (run.state is RunState.RETRYING and run.waiting is None)
-                one.decision = Decision(Action.WAIT if is_queued else Action.DEFER, wait_until=wait_until)
+                one.decision = Decision(ClaimAction.WAIT if is_queued else ClaimAction.DEFER, wait_until=wait_until)
 
 
 def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
@@ -226,21 +237,21 @@ def _pass_limiters(context: Context, starting: _Starting, now: int) -> None:
 def _admitted(admitted: Admitted) -> Decision:
     slots = admitted.places
     if admitted.again_at is not None:
-        return Decision(Action.WAIT, wait_until=admitted.again_at, slots=slots, keeps_slots=True)
+        return Decision(ClaimAction.WAIT, wait_until=admitted.again_at, slots=slots, keeps_slots=True)
     if admitted.waiting is not None:
-        return Decision(Action.LINE_UP, waiting=admitted.waiting, slots=slots)
+        return Decision(ClaimAction.LINE_UP, waiting=admitted.waiting, slots=slots)
     if admitted.is_skipped:
-        return Decision(Action.END, RunState.SKIPPED, Reason.KEY_FULL, slots=slots)
-    return Decision(Action.CLAIM, starts_at=admitted.turn_at, slots=slots)
+        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.KEY_FULL, slots=slots)
+    return Decision(ClaimAction.CLAIM, starts_at=admitted.turn_at, slots=slots)
 
 
 def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:
     """Return a run as it was decided, with the gates that have held it so far."""
     after = decided(run, one.job, one.decision, owner, now, rules)
-    if one.job is None or one.decision.action not in (Action.CLAIM, Action.LINE_UP, Action.DEFER):
+    if one.job is None or one.decision.action not in (ClaimAction.CLAIM, ClaimAction.LINE_UP, ClaimAction.DEFER):
         return after
     held = held_by_gates(run, one.job, now, rules.misfire_ms, one.excluded, one.decision.starts_at or 0)
-    is_plain = one.decision.action is Action.CLAIM and held == Held(run.regular_at)
+    is_plain = one.decision.action is ClaimAction.CLAIM and held == Held(run.regular_at)
     return evolve(after, held=FREE if is_plain else held)
 
 
@@ -264,9 +275,9 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
         one.run = outcome.row
         if outcome.done:
             continue
-        one.decision = Decision(Action.WAIT, wait_until=now)
+        one.decision = Decision(ClaimAction.WAIT, wait_until=now)
         if outcome.row is not None and holds_nothing(outcome.row):
-            one.decision = Decision(Action.DROP)  # it may just have taken a lock that no other process releases
+            one.decision = Decision(ClaimAction.DROP)  # it may just have taken a lock that no other process releases
 
 
 def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunId, set[str]], now: int) -> None:
@@ -281,4 +292,4 @@ def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunI
     except UnavailableError as unavailable:
         log.warning("effects put off: %s", unavailable)
         for one, _ in over:
-            one.decision = Decision(Action.WAIT, wait_until=now + context.rules.margin_ms)
+            one.decision = Decision(ClaimAction.WAIT, wait_until=now + context.rules.margin_ms)

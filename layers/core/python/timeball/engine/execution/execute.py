@@ -21,8 +21,8 @@ from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.hands import Hands
 from timeball.engine.execution.invocation import UNENDING, Term
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.slots import Slots
-from timeball.engine.execution.taking import AT_ONCE, LOOK_EVERY_MS, Taking
+from timeball.engine.execution.slots import Capacity
+from timeball.engine.execution.taking import AT_ONCE, LOOK_EVERY_MS, Taker
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Caller
 
@@ -61,9 +61,9 @@ class _Executor:
     ) -> None:
         self._context, self._caller, self._owner, self._offload = context, caller, owner, offload
         self._deadline_at, self._inboxes, self._hands = term.deadline_at, inboxes, Hands()
-        self._slots = Slots(context, offload)
+        self._slots = Capacity(context, offload)
         is_full = len(by_message(deliveries)) >= AT_ONCE
-        self._taking = Taking(context, inboxes, offload, term, self._slots, term.successor, is_full, is_full)
+        self._taking = Taker(context, inboxes, offload, term, self._slots, term.successor, is_full, is_full)
         self._first = self._batch(deliveries, len(inboxes) - 1, owner, is_first=True)
         self._slots.batches = [self._first]
         self._at_work: dict[asyncio.Task[Any], Batch] = {}

@@ -17,7 +17,7 @@ from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Limiter, new_limiter
 from timeball.domain.model.runs.run import Run, Waiting
-from timeball.domain.sharing.limiter import Passed, admit, is_to_be_looked_at, looked_at
+from timeball.domain.sharing.limiter import LimiterDecision, admit, is_to_be_looked_at, looked_at
 from timeball.domain.sharing.stated import Ask, asks_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -101,7 +101,7 @@ def _ask(
     return told | lost
 
 
-def _after(earlier: Admitted, passed: Passed, ask: Ask) -> Admitted:
+def _after(earlier: Admitted, passed: LimiterDecision, ask: Ask) -> Admitted:
     if passed.is_skipped:
         return evolve(earlier, is_skipped=True)
     places = (*earlier.places, ask.key.name) if passed.has_place else earlier.places

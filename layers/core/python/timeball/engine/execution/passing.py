@@ -6,7 +6,7 @@ A run whose job does not ask for that costs nothing.
 from collections.abc import Mapping, Sequence
 
 from timeball.domain.graphs.join import kept_of, run_state_of
-from timeball.domain.graphs.passing import Passed, handed
+from timeball.domain.graphs.passing import PassedParent, handed
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
@@ -54,12 +54,12 @@ def _handed(
     return None if payload is None else with_spec(job, work=evolve(work, payload=payload))
 
 
-def _passed(context: Context, name: str, parent: Job | None, row: Run | None, kept: Ended | None) -> Passed:
+def _passed(context: Context, name: str, parent: Job | None, row: Run | None, kept: Ended | None) -> PassedParent:
     if row is None:
         if kept is not None:
-            return Passed(name, run_state_of(kept.state).value)
+            return PassedParent(name, run_state_of(kept.state).value)
         is_cancelled = parent is not None and parent.status is JobStatus.CANCELLED
-        return Passed(name, RunState.CANCELLED.value if is_cancelled else None)
+        return PassedParent(name, RunState.CANCELLED.value if is_cancelled else None)
     if row.last_fire_at is not None:
-        return Passed(name, row.state.value)
-    return Passed(name, row.state.value, row.id, answer_of(context, row))
+        return PassedParent(name, row.state.value)
+    return PassedParent(name, row.state.value, row.id, answer_of(context, row))

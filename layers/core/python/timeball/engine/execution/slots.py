@@ -52,7 +52,7 @@ class Kept:
         return Asking(self.deliveries[0].run.job.tenant, self.rank, len(self.deliveries))
 
 
-class Slots:
+class Capacity:
     """The capacity of an executor: `batches` hold it, `kept` messages wait for it. `changed`: some may be free.
 
     `has_more`: more messages wait in its queue than have come.

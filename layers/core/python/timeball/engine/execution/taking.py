@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from timeball.domain.sharing.places import LOWEST, MINIMUMS, room_for_alike, room_for_any, room_for_others
-from timeball.domain.sharing.succession import Part, needs_successor, part_of
+from timeball.domain.sharing.succession import Phase, needs_successor, phase_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.invocation import Term
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.slots import MOST_KEPT, Kept, Slots
+from timeball.engine.execution.slots import MOST_KEPT, Capacity, Kept
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.successor import Successor
 
@@ -40,7 +40,7 @@ them."""
 
 
 @dataclass
-class Taking:
+class Taker:
     """The messages that an executor takes itself. `asked`: for how many it asked one queue at most, the last time.
 
     `inboxes` are those of the priorities, the highest first and its own last. `successor` is not started yet.
@@ -52,7 +52,7 @@ class Taking:
     inboxes: Sequence[Inbox]
     offload: Offload
     term: Term
-    slots: Slots
+    slots: Capacity
     successor: Successor | None
     began_full: bool
     came_full: bool
@@ -64,7 +64,7 @@ class Taking:
 
     def stays(self) -> bool:
         """Return whether this is a successor whose predecessor may still be there."""
-        return self.context.clock.now() < self.term.stays_until and self._part() is not Part.RESTS
+        return self.context.clock.now() < self.term.stays_until and self._part() is not Phase.RESTS
 
     async def take(self, batches: Iterable[Batch], rounds: int = 0) -> dict[int, list[Delivery]]:
         """Take waiting messages, if needed, by the rank of their priority. An executor that is too old keeps none.
@@ -91,7 +91,7 @@ class Taking:
         if any(found.values()) and self.successor is not None and needs_successor(self._left_ms()):
             self._starting = asyncio.create_task(self._start(self.successor))
             self.successor = None
-        takes = self._part() is Part.TAKES
+        takes = self._part() is Phase.TAKES
         if asks:
             self._at_once = AT_ONCE if takes or not any(found.values()) else 1
         if not takes:
@@ -100,12 +100,12 @@ class Taking:
 
     async def refill(self) -> dict[int, list[Delivery]]:
         """Return the kept messages that have capacity now, by rank."""
-        takes = self._part() is Part.TAKES
+        takes = self._part() is Phase.TAKES
         return _by_rank(await self.slots.refill()) if takes and self.slots.kept else {}
 
     async def give_back(self) -> None:
         """Send back messages that were kept long enough."""
-        gone = _by_rank(self.slots.let_go(everything=self._part() is not Part.TAKES))
+        gone = _by_rank(self.slots.let_go(everything=self._part() is not Phase.TAKES))
         await asyncio.gather(
             *(self._send_back(rank, [replace(one, unfit=one.unfit + 1) for one in ones]) for rank, ones in gone.items())
         )
@@ -126,7 +126,7 @@ class Taking:
 
     async def _asks(self, batches: Sequence[Batch], rounds: int) -> dict[int, int]:
         """Return for how many messages to ask each queue: while a call lasts; or ahead, if that is worthwhile."""
-        if self._part() is Part.RESTS:
+        if self._part() is Phase.RESTS:
             return {}
         held = sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
         of_a_message, own = self.context.rules.runs_per_message, len(self.inboxes) - 1
@@ -151,7 +151,7 @@ class Taking:
         would be a request for each batch of every burst.
         """
         own, now = len(self.inboxes) - 1, self.context.clock.now()
-        if now < self._asks_above_at or self._part() is not Part.TAKES:
+        if now < self._asks_above_at or self._part() is not Phase.TAKES:
             return {}
         waiting = sum((batch.ahead() for batch in batches if batch.rank == own), Counter[str]())
         beyond = max(0, waiting.total() - MINIMUMS[own])
@@ -200,8 +200,8 @@ class Taking:
             log.exception("no successor was started")
             self.successor = successor
 
-    def _part(self) -> Part:
-        return part_of(self._left_ms(), may_start_successor=self.successor is not None)
+    def _part(self) -> Phase:
+        return phase_of(self._left_ms(), may_start_successor=self.successor is not None)
 
     def _left_ms(self) -> int:
         return self.term.ends_at - self.context.clock.now()

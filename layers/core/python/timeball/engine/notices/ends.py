@@ -25,7 +25,7 @@ from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import NOBODY, Action
-from timeball.domain.model.terms.notify import End, News
+from timeball.domain.model.terms.notify import News, RunEnd
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.notices.post import post
@@ -87,7 +87,7 @@ def _tell_of_streak(context: Context, run: Run) -> None:
     raise UnavailableError(f"job {run.id.job.job_id} kept changing")
 
 
-def _tell_of_recovery(context: Context, job: Job, since: End, by: Run) -> None:
+def _tell_of_recovery(context: Context, job: Job, since: RunEnd, by: Run) -> None:
     """Post the notice of a recovery, and of the failure before it unless the failed run's row has expired.
 
     The process that recorded the failure may have died before it posted the notice.

@@ -6,7 +6,7 @@ Jobs are named in the order of their creation, whatever their status: a job that
 from collections.abc import Iterator, Sequence
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.operations.operation import Look, Operation, Place
+from timeball.domain.operations.operation import JobPosition, Look, Operation
 from timeball.engine.context import Context
 from timeball.engine.scheduling.list_jobs import JobFilter, name_jobs, shown_statuses
 from timeball.ports.collections.listing import ListQuery
@@ -29,20 +29,20 @@ def look(context: Context, operation: Operation) -> Look:
     )
 
 
-def _places(context: Context, operation: Operation) -> tuple[list[Place], bool]:
+def _places(context: Context, operation: Operation) -> tuple[list[JobPosition], bool]:
     """Return what the listing names after `behind`, once each, and whether that is the end of the listing."""
-    asked, after, found = _asked(operation), operation.behind, dict[Place, None]()
+    asked, after, found = _asked(operation), operation.behind, dict[JobPosition, None]()
     while True:
         position = after.at, JobKey(operation.key.tenant, after.job_id)
         query = ListQuery(asked.tenant, _AT_ONCE, to_at=operation.created_at, after=position, oldest_first=True)
         named = name_jobs(context, asked, query)
-        found |= dict.fromkeys(Place(at, key.job_id) for at, key in named)
-        if len(named) < _AT_ONCE or Place(named[-1][0], named[-1][1].job_id) > operation.through:
+        found |= dict.fromkeys(JobPosition(at, key.job_id) for at, key in named)
+        if len(named) < _AT_ONCE or JobPosition(named[-1][0], named[-1][1].job_id) > operation.through:
             return list(found), len(named) < _AT_ONCE
-        after = Place(named[-1][0], named[-1][1].job_id)
+        after = JobPosition(named[-1][0], named[-1][1].job_id)
 
 
-def _meant(context: Context, operation: Operation, places: Sequence[Place]) -> Iterator[str]:
+def _meant(context: Context, operation: Operation, places: Sequence[JobPosition]) -> Iterator[str]:
     """Yield the jobs that match as they are now."""
     asked = _asked(operation)
     keys = [JobKey(operation.key.tenant, place.job_id) for place in places]

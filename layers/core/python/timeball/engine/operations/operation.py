@@ -11,7 +11,7 @@ from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.operations.operation import (
     MAX_TRIES,
     Failure,
-    Fault,
+    JobFault,
     Operation,
     cancelled_operation,
     looked,
@@ -123,10 +123,10 @@ def _treat(context: Context, operation: Operation, stop_at: int) -> tuple[Sequen
             log.warning("left for later: %s", unavailable, extra={"job_id": name})
             if count or operation.tries + 1 < MAX_TRIES:
                 return failures, count, True
-            fault = Fault.UNDER_WAY if isinstance(unavailable, UnderWayError) else Fault.UNAVAILABLE
+            fault = JobFault.UNDER_WAY if isinstance(unavailable, UnderWayError) else JobFault.UNAVAILABLE
         except Exception:
             log.exception("an operation fails for a job", extra={"job_id": name})
-            fault = Fault.INTERNAL
+            fault = JobFault.INTERNAL
         if fault is not None:
             failures.append(Failure(name, fault))
     return failures, len(operation.next_jobs), False

@@ -11,9 +11,9 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import Action, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State
-from timeball.domain.operations.operation import Fault, Operation, Rerun, RerunMode
+from timeball.domain.operations.operation import JobFault, Operation, Rerun, RerunMode
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -47,12 +47,12 @@ def being_run(nodes: Sequence[Node]) -> list[str]:
     return [node.job.key.job_id for node in nodes if is_under_way(node.job, node.run)]
 
 
-def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey) -> Fault | None:
+def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey) -> JobFault | None:
     """Run a job of a cycle again; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:
-            return Fault.JOB_GONE if job is None else Fault.JOB_CANCELLED
+            return JobFault.JOB_GONE if job is None else JobFault.JOB_CANCELLED
         is_one_off = job.spec.schedule.is_one_off
         run_id = RunId(key, (own_fire(job) or 0) if is_one_off else rerun.fire_at, Origin.SCHEDULE)
         (run,) = context.store.runs.read([run_id])
@@ -85,7 +85,7 @@ def _retry(context: Context, operation: Operation, run: Run | None) -> None:
 
 
 def _announce(context: Context, operation: Operation, run: Run) -> None:
-    resource = Resource(Kind.RUN, str(run.id), run.id.job.job_id)
+    resource = Resource(ResourceKind.RUN, str(run.id), run.id.job.job_id)
     announce(context, run.id.job.tenant, operation.actor, Action.RERUN, [resource])
 
 

@@ -12,9 +12,9 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Change, Job, JobStatus
 from timeball.domain.model.jobs.revision import revision_of
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
-from timeball.domain.operations.operation import Fault, Operation, OperationAction
-from timeball.engine.changes.change import Changed, Outcome, Request, cancel, pause, resume
+from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
+from timeball.domain.operations.operation import JobFault, Operation, OperationAction
+from timeball.engine.changes.change import Changed, ChangeOutcome, Request, cancel, pause, resume
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -38,7 +38,7 @@ _RUNS = 10
 _RAN = frozenset(RunState) - {RunState.SKIPPED}
 
 
-def treat(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+def treat(context: Context, operation: Operation, key: JobKey) -> JobFault | None:
     """Apply the operation to a job; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     if operation.action is OperationAction.TRIGGER:
         return _triggered(context, operation, key)
@@ -49,17 +49,17 @@ def treat(context: Context, operation: Operation, key: JobKey) -> Fault | None:
     return _changed(context, operation, key)
 
 
-def _changed(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+def _changed(context: Context, operation: Operation, key: JobKey) -> JobFault | None:
     """Change a job as it was read, unless the operation has done so before."""
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([key])
         if job is None:
-            return Fault.JOB_GONE
+            return JobFault.JOB_GONE
         if _has_changed(context, operation, job):
             return None  # a scan finishes what is left of it
         (changed,) = _CHANGES[operation.action](context, [(key, job.version)], operation.actor)
-        if changed.outcome is not Outcome.STALE:
-            return None if changed.outcome is Outcome.DONE else Fault.JOB_ENDED
+        if changed.outcome is not ChangeOutcome.STALE:
+            return None if changed.outcome is ChangeOutcome.DONE else JobFault.JOB_ENDED
     raise ContendedError(f"job {key.job_id} kept changing")
 
 
@@ -83,27 +83,27 @@ def _changes(context: Context, job: Job) -> Iterator[Change]:
         oldest = kept[-1]
 
 
-def _triggered(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+def _triggered(context: Context, operation: Operation, key: JobKey) -> JobFault | None:
     request = f"operation {operation.key.name}"
     (done,) = trigger(
         context, [Trigger(key, request=request, fingerprint=request, depth=operation.depth)], operation.actor
     )
     if done.outcome is Triggering.NOT_FOUND:
-        return Fault.JOB_GONE
-    return Fault.JOB_CANCELLED if done.outcome is Triggering.CANCELLED else None
+        return JobFault.JOB_GONE
+    return JobFault.JOB_CANCELLED if done.outcome is Triggering.CANCELLED else None
 
 
-def _retried(context: Context, operation: Operation, key: JobKey) -> Fault | None:
+def _retried(context: Context, operation: Operation, key: JobKey) -> JobFault | None:
     """Retry the newest run that had ended when the operation was asked for, if it is a dead letter.
 
     Runs that end later are ignored: a repeat names the same run again, and finds it retried.
     """
     (job,) = context.store.jobs.read([key])
     if job is None or job.status is JobStatus.CANCELLED:
-        return Fault.JOB_GONE if job is None else Fault.JOB_CANCELLED
+        return JobFault.JOB_GONE if job is None else JobFault.JOB_CANCELLED
     run = next((one for one in _ran(context, key) if had_ended_by(one, operation.created_at)), None)
     if run is not None and is_to_be_retried(run, operation.created_at):
-        resource = Resource(Kind.RUN, str(run.id), key.job_id)
+        resource = Resource(ResourceKind.RUN, str(run.id), key.job_id)
         announce(context, key.tenant, operation.actor, Action.RETRY, [resource])
         retry_dead(context, [run.id], operation.created_at)
     return None

@@ -7,7 +7,7 @@ dies between the reservation and the creation, too little is left until the next
 from dataclasses import replace
 from enum import StrEnum
 
-from timeball.domain.sharing.intake import Taking, counted_until, is_refused, may_count, reckoned
+from timeball.domain.sharing.intake import Reservation, counted_until, is_refused, may_count, reckoned
 from timeball.engine.context import Context
 
 _TRIES = 3
@@ -20,7 +20,7 @@ class Refused(StrEnum):
     ACTIVE = "active_jobs"
 
 
-def take_in(context: Context, taking: Taking) -> Refused | None:
+def take_in(context: Context, taking: Reservation) -> Refused | None:
     """Reserve jobs that are about to be created, all or none. Return the quota that refuses them, if any.
 
     Raises UnavailableError.
@@ -41,7 +41,7 @@ def take_in(context: Context, taking: Taking) -> Refused | None:
     return Refused.ACTIVE
 
 
-def give_back(context: Context, taking: Taking, amount: int) -> None:
+def give_back(context: Context, taking: Reservation, amount: int) -> None:
     """Release `amount` reserved jobs, because they existed already."""
     if amount and (taking.per_second or taking.active):
         context.store.intakes.give_back(replace(taking, amount=amount))

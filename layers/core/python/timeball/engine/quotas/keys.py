@@ -12,7 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, new_limiter
-from timeball.domain.model.runs.run import Part, Run
+from timeball.domain.model.runs.run import Permit, Run
 from timeball.domain.model.tenants.quotas import NO_QUOTAS
 from timeball.domain.sharing.limiter import has_place
 from timeball.domain.sharing.stated import asks_of, bounded_by, said_anew
@@ -76,13 +76,13 @@ def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None
     standing = compare_and_swap(context.store.limiters.swap, rows, as_said, now)
     move_on(context, [one.row for one in standing if one.row is not None and one.row.due_at is not None])
     dropped = _lines(before) - _lines(after)
-    give_back(context, before.key, [key for key, part in dropped if part is Part.PLACE])
+    give_back(context, before.key, [key for key, part in dropped if part is Permit.PLACE])
     let_go(context, before.key, dropped)
 
 
-def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Part]]:
+def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Permit]]:
     """Return the lines in which runs of a job may wait for its limits."""
-    named = [(spec.flow.concurrency, Part.PLACE), (spec.flow.rate, Part.TURN)]
+    named = [(spec.flow.concurrency, Permit.PLACE), (spec.flow.rate, Permit.TURN)]
     return {(LimiterKey(spec.key.tenant, one.key), part) for one, part in named if one is not None}
 
 
@@ -98,7 +98,7 @@ def view_of(context: Context, limiter: Limiter) -> KeyView:
     rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
     pairs = zip(limiter.begun, rows, strict=True)
     holders = [row for one, row in pairs if row is not None and has_place(limiter, one, row, now)]
-    named = [run for part in Part for run in store.in_line(limiter.key, part, MOST_SHOWN)]
+    named = [run for part in Permit for run in store.in_line(limiter.key, part, MOST_SHOWN)]
     held = {run.id for run in holders}
     found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]
     waiters = [run for run in found if run.waiting is not None and run.waiting.name == limiter.key.name]

@@ -15,7 +15,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.jobs.revision import request_announced, trigger_announced
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import Action, Actor, Kind, Resource
+from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
 from timeball.domain.model.terms.flow import Debounce
 from timeball.domain.planning.collecting import (
     Arrival,
@@ -41,7 +41,7 @@ _ROUNDS: Final = 10
 
 
 @dataclass(frozen=True)
-class Joined:
+class CollectedInto:
     """The run that an arrival is in. `told`: it was in the run before; the digest that the run has for its request."""
 
     run: Run
@@ -50,7 +50,7 @@ class Joined:
 
 def collect_trigger(
     context: Context, job: Job, debounce: Debounce, request: str | None, arrival: Arrival, by: Actor
-) -> Joined:
+) -> CollectedInto:
     """Add a trigger to the run of a job that collects. `request` names the trigger, if its client may repeat it.
 
     Such a request is noted for that run, until the run turns out to have begun without it. Raises UnavailableError.
@@ -67,7 +67,7 @@ def collect_trigger(
             context.store.changes.note([trigger_announced(new)], now)
             standing = context.store.runs.insert([new], now)[0]
             if standing is None:
-                return Joined(new)
+                return CollectedInto(new)
         joined = _joined(context, standing, arrival, debounce, by)
         if joined is not None:
             return joined
@@ -121,14 +121,14 @@ def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: 
     return collecting(run, arrival, debounce, now)
 
 
-def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> Joined | None:
+def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> CollectedInto | None:
     """Add an arrival to an existing run, unless it is in it already; None if the run has begun without it."""
     if (told := _told(context, standing, arrival)) is not None:
-        return Joined(standing, told)
+        return CollectedInto(standing, told)
     if standing.collected is None or not may_collect(standing):
         return None
     now, run_id = context.clock.now(), standing.id
-    asked = Resource(Kind.RUN, str(run_id), run_id.job.job_id)
+    asked = Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id)
     context.store.changes.note([request_announced(run_id.job.tenant, asked, Action.COLLECT, by, now)], now)
 
     def add(_: int, run: Run) -> Run | None:
@@ -147,7 +147,7 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
         if not done.done or done.row is None:
             continue
         is_in = done.row.fingerprint == arrival.fingerprint or _told(context, done.row, arrival) is not None
-        return Joined(done.row) if is_in else None
+        return CollectedInto(done.row) if is_in else None
     raise ContendedError(f"{run_id} collects too many at once")
 
 

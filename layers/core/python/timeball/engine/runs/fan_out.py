@@ -10,7 +10,7 @@ from functools import partial
 from itertools import takewhile
 
 from timeball.domain.graphs.fan_out import (
-    Named,
+    NamedItems,
     answered_items,
     begun,
     concluded,
@@ -95,12 +95,12 @@ def wake_heads(context: Context, items: Sequence[Run]) -> None:
         raise UnavailableError("runs that wait for their items kept changing")
 
 
-def named_by(context: Context, run: Run) -> Named:
+def named_by(context: Context, run: Run) -> NamedItems:
     """Return the items that the newest attempt of a run has named while it works. Raises UnavailableError."""
-    return Named() if run.named is None else read_named(context, run.id, run.named)
+    return NamedItems() if run.named is None else read_named(context, run.id, run.named)
 
 
-def read_named(context: Context, run: RunId, digest: str) -> Named:
+def read_named(context: Context, run: RunId, digest: str) -> NamedItems:
     """Read a list that is stored beside the job of a run. Raises UnavailableError, also if it is gone."""
     (work,) = context.store.works.read([(run.job, digest)])
     if work is None:
@@ -108,7 +108,7 @@ def read_named(context: Context, run: RunId, digest: str) -> Named:
     return to_named(work.payload)
 
 
-def save_named(context: Context, run: RunId, named: Named, now: int) -> str:
+def save_named(context: Context, run: RunId, named: NamedItems, now: int) -> str:
     """Store a list beside the job of a run; return its name. Raises UnavailableError."""
     return context.store.works.save([(run.job, Work(payload=named.to_text()))], now)[0]
 
@@ -155,13 +155,13 @@ def _begun(context: Context, head: Run, fan: FanOut, job: Job | None, now: int) 
     (run,) = context.store.runs.read([fan.of])
     if run is not None and not run.is_terminal:
         return waiting_again(head, now)
-    named = _named(context, run) if run is not None else None if _has_expired(head, fan, job) else Named()
+    named = _named(context, run) if run is not None else None if _has_expired(head, fan, job) else NamedItems()
     is_good = named is not None and named.items and not (named.is_too_many or named.is_too_large)
     digest = save_named(context, head.id, named, now) if named is not None and is_good else None
     return begun(head, fan, named, digest, now)
 
 
-def _named(context: Context, run: Run) -> Named | None:
+def _named(context: Context, run: Run) -> NamedItems | None:
     """Return all items that an ended run has named; None if the part of its answer that names items is invalid."""
     answered = answered_items(answer_of(context, run)) if is_answered(run) else []
     return None if answered is None else named_by(context, run).with_more(answered)

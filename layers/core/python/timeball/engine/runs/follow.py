@@ -23,7 +23,7 @@ from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.collections.rows import Swap
-from timeball.ports.executions import UNKNOWN, Standing
+from timeball.ports.executions import UNKNOWN, ExecutionStatus
 
 _GIVEN_UP_AFTER_MS = 10 * MINUTE_MS
 _KNOWN_AFTER_MS = 5 * MINUTE_MS
@@ -48,7 +48,7 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
     return sum(outcome.done for outcome in swapped)
 
 
-def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
+def _standings(context: Context, runs: Sequence[Run], now: int) -> list[ExecutionStatus | None]:
     """Return how executions stand, after stopping those whose runs must stop or are out of time.
 
     The next poll shows the effect of a stop: the execution may have ended by itself just before, and a task takes its
@@ -62,7 +62,7 @@ def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Standing
     return [looked[run.id] for run in runs]
 
 
-def _look(context: Context, runs: Sequence[Run], now: int) -> list[Standing | None]:
+def _look(context: Context, runs: Sequence[Run], now: int) -> list[ExecutionStatus | None]:
     """Return how executions stand; None if it is unknown, such as when AWS does not know the execution yet."""
     standings = context.executions.look([run.followed or "" for run in runs])
     return [
@@ -71,7 +71,7 @@ def _look(context: Context, runs: Sequence[Run], now: int) -> list[Standing | No
     ]
 
 
-def _is_over(standing: Standing | None) -> bool:
+def _is_over(standing: ExecutionStatus | None) -> bool:
     return standing is not None and standing.is_over
 
 
@@ -79,7 +79,7 @@ def _is_unwanted(run: Run, now: int) -> bool:
     return run.cancel_requested or _callback(run).until <= now
 
 
-def _told(run: Run, standing: Standing | None, now: int) -> Attempt | None:
+def _told(run: Run, standing: ExecutionStatus | None, now: int) -> Attempt | None:
     """Return the attempt's record if its execution has ended, or its time is up; None if it goes on.
 
     An execution that is out of time and cannot be stopped is given up after a while: AWS may never allow the stop.

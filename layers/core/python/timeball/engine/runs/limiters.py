@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Part, Run, RunState, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import called as called_run
 from timeball.domain.sharing.limiter import (
     CALLED_AT_ONCE,
@@ -118,7 +118,7 @@ def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None
         free_places(context, after, {run.id: {name} for run in after})
 
 
-def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Part]]) -> None:
+def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Permit]]) -> None:
     """Admit the runs of a job in lines that it no longer uses. Runs far back in a line are admitted in turn.
 
     Raises UnavailableError.
@@ -159,8 +159,8 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
     rows: Mapping[RunId, Run | None] = {run.id: run for run in over} or read_named(context, limiter, now)
     limiter = looked_at(limiter, rows, now)
     calls = [(run, now) for run in not_called(limiter, rows, now, context.rules.lease_ms)]
-    left: list[Part] = []
-    for part in Part:
+    left: list[Permit] = []
+    for part in Permit:
         room = room_for(limiter, part, now)
         first, are_more = _first(context, limiter, part, room)
         limiter, instants = called(limiter, part, first, now, context.rules.lease_ms)
@@ -173,7 +173,7 @@ def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -
     return after, calls
 
 
-def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[list[Run], bool]:
+def _first(context: Context, limiter: Limiter, part: Permit, room: int) -> tuple[list[Run], bool]:
     """Return the first runs in a line, as many as there is room for, and whether the line has more.
 
     A run that has a slot and still stands in the line for slots was admitted already: its message is under way or lost.
@@ -183,7 +183,7 @@ def _first(context: Context, limiter: Limiter, part: Part, room: int) -> tuple[l
     limit = room + len(limiter.begun) + _SLACK
     ids = context.store.runs.in_line(limiter.key, part, limit)
     mine = Waiting(limiter.key.name, part)
-    named = {one.run for one in limiter.begun} if part is Part.PLACE else set()
+    named = {one.run for one in limiter.begun} if part is Permit.PLACE else set()
     first: list[Run] = []
     standing = read = 0
     while read < len(ids) and len(first) < room:

@@ -8,7 +8,7 @@ from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.sharing.making import most_made
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 
 _NAME = "made-runs"
 
@@ -21,5 +21,5 @@ def room_at(context: Context, tenant: str, quotas: Quotas, amount: int, now: int
     most = most_made(quotas)
     if not most:
         return now
-    window = Window(tenant, _NAME, now - now % MINUTE_MS, 60)
+    window = CountWindow(tenant, _NAME, now - now % MINUTE_MS, 60)
     return now if context.store.windows.take(window, amount, most) else window.ends_at

@@ -8,7 +8,7 @@ crash in between leaves a message whose claim takes the lock.
 from collections.abc import Callable, Mapping, Sequence
 
 from timeball.domain.ends.effects import guarantor_of, is_final
-from timeball.domain.ends.overlap import Step, decide_overlap, holds_nothing
+from timeball.domain.ends.overlap import LockStep, decide_overlap, holds_nothing
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, locked
 from timeball.domain.model.reason import Reason
@@ -36,13 +36,13 @@ def needs_lock(run: Run, job: Job) -> bool:
     return job.spec.overlap is not OverlapPolicy.ALLOW and run.id.origin in LOCKED
 
 
-def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[Step]:
+def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[LockStep]:
     """Ask for the lock of each run's job; among runs of one job, the earliest fire asks first.
 
     Returns START (it holds the lock), SKIP, STAY (it is the next holder), or WAIT, also if a job keeps changing. Raises
     UnavailableError.
     """
-    steps = [Step.WAIT] * len(wanting)
+    steps = [LockStep.WAIT] * len(wanting)
     jobs = {job.key: job for _, job in wanting}
     left = sorted(range(len(wanting)), key=lambda position: wanting[position][0].id)
     while left:
@@ -56,11 +56,11 @@ def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> lis
 
 def _admit_one_each(
     context: Context, runs: Sequence[Run], jobs: Mapping[JobKey, Job], now: int
-) -> list[tuple[Step, Job]]:
+) -> list[tuple[LockStep, Job]]:
     """Ask for the locks of different jobs; return the steps, and the jobs as they then stand."""
     asked = [jobs[run.id.job] for run in runs]
     named = _named_by(context, asked)
-    steps = [Step.WAIT] * len(runs)
+    steps = [LockStep.WAIT] * len(runs)
 
     def after_step(position: int, job: Job) -> Job | None:
         steps[position], after = _admitted(context, job, runs[position], named(job), now)
@@ -68,35 +68,35 @@ def _admit_one_each(
 
     standing = compare_and_swap(context.store.jobs.swap, asked, after_step, now)
     return [
-        (step, one.row) if one.done and one.row is not None else (Step.WAIT, job)
+        (step, one.row) if one.done and one.row is not None else (LockStep.WAIT, job)
         for step, one, job in zip(steps, standing, asked, strict=True)
     ]
 
 
-def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tuple[Step, Job | None]:
+def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tuple[LockStep, Job | None]:
     """Return the step of a run that asks for the lock, and the job with its changed lock, or None if unchanged."""
     for _ in range(TRIES):
         holder, parked = rows.get(job.holder), rows.get(job.parked)
         supersedes = job.spec.flow.supersede
         overlap = decide_overlap(job.spec.overlap, run, holder, parked, supersedes=supersedes)
-        if run.not_before > now and (overlap.stop_holder or overlap.step in (Step.SKIP, Step.TAKE_PLACE)):
-            return Step.WAIT, None  # at its instant none of this may be necessary
+        if run.not_before > now and (overlap.stop_holder or overlap.step in (LockStep.SKIP, LockStep.TAKE_PLACE)):
+            return LockStep.WAIT, None  # at its instant none of this may be necessary
         make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)
-        if make_way and overlap.step is Step.TAKE_PLACE and parked is not None:
+        if make_way and overlap.step is LockStep.TAKE_PLACE and parked is not None:
             reason = Reason.OVERLAP if run.asked_at < parked.asked_at else Reason.REPLACED
             make_way = _end(context, job, parked, now, reason)
         if not make_way:
             rows = _rows_of(context, [job])  # one of them has changed, or no longer holds anything: decide anew
             continue
         match overlap.step:
-            case Step.ACQUIRE:
+            case LockStep.ACQUIRE:
                 handed_at = job.handed_at if job.holder == run.id else None
-                return Step.START, locked(job, run.id, None if job.parked == run.id else job.parked, handed_at)
-            case Step.PARK | Step.TAKE_PLACE:
-                return Step.STAY, locked(job, job.holder, run.id)
+                return LockStep.START, locked(job, run.id, None if job.parked == run.id else job.parked, handed_at)
+            case LockStep.PARK | LockStep.TAKE_PLACE:
+                return LockStep.STAY, locked(job, job.holder, run.id)
             case step:
                 return step, None
-    return Step.WAIT, None
+    return LockStep.WAIT, None
 
 
 def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool:

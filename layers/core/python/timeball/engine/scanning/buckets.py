@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned, Place
+from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned
 from timeball.ports.registers.partitions import Owner
 
 PAGE = 250
@@ -62,7 +62,7 @@ class Sweeps:
 
     older: dict[int, Older] = field(default_factory=dict)
     failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
-    places: dict[tuple[int, int], Place] = field(default_factory=dict)
+    places: dict[tuple[int, int], DueCursor] = field(default_factory=dict)
     turns: dict[tuple[int, int], str] = field(default_factory=dict)
     owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
     found_at: int | None = None

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from timeball.domain.sharing.pollers import AHEAD_MS, KEPT_MS, Bounds, Ready, decide, wanted
+from timeball.domain.sharing.pollers import AHEAD_MS, KEPT_MS, PollerBounds, Ready, decide, wanted
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
 from timeball.ports.pollers import Pollers
@@ -22,14 +22,14 @@ _MOST_ENTRIES = 20_000
 
 
 @dataclass
-class Outlook:
+class PollerOutlook:
     """The memory of a process: when it last looked ahead (ms), and how many pollers are ready, by priority."""
 
     looked_at: int | None = None
     ready: dict[str, Ready] = field(default_factory=dict)
 
 
-def look_ahead(context: Context, outlook: Outlook, pollers: Pollers, bounds: Mapping[str, Bounds]) -> None:
+def look_ahead(context: Context, outlook: PollerOutlook, pollers: Pollers, bounds: Mapping[str, PollerBounds]) -> None:
     """Make as many pollers ready as the next minutes need, if this process has not done so for a minute. Never raises.
 
     A new process keeps the pollers that are ready, as if they had been wanted just now.

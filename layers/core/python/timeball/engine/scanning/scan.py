@@ -92,7 +92,7 @@ _MAX_NOMINATED = 6_000
 
 
 @dataclass
-class Scan:
+class ScanResult:
     """The result of a scan. `backlog`: more is due and this scan made progress, so the next may follow at once."""
 
     superseded: bool = False
@@ -113,7 +113,7 @@ class Scan:
 
 def scan(
     context: Context, partition: int, owner: Owner, sweeps: Sweeps, partitions: int = 1, chunk: int = CHUNK
-) -> Scan:
+) -> ScanResult:
     """Scan the shards of one partition once, on behalf of `owner`; do nothing if a newer owner has the partition.
 
     `partitions` is how many partitions share the shards. `chunk` is how many jobs one dispatch plans, sends and
@@ -123,7 +123,7 @@ def scan(
     horizon_at = now + context.rules.lookahead_ms
     owns = partial(is_owner, context, partition, owner, sweeps)
     if not owns():
-        return Scan(superseded=True)
+        return ScanResult(superseded=True)
     shards = shards_of(partition, partitions, all_shards(context, sweeps, now))
     unknown = [shard for shard in shards if shard not in sweeps.older]
     stored = context.store.due.read_oldest_days(unknown)
@@ -162,7 +162,7 @@ class _Work:
     weights: Mapping[str, int]
     beat: Callable[[], object]
     chunk: int
-    done: Scan = field(default_factory=Scan)
+    done: ScanResult = field(default_factory=ScanResult)
     failed: set[Owned] = field(default_factory=set)
     failure: Exception | None = None
     is_throttled: bool = False

@@ -13,7 +13,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.flow import Named, unique_key
+from timeball.domain.model.terms.flow import UniqueKeyRow, unique_key
 from timeball.domain.planning.collecting import collects_submits, lasting, own_run, stands_for
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import TRIES
@@ -44,7 +44,7 @@ def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant
         standing = {key: row for key, row in zip(asking, stood, strict=True) if row is not None}
         jobs = _jobs(context, standing)
         found: dict[JobKey, Meant] = {}
-        after: dict[JobKey, Named] = {}
+        after: dict[JobKey, UniqueKeyRow] = {}
         for key, row in standing.items():
             job, run = jobs[key]
             if not stands_for(row, job, run, now):
@@ -61,15 +61,15 @@ def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant
     return list(meant.values())
 
 
-def _named(spec: JobSpec, now: int) -> Named | None:
+def _named(spec: JobSpec, now: int) -> UniqueKeyRow | None:
     unique = spec.flow.unique
     if unique is None:
         return None
     until = None if unique.seconds is None else now + unique.seconds * SECOND_MS
-    return Named(unique_key(spec.key.tenant, unique.key), spec.key.job_id, now, until)
+    return UniqueKeyRow(unique_key(spec.key.tenant, unique.key), spec.key.job_id, now, until)
 
 
-def _jobs(context: Context, standing: dict[JobKey, Named]) -> dict[JobKey, tuple[Job | None, Run | None]]:
+def _jobs(context: Context, standing: dict[JobKey, UniqueKeyRow]) -> dict[JobKey, tuple[Job | None, Run | None]]:
     """Return the job that each row names, with its work, and its planned run if the job collects submits."""
     keys = [JobKey(key.tenant, row.job_id) for key, row in standing.items()]
     jobs = context.store.jobs.read(keys, with_work=True) if keys else []

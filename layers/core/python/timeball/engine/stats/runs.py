@@ -12,7 +12,7 @@ from timeball.engine.metrics import Metric
 
 
 @dataclass(frozen=True)
-class Window:
+class StatsWindow:
     """A window's name, its beginning (ms), and its figures: of all runs, and of the runs of each priority."""
 
     name: str
@@ -21,7 +21,7 @@ class Window:
     by_priority: dict[Priority, Figures]
 
 
-def read_windows(context: Context, tenant: str, now: int) -> list[Window]:
+def read_windows(context: Context, tenant: str, now: int) -> list[StatsWindow]:
     """Return the figures of a tenant's runs within each window that ends now. Raises UnavailableError."""
     first_at = min(window_from(name, now) for name in WINDOWS)
     hours = context.store.usage.between(tenant, first_at, now)
@@ -36,14 +36,14 @@ def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple
     return from_at, of_reasons(counts, Metric.AUTHENTICATIONS_FAILED)
 
 
-def _window(name: str, from_at: int, hours: Sequence[tuple[HourKey, Counts]]) -> Window:
+def _window(name: str, from_at: int, hours: Sequence[tuple[HourKey, Counts]]) -> StatsWindow:
     of: defaultdict[str, list[Counts]] = defaultdict(list)
     for key, counts in hours:
         if key.began_at >= from_at:
             of[key.subject].append(counts)
     by_priority = {priority: _figures(of[priority]) for priority in Priority}
     total = _figures(counts for priority in Priority for counts in of[priority])
-    return Window(name, from_at, total, by_priority)
+    return StatsWindow(name, from_at, total, by_priority)
 
 
 def _figures(hours: Iterable[Counts]) -> Figures:

@@ -19,7 +19,7 @@ from timeball.domain.usage.lateness import bucket_of
 from timeball.engine.execution.offload import Offload
 from timeball.ports.clock import Clock
 from timeball.ports.registers.usage import Usage
-from timeball.ports.telemetry import Event, Telemetry
+from timeball.ports.telemetry import Measurement, Telemetry
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Tally:
         self._hours: defaultdict[HourKey, Counter[str]] = defaultdict(Counter)
         self._flush_at = 0
 
-    def note(self, events: Sequence[Event]) -> None:
+    def note(self, events: Sequence[Measurement]) -> None:
         """Pass on the events that people watch, and count all events."""
         self._beside.note([event for event in events if event.watched])
         hour = hour_of(self._clock.now())
@@ -67,6 +67,6 @@ async def flush_on(clock: Clock, flush: Callable[[], object], offload: Offload =
         await offload(flush)
 
 
-def _counted_as(event: Event) -> str:
+def _counted_as(event: Measurement) -> str:
     detail = str(bucket_of(event.value)) if event.is_timing else event.reason
     return f"{event.name}.{detail}" if detail else event.name

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from timeball.domain.attempts.circuit_breaker import Host
 from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.backfills.slots import Slots
+from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job
@@ -22,7 +22,7 @@ from timeball.domain.model.tenants.key import Key
 from timeball.domain.model.tenants.tenant import Tenant
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.event import Subscription
-from timeball.domain.model.terms.flow import Named
+from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operations.operation import Operation
 from timeball.domain.sharing.patterns import Patterns
 
@@ -32,7 +32,7 @@ Row = TypeVar(
     Run,
     Backfill,
     Host,
-    Slots,
+    BackfillSlots,
     Task,
     Freezes,
     Calendar,
@@ -42,7 +42,7 @@ Row = TypeVar(
     Limiter,
     Subscription,
     Patterns,
-    Named,
+    UniqueKeyRow,
 )
 Key_contra = TypeVar("Key_contra", contravariant=True)
 

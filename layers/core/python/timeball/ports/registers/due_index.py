@@ -19,7 +19,7 @@ def tenant_of(owned: Owned) -> str:
 
 
 @dataclass(frozen=True)
-class Place:
+class DueCursor:
     """The position after which a page continues. Its entry may be gone by now. Entries of one instant have an order."""
 
     due_at: int
@@ -40,7 +40,7 @@ class DueQuery:
     """The latest due time (ms), included."""
     limit: int
     """The most entries that are examined."""
-    after: Place | None = None
+    after: DueCursor | None = None
     """The position after which to begin; None: the beginning of the day."""
     left_out: frozenset[str] = frozenset()
     """Tenants whose entries are examined but not returned."""
@@ -57,7 +57,7 @@ class DuePage:
 
     candidates: tuple[Owned, ...]
     """The names that it nominates."""
-    stopped: Place | None = None
+    stopped: DueCursor | None = None
     """The position at which it stopped; None: at the end of the bucket."""
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 from timeball.domain.attempts.signing_secrets import SigningSecrets
 
 
-class Signing(Protocol):
+class SigningSecretStore(Protocol):
     """The same secrets for all processes. Both methods raise UnavailableError."""
 
     def secrets(self, fresh: str) -> SigningSecrets:

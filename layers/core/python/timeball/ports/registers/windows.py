@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Window:
+class CountWindow:
     """A window of a count."""
 
     tenant: str
@@ -26,7 +26,7 @@ class Window:
 class Windows(Protocol):
     """The counts of windows. They are exact: concurrent counts are applied one after the other."""
 
-    def take(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: CountWindow, amount: int, most: int) -> bool:
         """Add an amount, unless the sum would exceed `most`: then add nothing and return False.
 
         A count whose answer was lost may be repeated, and then counts twice.

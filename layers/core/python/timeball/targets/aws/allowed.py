@@ -27,7 +27,7 @@ _ROLE: Final = re.compile(r"(arn:aws[a-z-]*:iam::[0-9*?]{1,12}:role/[^\s,]{1,500
 
 
 @dataclass(frozen=True)
-class Entry:
+class AllowedArn:
     """A listed ARN, and the tenants that it is for; none: all."""
 
     arn: str
@@ -42,7 +42,7 @@ class Entry:
 class AllowedArns:
     """A list of entries, and the name of the stack, which is the prefix of its own resources' names."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[AllowedArn, ...] = ()
     stack: str = ""
 
     @property
@@ -72,7 +72,7 @@ def parse_arns(text: str, stack: str = "") -> AllowedArns:
     return AllowedArns(tuple(map(_entry, filter(None, map(str.strip, text.split(","))))), stack)
 
 
-def _entry(text: str) -> Entry:
+def _entry(text: str) -> AllowedArn:
     found = _ENTRY.fullmatch(text) or _ROLE.fullmatch(text)
     if found is None:
         raise ValueError(
@@ -82,7 +82,7 @@ def _entry(text: str) -> Entry:
             "tenants only"
         )
     arn, tenants = found.groups()
-    return Entry(arn, frozenset(tenants.split("+") if tenants else ()))
+    return AllowedArn(arn, frozenset(tenants.split("+") if tenants else ()))
 
 
 def _expression(entry: str) -> re.Pattern[str]:

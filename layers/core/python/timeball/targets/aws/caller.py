@@ -22,7 +22,7 @@ from timeball.targets.aws.allowed import AllowedArns
 from timeball.targets.aws.clients import Connect, connect
 from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.sizes import too_large
-from timeball.targets.aws.verdict import BODY_BYTES, Reply, answered, refused, reply_of
+from timeball.targets.aws.verdict import BODY_BYTES, AwsReply, answered, refused, reply_of
 from timeball.targets.envelope import facts_of
 from timeball.targets.witness import Witness
 
@@ -134,7 +134,7 @@ class AwsCaller:
     def _uncallable(self, sentence: str) -> Answer:
         return Answer(Failed(may_retry=False), None, self._clock.now(), error=sentence)
 
-    def _ask(self, call: Call, request: AwsRequest, sent: "_Sent") -> Reply:
+    def _ask(self, call: Call, request: AwsRequest, sent: "_Sent") -> AwsReply:
         """Send a request, in a thread. Raises _UnreachedError if there is no answer."""
         try:
             client = self._connect(request.service, request.region, _wait_for(call.timeout_seconds))
@@ -153,7 +153,7 @@ class AwsCaller:
         except exceptions.ClientError as error:
             return refused(error.response)
         except exceptions.ParamValidationError as bad:
-            return Reply(400, "", "ParamValidationError", str(bad))
+            return AwsReply(400, "", "ParamValidationError", str(bad))
         except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError):
             sent.at = None
             raise _UnreachedError(f"No connection to AWS was made ({request.service} in {request.region}).") from None

@@ -13,7 +13,7 @@ from timeball.domain.model.terms.target import (
     AwsTarget,
     EcsTarget,
     EventBridgeTarget,
-    Invocation,
+    InvocationType,
     LambdaTarget,
     SnsTarget,
     SqsTarget,
@@ -34,7 +34,7 @@ _LONGEST_TOKEN: Final = 64
 _LONGEST_GROUP: Final = 128
 """The limit for messages, in characters."""
 
-_INVOCATIONS: Final = {Invocation.REQUEST_RESPONSE: "RequestResponse", Invocation.EVENT: "Event"}
+_INVOCATIONS: Final = {InvocationType.REQUEST_RESPONSE: "RequestResponse", InvocationType.EVENT: "Event"}
 
 
 @dataclass(frozen=True)

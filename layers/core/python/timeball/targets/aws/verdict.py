@@ -69,7 +69,7 @@ _ALREADY: Final = ("ExecutionAlreadyExists", "ConflictException")
 
 
 @dataclass(frozen=True)
-class Reply:
+class AwsReply:
     """An answer of AWS: the status, what is kept of it, and the code of an error with its message."""
 
     status: int
@@ -78,7 +78,7 @@ class Reply:
     message: str = ""
 
 
-def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
+def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> AwsReply:
     """Return the reply in an answer of AWS that is no error by itself; a function's `Payload` was read already."""
     status: int = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 200)
     match kind:
@@ -86,30 +86,30 @@ def reply_of(kind: TargetType, answer: Mapping[str, Any]) -> Reply:
             body = answer.get("Payload", b"")[:BODY_BYTES].decode("utf-8", "replace").encode()[:BODY_BYTES]
             failed = answer.get("FunctionError")
             text = body.decode("utf-8", "ignore")
-            return Reply(status, text, failed and _OF_FUNCTION, _said_by_function(text) if failed else "")
+            return AwsReply(status, text, failed and _OF_FUNCTION, _said_by_function(text) if failed else "")
         case TargetType.SQS | TargetType.SNS:
-            return Reply(status, _kept(messageId=answer.get("MessageId")))
+            return AwsReply(status, _kept(messageId=answer.get("MessageId")))
         case TargetType.STEP_FUNCTIONS:
-            return Reply(status, _kept(executionArn=answer.get("executionArn")))
+            return AwsReply(status, _kept(executionArn=answer.get("executionArn")))
         case TargetType.ECS:
             return _of_tasks(status, answer)
         case TargetType.EVENT_BRIDGE:
             (entry,) = answer.get("Entries") or [{}]
             kept = _kept(eventId=entry.get("EventId"))
-            return Reply(status, kept, entry.get("ErrorCode"), entry.get("ErrorMessage", ""))
+            return AwsReply(status, kept, entry.get("ErrorCode"), entry.get("ErrorMessage", ""))
         case _:
-            return Reply(status)
+            return AwsReply(status)
 
 
-def refused(answer: Mapping[str, Any]) -> Reply:
+def refused(answer: Mapping[str, Any]) -> AwsReply:
     """Return the reply in an error of AWS."""
     error, about = answer.get("Error", {}), answer.get("ResponseMetadata", {})
     tasks = answer.get("resourceIds") or [None]
     kept = "" if tasks[0] is None else _kept(taskArn=tasks[0])
-    return Reply(about.get("HTTPStatusCode", 0), kept, error.get("Code", "Unknown"), error.get("Message", ""))
+    return AwsReply(about.get("HTTPStatusCode", 0), kept, error.get("Code", "Unknown"), error.get("Message", ""))
 
 
-def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answer:
+def answered(call: Call, called_at: int, finished_at: int, reply: AwsReply) -> Answer:
     """Return the result of a call from its reply. An error that blames the request shows that the service works."""
     if reply.code is None or reply.code in _ALREADY:
         done = _handed_over(call, reply)
@@ -121,7 +121,7 @@ def answered(call: Call, called_at: int, finished_at: int, reply: Reply) -> Answ
     return Answer(verdict, called_at, finished_at, reply.status, reply.body, error, is_down=status >= _FAULT)
 
 
-def _handed_over(call: Call, reply: Reply) -> Succeeded | Accepted:
+def _handed_over(call: Call, reply: AwsReply) -> Succeeded | Accepted:
     """Return the verdict on a call that AWS has accepted: done, unless it is followed or the target must report."""
     target = call.work.target
     if is_followed(target):
@@ -134,7 +134,7 @@ def _handed_over(call: Call, reply: Reply) -> Succeeded | Accepted:
     return Accepted() if call.takes_report else Succeeded()
 
 
-def _as_status(reply: Reply) -> int:
+def _as_status(reply: AwsReply) -> int:
     code = reply.code or ""
     if code.startswith(_NO_ROOM) or reply.message.startswith(_NO_ROOM):
         return _FAULT
@@ -143,12 +143,12 @@ def _as_status(reply: Reply) -> int:
     return _AS_STATUS.get(code, reply.status if reply.status >= 300 else 400)
 
 
-def _of_tasks(status: int, answer: Mapping[str, Any]) -> Reply:
+def _of_tasks(status: int, answer: Mapping[str, Any]) -> AwsReply:
     tasks, failures = answer.get("tasks") or [], answer.get("failures") or []
     if tasks:
-        return Reply(status, _kept(taskArn=tasks[0].get("taskArn")))
+        return AwsReply(status, _kept(taskArn=tasks[0].get("taskArn")))
     failure = failures[0] if failures else {}
-    return Reply(status, "", failure.get("reason", "no task was started"), failure.get("detail", ""))
+    return AwsReply(status, "", failure.get("reason", "no task was started"), failure.get("detail", ""))
 
 
 def _kept(**ids: str | None) -> str:

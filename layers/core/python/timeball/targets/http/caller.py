@@ -20,9 +20,9 @@ from timeball.targets.answers import unanswered
 from timeball.targets.http.addresses import AddressRules
 from timeball.targets.http.exchange import BODY_BYTES, Exchange
 from timeball.targets.http.handle import handle_of
-from timeball.targets.http.keys import KeyRing, Keys, NoKeyError, Signing
+from timeball.targets.http.keys import KeyFetcher, KeyRing, Keys, NoKeyError
 from timeball.targets.http.names import Asked, Lookup, Names, open_names
-from timeball.targets.http.request import Request, request_of, webhook_of
+from timeball.targets.http.request import HttpRequest, request_of, webhook_of
 from timeball.targets.http.sentences import late, sentence_of, unsent_because
 from timeball.targets.http.shown import Showing
 from timeball.targets.http.transfers import Transfers, open_transfers
@@ -51,7 +51,7 @@ async def http_caller(
     sent. `witness`: records the one call that is made.
     """
     with open_names(lookup, rules) as names, open_transfers() as transfers:
-        signing = None if ring is None else Signing(ring)
+        signing = None if ring is None else KeyFetcher(ring)
         showing = None if witness is None else Showing(witness)
         yield HttpCaller(clock, names, transfers, trust, sign, signing, showing)
 
@@ -66,7 +66,7 @@ class HttpCaller:
         transfers: Transfers,
         trust: Path | None = None,
         sign: Sign | None = None,
-        signing: Signing | None = None,
+        signing: KeyFetcher | None = None,
         showing: Showing | None = None,
     ) -> None:
         self._clock = clock
@@ -109,7 +109,7 @@ class HttpCaller:
         retry_after = exchange.header("retry-after")
         return answered(call, exchange.called_at, now, exchange.status, _text(exchange), retry_after)
 
-    async def _request(self, call: Call, target: HttpTarget) -> Request:
+    async def _request(self, call: Call, target: HttpTarget) -> HttpRequest:
         """Return the request."""
         token, keys = await self._secrets(call, target)
         request = request_of(call, self._clock.now(), token, keys)
@@ -129,7 +129,7 @@ class HttpCaller:
             keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
         return token, keys
 
-    async def _exchange(self, call: Call, request: Request, exchange: Exchange) -> str | None:
+    async def _exchange(self, call: Call, request: HttpRequest, exchange: Exchange) -> str | None:
         """Send a request; return why there is no answer, or None if there is one."""
         exchange.has_body = request.method != "HEAD"
         addresses = await self._addresses(call, request.url)

@@ -13,7 +13,7 @@ from typing import Final
 import pycurl
 
 from timeball.targets.http.exchange import Exchange
-from timeball.targets.http.request import Request
+from timeball.targets.http.request import HttpRequest
 from timeball.targets.http.url import Url
 
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -37,7 +37,7 @@ _ALWAYS: Final = (
 
 
 def handle_of(
-    exchange: Exchange, request: Request, addresses: Sequence[str], timeout_seconds: float, trust: Path | None
+    exchange: Exchange, request: HttpRequest, addresses: Sequence[str], timeout_seconds: float, trust: Path | None
 ) -> pycurl.Curl:
     """Return the handle that sends a request to one of the addresses, and reports to its exchange.
 
@@ -72,7 +72,7 @@ def handle_of(
     return curl
 
 
-def _lines(request: Request) -> list[bytes]:
+def _lines(request: HttpRequest) -> list[bytes]:
     """Return the header lines. An empty header must be written with a semicolon, or libcurl omits it."""
     lines = [f"{name}: {value}" if value.strip() else f"{name};" for name, value in request.headers.items()]
     lines.append("Expect:")

@@ -86,7 +86,7 @@ def _keys(name: str, found: _Known) -> Keys:
     return found.keys
 
 
-class Signing:
+class KeyFetcher:
     """Fetches keys for the calls of one loop; among calls that need the same secret at once, one reads it."""
 
     def __init__(self, ring: KeyRing) -> None:

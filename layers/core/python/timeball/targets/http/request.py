@@ -66,7 +66,7 @@ def check_headers(target: HttpTarget) -> None:
 
 
 @dataclass(frozen=True)
-class Request:
+class HttpRequest:
     """One request, ready to be sent."""
 
     method: str
@@ -75,7 +75,7 @@ class Request:
     body: bytes | None
 
 
-def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[bytes] = ()) -> Request:
+def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[bytes] = ()) -> HttpRequest:
     """Return the request of a call at `now` (ms).
 
     `token`: with it the target may report on the attempt. With `keys` it is signed. Raises UncallableError, and
@@ -96,7 +96,7 @@ def request_of(call: Call, now: int, token: str | None = None, keys: Sequence[by
     usual = {"User-Agent": f"Timeball/{__version__}"}
     if body is not None:  # some frameworks answer 400 to an empty body that claims to be JSON
         usual["Content-Type"] = JSON
-    return Request(parse_method(target.method), url, _together(usual, theirs, ours), body)
+    return HttpRequest(parse_method(target.method), url, _together(usual, theirs, ours), body)
 
 
 def _together(*many: Mapping[str, str]) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ import pycurl
 
 from timeball.domain.time.instants import SECOND_MS
 from timeball.targets.http.exchange import Exchange
-from timeball.targets.http.request import Request
+from timeball.targets.http.request import HttpRequest
 from timeball.targets.witness import Witness
 
 _LONGEST_BODY: Final = 16 * 1024
@@ -21,7 +21,7 @@ class Showing:
         self._witness = witness
         self._sent_at: int | None = None
 
-    def sends(self, request: Request, own: Collection[str], signatures: int, now: int) -> None:
+    def sends(self, request: HttpRequest, own: Collection[str], signatures: int, now: int) -> None:
         """Record the request. The user's `own` headers are shown without values, which may be secret."""
         hidden = {name.lower() for name in own}
         headers = {name: None if name.lower() in hidden else value for name, value in request.headers.items()}

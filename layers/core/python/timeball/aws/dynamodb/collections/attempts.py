@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from timeball.aws.dynamodb.table.codec import Item, from_text, to_text
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import LAST, attempt_key, attempts_prefix, run_key
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.model.ids import RunId
@@ -13,7 +13,7 @@ from timeball.domain.model.runs.attempt import Attempt
 class DynamoAttempts:
     """The attempts of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:

@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import BACKFILL, LAST, backfill_key, job_key
 from timeball.aws.dynamodb.table.mapper import to_backfill
 from timeball.domain.backfills.backfill import Backfill
@@ -12,8 +12,8 @@ from timeball.domain.model.ids import BackfillKey, JobKey
 class DynamoBackfills(DynamoRows[BackfillKey, Backfill]):
     """The backfills of one table."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table, Kind(backfill_key, table.mapper.of_backfill, to_backfill))
+    def __init__(self, table: TableAccess) -> None:
+        super().__init__(table, RowKind(backfill_key, table.mapper.of_backfill, to_backfill))
 
     def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
         """Return a job's backfills after a name."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import CALENDAR, LAST, USE, calendar_key, tenant_key, use_key
 from timeball.aws.dynamodb.table.mapper import to_calendar
 from timeball.aws.dynamodb.table.writes import Insert, Update
@@ -14,8 +14,8 @@ from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 class DynamoCalendars(DynamoRows[CalendarKey, Calendar]):
     """The calendars of one table."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table, Kind(calendar_key, table.mapper.of_calendar, to_calendar))
+    def __init__(self, table: TableAccess) -> None:
+        super().__init__(table, RowKind(calendar_key, table.mapper.of_calendar, to_calendar))
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
         """Return a tenant's calendars after a name."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from timeball.aws.dynamodb.collections.listing import Listing
 from timeball.aws.dynamodb.collections.works import DynamoWorks
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import JOBS, job_key, task_key, task_version_key
 from timeball.aws.dynamodb.table.mapper import to_job, to_task
 from timeball.aws.dynamodb.table.schema import BY_STATE, LISTING
@@ -22,8 +22,8 @@ from timeball.ports.collections.rows import Swap, Swapped
 class DynamoJobs(DynamoRows[JobKey, Job]):
     """The jobs of one table."""
 
-    def __init__(self, table: Table, works: DynamoWorks) -> None:
-        super().__init__(table, Kind(job_key, table.mapper.of_job, _bare))
+    def __init__(self, table: TableAccess, works: DynamoWorks) -> None:
+        super().__init__(table, RowKind(job_key, table.mapper.of_job, _bare))
         self._works = works
         self._listing = Listing(table.reader, table.mapper.list_shards)
 

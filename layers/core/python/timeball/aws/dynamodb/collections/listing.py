@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 
 from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
 from timeball.aws.dynamodb.table.strata import place_of, strata
 from timeball.domain.model.ids import JobKey, TaskKey
@@ -25,7 +25,7 @@ _SAMPLED_AT_ONCE = 5_000
 class Listing:
     """The listing of one table."""
 
-    def __init__(self, reader: Reader, list_shards: int) -> None:
+    def __init__(self, reader: TableReader, list_shards: int) -> None:
         self._reader, self._list_shards = reader, list_shards
 
     def page(

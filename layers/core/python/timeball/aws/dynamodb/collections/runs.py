@@ -3,12 +3,12 @@
 from itertools import islice
 
 from timeball.aws.dynamodb.collections.listing import Listing
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import DEAD, LAST, job_key, line_partition, owner_of_row, run_bound, run_key
 from timeball.aws.dynamodb.table.mapper import to_run
 from timeball.aws.dynamodb.table.schema import LISTING
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId
-from timeball.domain.model.runs.run import Part, Run
+from timeball.domain.model.runs.run import Permit, Run
 from timeball.domain.usage.estimate import Estimate
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.runs import LedgerPage, LedgerQuery
@@ -19,8 +19,8 @@ _MAX_EXAMINED = 1_000
 class DynamoRuns(DynamoRows[RunId, Run]):
     """The runs of one table."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table, Kind(run_key, table.mapper.of_run, to_run))
+    def __init__(self, table: TableAccess) -> None:
+        super().__init__(table, RowKind(run_key, table.mapper.of_run, to_run))
         self._listing = Listing(table.reader, table.mapper.list_shards)
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
@@ -42,7 +42,7 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
 
-    def in_line(self, limiter: LimiterKey, part: Part, limit: int) -> list[RunId]:
+    def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
         """Return the runs that the listing index names in the line."""
         partition = line_partition(limiter, part)
         rows = self._table.reader.listed(LISTING, partition, 0, 10**16, limit, forward=True)

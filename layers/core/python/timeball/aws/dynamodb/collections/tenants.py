@@ -8,10 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from timeball.aws.dynamodb.table.codec import Item, from_item, to_item
-from timeball.aws.dynamodb.table.collection import DynamoRows, Kind, Table
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import LAST, Key
 from timeball.aws.dynamodb.table.mapper import Mapper
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.patience import BRISK, BRISKLY, PATIENTLY, Asker
@@ -29,8 +29,8 @@ _THREADS = 2
 class DynamoTenantRows(DynamoRows[str, Tenant]):
     """The tenants of one table."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table, Kind(tenant_key, _tenant_item, _to_tenant))
+    def __init__(self, table: TableAccess) -> None:
+        super().__init__(table, RowKind(tenant_key, _tenant_item, _to_tenant))
 
     def listed(self, after: str, limit: int) -> list[Tenant]:
         """Return tenants after a name."""
@@ -40,8 +40,8 @@ class DynamoTenantRows(DynamoRows[str, Tenant]):
 class DynamoKeyRows(DynamoRows[str, keys.Key]):
     """The keys of one table."""
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(table, Kind(_key_key, _key_item, _to_key))
+    def __init__(self, table: TableAccess) -> None:
+        super().__init__(table, RowKind(_key_key, _key_item, _to_key))
 
     def of_tenant(self, tenant: str, after: str, limit: int) -> list[keys.Key]:
         """Return a tenant's API keys after an id."""
@@ -53,7 +53,7 @@ def dynamo_tenants(client: "DynamoDBClient", table: str, asker: Asker = PATIENTL
     """Return the tenants and API keys of a table."""
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tenants")
     writer = Writer(client, table, threads, asker, in_batches=False)
-    rows = Table(Reader(client, table, asker), writer, Mapper(), threads)
+    rows = TableAccess(TableReader(client, table, asker), writer, Mapper(), threads)
     return Tenants(DynamoTenantRows(rows), DynamoKeyRows(rows))
 
 
@@ -61,7 +61,7 @@ class DynamoHolders:
     """The authorizer's reads of the tenants table. They are strong, so a new process accepts no revoked API key."""
 
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker = BRISKLY) -> None:
-        self._reader = Reader(client, table, asker)
+        self._reader = TableReader(client, table, asker)
 
     @classmethod
     def open(cls, table: str) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import work_key
 from timeball.aws.dynamodb.table.mapper import to_work, work_digest, work_fields, work_text
 from timeball.aws.dynamodb.table.writes import Insert, Update
@@ -20,7 +20,7 @@ _NEVER = LATEST // SECOND_MS
 class DynamoWorks:
     """The works of one table. A row of work is written before any row names it, and never changes."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._writer, self._reader, self._mapper = table.writer, table.reader, table.mapper
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:

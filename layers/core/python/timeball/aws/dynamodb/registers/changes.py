@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from timeball.aws.dynamodb.collections.works import DynamoWorks
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import (
     announcement_bound,
     announcements_of,
@@ -28,7 +28,7 @@ from timeball.ports.registers.changes import ChangesQuery
 class DynamoChanges:
     """The revisions and announcements of one table."""
 
-    def __init__(self, table: Table, works: DynamoWorks) -> None:
+    def __init__(self, table: TableAccess, works: DynamoWorks) -> None:
         self._table, self._works = table, works
         self._shards = table.mapper.list_shards
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from itertools import chain, islice
 
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.greatest import raise_to
 from timeball.aws.dynamodb.table.keys import Key, due_bucket, key_of, owner_of_row
 from timeball.aws.dynamodb.table.schema import DUE
 from timeball.aws.side_by_side import side_by_side
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.registers.due_index import DuePage, DueQuery, Place
+from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery
 
 MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}
 """The row of the greatest number of shards that was ever used."""
@@ -18,7 +18,7 @@ MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}
 class DynamoDueIndex:
     """The due index of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table, self._reader = table, table.reader
 
     def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
@@ -51,7 +51,7 @@ class DynamoDueIndex:
             after = {**key_of(query.after.owned), DUE.partition.name: bucket, DUE.sort.name: query.after.due_at}
         left_out = [f"{tenant}#" for tenant in sorted(query.left_out)]
         rows, last = self._reader.index_page(DUE, bucket, query.through_at, query.limit, after, left_out)
-        stopped = None if last is None else Place(last[DUE.sort.name], owner_of_row(last["pk"], last["sk"]))
+        stopped = None if last is None else DueCursor(last[DUE.sort.name], owner_of_row(last["pk"], last["sk"]))
         return DuePage(tuple(owner_of_row(row["pk"], row["sk"]) for row in rows), stopped)
 
 

@@ -6,7 +6,7 @@ A forgotten edge expires in a day, and is not returned any more; until then it m
 from collections.abc import Iterator, Sequence
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import CHILD, LAST, edge_key, job_key
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.model.ids import JobKey
@@ -18,7 +18,7 @@ from timeball.ports.errors import UnavailableError
 class DynamoEdges:
     """The edges of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
     def note(self, edges: Sequence[Edge], now: int) -> None:

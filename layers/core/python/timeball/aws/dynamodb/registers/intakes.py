@@ -3,11 +3,11 @@
 from typing import Any, Final
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import intake_key
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Add, Take
-from timeball.domain.sharing.intake import Intake, Taking, outdated
+from timeball.domain.sharing.intake import Intake, Reservation, outdated
 from timeball.domain.time.instants import SECOND_MS
 
 _TAKEN: Final = "s"
@@ -20,10 +20,10 @@ _MANY: Final = 30
 class DynamoIntakes:
     """The reservations in one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
-    def take(self, taking: Taking) -> Intake | None:
+    def take(self, taking: Reservation) -> Intake | None:
         """Reserve, on the condition that there is room."""
         second, amount = _name(taking.second), taking.amount
         if taking.per_second and amount > taking.per_second:
@@ -42,7 +42,7 @@ class DynamoIntakes:
         self._forget(taking.tenant, outdated(standing, taking.at))
         return None
 
-    def give_back(self, taking: Taking) -> None:
+    def give_back(self, taking: Reservation) -> None:
         """Release. If the answer is lost, it is unknown whether that was done, and it is not repeated."""
         self._table.writer.add([Add(intake_key(taking.tenant), _amounts(taking, -1), {"v": SCHEMA_VERSION})])
 
@@ -64,7 +64,7 @@ class DynamoIntakes:
             self._table.writer.take(Take(Add(intake_key(tenant), {}, {"v": SCHEMA_VERSION}), remove=forgotten))
 
 
-def _amounts(taking: Taking, sign: int) -> dict[str, int]:
+def _amounts(taking: Reservation, sign: int) -> dict[str, int]:
     amount = sign * taking.amount
     also = {"left": -amount} if taking.active else {_name(taking.second, _BESIDE): amount}
     return {_name(taking.second): amount, **also}

@@ -1,7 +1,7 @@
 """The owners of the partitions over DynamoDB: one row for each partition, with its last tick."""
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.ports.registers.partitions import Owner, Tick, next_tick
 
@@ -9,7 +9,7 @@ from timeball.ports.registers.partitions import Owner, Tick, next_tick
 class DynamoPartitions:
     """The partitions of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:

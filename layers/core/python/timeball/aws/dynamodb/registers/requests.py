@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import event_key, request_key
 from timeball.aws.dynamodb.table.writes import Insert
 from timeball.domain.model.ids import JobKey
@@ -13,7 +13,7 @@ from timeball.domain.time.instants import DAY_MS, SECOND_MS
 class DynamoRequests:
     """The requests of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
     def remember(self, job: JobKey, request: str, at: int, now: int) -> int:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import SIGNING
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Insert, Update
@@ -13,7 +13,7 @@ from timeball.domain.attempts.signing_secrets import SigningSecrets, rotated
 class DynamoSigning:
     """The row that has the secrets."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
     def secrets(self, fresh: str) -> SigningSecrets:

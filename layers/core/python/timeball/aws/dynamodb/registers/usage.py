@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import hour_bound, hour_key, hour_of_row
 from timeball.aws.dynamodb.table.writes import Add
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
@@ -14,7 +14,7 @@ _NO_COUNTS = frozenset({"pk", "sk", "expires_at"})
 class DynamoUsage:
     """The counts of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._reader, self._writer = table.reader, table.writer
 
     def add(self, sums: Sequence[tuple[HourKey, Counts]], now: int) -> list[bool]:

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import window_key
 from timeball.aws.dynamodb.table.writes import Add, Take
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 
 _KEPT_MS: Final = HOUR_MS
 
@@ -14,10 +14,10 @@ _KEPT_MS: Final = HOUR_MS
 class DynamoWindows:
     """The counts in one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
 
-    def take(self, window: Window, amount: int, most: int) -> bool:
+    def take(self, window: CountWindow, amount: int, most: int) -> bool:
         """Count, on the condition that there is room."""
         expires_at = (window.ends_at + _KEPT_MS) // SECOND_MS
         add = Add(window_key(window), {"count": amount}, {"expires_at": expires_at})

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.mapper import Mapper
-from timeball.aws.dynamodb.table.queries import Reader
+from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import Insert, Update, Writer
 from timeball.ports.collections.rows import Row, Swap, Swapped
 
@@ -30,10 +30,10 @@ def fresh_write_id() -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableAccess:
     """The table of all collections: its reader, writer and mapper of rows, the ids of its writes, and threads."""
 
-    reader: Reader
+    reader: TableReader
     writer: Writer
     mapper: Mapper
     threads: Executor
@@ -41,7 +41,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Kind(Generic[RowKey, Row]):
+class RowKind(Generic[RowKey, Row]):
     """The properties of one collection: the keys of its rows, and how rows turn into items and back."""
 
     place: Callable[[RowKey], Key]
@@ -52,9 +52,9 @@ class Kind(Generic[RowKey, Row]):
 class DynamoRows(Generic[RowKey, Row]):
     """The rows of one kind. A collection with further queries extends it, as its port extends `Rows`."""
 
-    def __init__(self, table: Table, kind: Kind[RowKey, Row]) -> None:
+    def __init__(self, table: TableAccess, kind: RowKind[RowKey, Row]) -> None:
         self._table = table
-        self._kind: Kind[RowKey, Row] = kind
+        self._kind: RowKind[RowKey, Row] = kind
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
         """Insert each row that does not exist."""

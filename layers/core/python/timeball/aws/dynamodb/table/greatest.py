@@ -3,14 +3,14 @@
 from typing import Any, TypeVar
 
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import Table
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.writes import Insert, Update
 
 _Value = TypeVar("_Value", int, str)
 
 
-def raise_to(table: Table, key: Key, name: str, value: _Value) -> _Value:
+def raise_to(table: TableAccess, key: Key, name: str, value: _Value) -> _Value:
     """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then.
 
     One request if it stands already. That reading may be old: a process that learns late does some work twice.

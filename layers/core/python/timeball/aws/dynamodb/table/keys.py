@@ -7,7 +7,7 @@ from timeball.domain.attempts.circuit_breaker import HostKey
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.jobs.revision import Announcement, RevisionId
 from timeball.domain.model.jobs.task import TaskRef
-from timeball.domain.model.runs.run import Part
+from timeball.domain.model.runs.run import Permit
 from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.model.terms.event import SubscriptionKey
@@ -15,7 +15,7 @@ from timeball.domain.model.terms.flow import UniqueKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.hours import HourKey
 from timeball.ports.registers.due_index import Owned
-from timeball.ports.registers.windows import Window
+from timeball.ports.registers.windows import CountWindow
 
 Key = dict[str, str]
 
@@ -220,7 +220,7 @@ def intake_key(tenant: str) -> Key:
     return {"pk": tenant_key(tenant), "sk": INTAKE}
 
 
-def window_key(window: Window) -> Key:
+def window_key(window: CountWindow) -> Key:
     """Return the key of the count of a window; no job, resource or task has a name with such a mark."""
     return {"pk": f"{window.tenant}#!?{window.name}", "sk": f"WINDOW#{window.from_at:015d}"}
 
@@ -288,6 +288,6 @@ def job_of(pk: str) -> JobKey:
     return JobKey(tenant, job_id)
 
 
-def line_partition(key: LimiterKey, part: Part) -> str:
+def line_partition(key: LimiterKey, part: Permit) -> str:
     """Return the listing's partition of the runs that wait in a line; no status has a name with such a mark."""
     return list_partition(key.tenant, f"!{part}", key.name)

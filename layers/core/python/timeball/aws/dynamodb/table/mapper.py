@@ -53,7 +53,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Subscription, SubscriptionKey
-from timeball.domain.model.terms.flow import Named, UniqueKey
+from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.model.terms.target import Target
 from timeball.domain.model.terms.work import Work
 from timeball.domain.operations.operation import Operation
@@ -165,7 +165,7 @@ class Mapper:
         """Return a subscription's row. A subscription that is gone stays: the next one continues its generation."""
         return _row(subscription_row_key(subscription.key), subscription, "key")
 
-    def of_named(self, named: Named, _: int) -> Item:
+    def of_named(self, named: UniqueKeyRow, _: int) -> Item:
         """Return a unique key's row, which expires a while after its window; without a window it stays."""
         item = _row(unique_row_key(named.key), named, "key")
         return item if named.until is None else {**item, "expires_at": (named.until + DAY_MS) // SECOND_MS}
@@ -269,9 +269,9 @@ def to_subscription(row: dict[str, Any]) -> Subscription:
     return from_item(Subscription, row, key=SubscriptionKey(*row["pk"].split("#!~", 1)))
 
 
-def to_named(row: dict[str, Any]) -> Named:
+def to_named(row: dict[str, Any]) -> UniqueKeyRow:
     """Return the unique key's row, which names a job."""
-    return from_item(Named, row, key=UniqueKey(*row["pk"].split("#!=", 1)))
+    return from_item(UniqueKeyRow, row, key=UniqueKey(*row["pk"].split("#!=", 1)))
 
 
 def to_operation(row: dict[str, Any]) -> Operation:

@@ -21,7 +21,7 @@ _BATCH = 100
 _Row = dict[str, Any]
 
 
-class Reader:
+class TableReader:
     """Reads from one table. With threads, reads that take several requests make them side by side."""
 
     def __init__(self, client: "DynamoDBClient", table: str, asker: Asker, threads: Executor | None = None) -> None:

@@ -27,7 +27,7 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableSchema:
     """A table: its logical name, its keys, its indexes, and the attribute with its time to live, if any."""
 
     name: str
@@ -52,10 +52,12 @@ BY_STATE = Index("by_state", Attribute("state_key", "S"), Attribute("listed_at",
 BY_TASK = Index("by_task", Attribute("task_key", "S"), Attribute("listed_at", "N"))
 """The sparse index of jobs that name a task, by their creation."""
 
-JOBS = Table("jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_STATE, BY_TASK), ttl="expires_at")
+JOBS = TableSchema(
+    "jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_STATE, BY_TASK), ttl="expires_at"
+)
 """Jobs, their payloads, runs and results, one item collection each; tasks, partition and shard rows beside them."""
 
-TENANTS = Table("tenants", Attribute("pk", "S"), Attribute("sk", "S"))
+TENANTS = TableSchema("tenants", Attribute("pk", "S"), Attribute("sk", "S"))
 """Tenants and their hashed API keys."""
 
 TABLES = (JOBS, TENANTS)

@@ -32,7 +32,7 @@ _MAX_KEPT_SIZE = 60_000
 
 
 @dataclass(frozen=True)
-class Match:
+class FreezeMatch:
     """Which jobs are meant: all jobs of the tenant, or those that meet every condition that is given."""
 
     everything: bool = False
@@ -70,7 +70,7 @@ class Freeze:
     """When it begins."""
     to_at: int | None
     """When it ends, not included; None: when it is lifted."""
-    match: Match
+    match: FreezeMatch
     """The jobs that it freezes."""
     created_at: int
     """When it was created."""

@@ -24,7 +24,7 @@ from timeball.domain.model.terms.dependency import (
     TriggerRule,
 )
 from timeball.domain.model.terms.flow import Flow
-from timeball.domain.model.terms.notify import End, Notice, Notify
+from timeball.domain.model.terms.notify import Notice, Notify, RunEnd
 from timeball.domain.model.terms.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
 from timeball.domain.model.terms.task_use import TaskUse
 from timeball.domain.model.terms.work import Work
@@ -206,7 +206,7 @@ class Job:
     untold: bool = False  # due to notify its children: it ended, or became blocked, or is no longer blocked
     ancestors: int = 0  # a lower bound of the number of jobs that it depends on, directly or through others
     proposed: Proposed | None = None  # parents that a change is about to add; None: none
-    failing: End | None = None  # end of the run that completed a streak of failures; None: it is not failing
+    failing: RunEnd | None = None  # end of the run that completed a streak of failures; None: it is not failing
     paused_by_failures: bool = False  # its failed runs paused it, not a user
     rerun_at: int | None = None  # when a rerun of it was asked for; None: it is not run again
     rerun_stamp: int = 0  # ledger rows decided at an older version precede the rerun: they do not end it

@@ -11,7 +11,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Change, Job, JobSpec, RuleSet
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, Kind, Resource
+from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, Resource, ResourceKind
 
 SHOWN_PAYLOAD_BYTES: Final = 1_000
 """A list of revisions leaves out larger payloads."""
@@ -84,7 +84,7 @@ class Announcement:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ChangeEntry:
     """An entry of the audit log: a change, with the revisions before and after it as far as they are still stored."""
 
     resource: Resource
@@ -149,20 +149,22 @@ def request_announced(tenant: str, resource: Resource, action: Action, by: Actor
     return Announcement(at, JobKey(tenant, resource.job_id), 0, 0, asked, by.key_id or "", by)
 
 
-def entry_of(revision: Revision, before: Revision | None) -> Entry:
+def entry_of(revision: Revision, before: Revision | None) -> ChangeEntry:
     """Return the audit entry of a revision, with the revision that it replaced."""
     change, job = revision.change, revision.spec.key
-    resource = Resource(Kind.JOB, job.job_id, job.job_id)
-    return Entry(resource, change.at, change.action, change.by, revision.version, before, revision)
+    resource = Resource(ResourceKind.JOB, job.job_id, job.job_id)
+    return ChangeEntry(resource, change.at, change.action, change.by, revision.version, before, revision)
 
 
-def entry_of_trigger(run: Run) -> Entry:
+def entry_of_trigger(run: Run) -> ChangeEntry:
     """Return the audit entry of a run that was triggered."""
-    resource = Resource(Kind.RUN, str(run.id), run.id.job.job_id)
-    return Entry(resource, run.created_at, Action.TRIGGER, run.triggered_by)
+    resource = Resource(ResourceKind.RUN, str(run.id), run.id.job.job_id)
+    return ChangeEntry(resource, run.created_at, Action.TRIGGER, run.triggered_by)
 
 
-def entry_of_request(announced: Announcement) -> Entry:
+def entry_of_request(announced: Announcement) -> ChangeEntry:
     """Return the audit entry of a request about anything but a job."""
     action, kind, name = announced.asked.split("/", 2)
-    return Entry(Resource(Kind(kind), name, announced.job.job_id), announced.at, Action(action), announced.by)
+    return ChangeEntry(
+        Resource(ResourceKind(kind), name, announced.job.job_id), announced.at, Action(action), announced.by
+    )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 from timeball.domain.model.ids import LimiterKey, RunId, Shards
-from timeball.domain.model.runs.run import Part
+from timeball.domain.model.runs.run import Permit
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Limiter:
     """The runs that hold its slots."""
     turns: Turns = Turns()
     """How far its rate tokens are used up."""
-    lines: tuple[Part, ...] = ()
+    lines: tuple[Permit, ...] = ()
     """The lines that are known to have waiting runs: all other runs join them at the end."""
     joined_at: int = 0
     """When a run last joined a line (ms)."""

@@ -65,7 +65,7 @@ class Callback:
     """The ARN of the execution that is followed, which the scan polls; None: no execution."""
 
 
-class Part(StrEnum):
+class Permit(StrEnum):
     """The two things that a limiter hands out, each with a line of its own."""
 
     PLACE = "place"
@@ -80,7 +80,7 @@ class Waiting:
 
     name: str
     """The name of the limiter within the run's tenant (limiter.py)."""
-    part: Part
+    part: Permit
     """What the run waits for."""
     called: bool = False
     """The run was admitted: its message was sent, and it has left the line."""

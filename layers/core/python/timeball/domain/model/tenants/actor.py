@@ -27,7 +27,7 @@ class Action(StrEnum):
     DISCARD = "discard"
 
 
-class Kind(StrEnum):
+class ResourceKind(StrEnum):
     """The kinds of resources that a request may be about."""
 
     JOB = "job"
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 class Resource:
     """The resource that a request is about."""
 
-    kind: Kind
+    kind: ResourceKind
     """Its kind."""
     id: str
     """Its id; empty for the dead letters that a filter selects, and for the signing secret."""

@@ -20,7 +20,7 @@ class TriggerRule(StrEnum):
     ANY_FAILED = "anyFailed"
 
 
-class End(StrEnum):
+class ParentEnd(StrEnum):
     """Which end of a parent counts as the one that a child waits for."""
 
     SUCCEEDED = "succeeded"
@@ -50,7 +50,7 @@ class Parent:
     """The parent's id."""
     name: str | None = None
     """The name that the child has for it; None: no name."""
-    on: End = End.SUCCEEDED
+    on: ParentEnd = ParentEnd.SUCCEEDED
     """The end of the parent that counts."""
 
 

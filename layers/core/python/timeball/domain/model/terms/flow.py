@@ -87,7 +87,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Named:
+class UniqueKeyRow:
     """A unique key's row."""
 
     key: UniqueKey

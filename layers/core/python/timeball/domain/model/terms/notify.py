@@ -58,7 +58,7 @@ class Notify:
 
 
 @dataclass(frozen=True)
-class End:
+class RunEnd:
     """One end of a run. A run that is run again ends again.
 
     `reason` and `at` describe the end when the run's row no longer does. They are not part of the identity: the id of a

@@ -30,7 +30,7 @@ class TargetType(StrEnum):
     EVENT_BRIDGE = "eventBridge"
 
 
-class Invocation(StrEnum):
+class InvocationType(StrEnum):
     """Whether the caller waits for a function's answer, or Lambda queues the call."""
 
     REQUEST_RESPONSE = "requestResponse"
@@ -87,7 +87,7 @@ class LambdaTarget:
     type: ClassVar[TargetType] = TargetType.LAMBDA
     function_arn: str
     """Its ARN, which may end in a version or an alias."""
-    invocation: Invocation = Invocation.REQUEST_RESPONSE
+    invocation: InvocationType = InvocationType.REQUEST_RESPONSE
     """Whether the call waits for the answer."""
 
     @property
