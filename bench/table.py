@@ -53,12 +53,12 @@ class MemoryTable:
         for one, is_new in ((self.rows.get(key, {}), False), (row, True)):
             for name, (partition, sort) in {"": ("pk", "sk"), **_INDEXES}.items():
                 if partition in one and sort in one:
-                    places = self._sorted.setdefault((name, _plain(one[partition])), [])
+                    slots = self._sorted.setdefault((name, _plain(one[partition])), [])
                     place = (_plain(one[sort]), *key)
                     if is_new:
-                        insort(places, place)
+                        insort(slots, place)
                     else:
-                        del places[bisect_left(places, place)]
+                        del slots[bisect_left(slots, place)]
         self.rows[key] = row
 
     def ask(self, operation: str, request: Mapping[str, Any]) -> Row:
@@ -152,13 +152,13 @@ class MemoryTable:
         partition = bounds.pop(next(name for name in (":pk", ":partition") if name in bounds))
         last = next(bounds[name] for name in (":last", ":through") if name in bounds)
         first = bounds.get(":first", type(last)())
-        places = self._sorted.get((index, partition), [])
+        slots = self._sorted.get((index, partition), [])
         if start := request.get("ExclusiveStartKey"):
             sort = _INDEXES[index][1] if index else "sk"
-            places = places[bisect_left(places, (_plain(start[sort]), *_key(start), "")) :]
-        limit = request.get("Limit", len(places))
-        begin = bisect_left(places, (first, "", ""))
-        found = places[begin : begin + limit]
+            slots = slots[bisect_left(slots, (_plain(start[sort]), *_key(start), "")) :]
+        limit = request.get("Limit", len(slots))
+        begin = bisect_left(slots, (first, "", ""))
+        found = slots[begin : begin + limit]
         page = [place for place in found if place[0] <= last]
         rows = [self.rows[place[1:]] for place in page]
         if index:

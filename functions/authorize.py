@@ -53,12 +53,12 @@ class _Holder:
     @property
     def context(self) -> dict[str, str]:
         """Return what the API function learns; values in an authorizer's context must be text."""
-        told = {"tenant": self.tenant.name, "keyId": self.key.key_id, "role": str(self.key.role)}
+        context = {"tenant": self.tenant.name, "keyId": self.key.key_id, "role": str(self.key.role)}
         if self.key.tags:
-            told["tags"] = json.dumps(dict(self.key.tags))
+            context["tags"] = json.dumps(dict(self.key.tags))
         if self.tenant.quotas != NO_QUOTAS:
-            told["quotas"] = json.dumps(asdict(self.tenant.quotas))
-        return told if self.tenant.disabled_at is None else {**told, "disabled": "true"}
+            context["quotas"] = json.dumps(asdict(self.tenant.quotas))
+        return context if self.tenant.disabled_at is None else {**context, "disabled": "true"}
 
 
 class Authorizer:

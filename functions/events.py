@@ -38,14 +38,18 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
             log.warning("%s", error)
             unreadable[record["messageId"]] = unreadable_queue().keep(record)
     engine = engine_context()
-    dealt = unreadable | dealt_with(engine, matched, partial(_receive, event_bus())) | dealt_with(engine, ended, _hear)
+    dealt = (
+        unreadable
+        | dealt_with(engine, matched, partial(_receive, event_bus()))
+        | dealt_with(engine, ended, _report_ends)
+    )
     flush(engine)
     failed = [message_id for message_id, may_go in dealt.items() if not may_go]
     log.info("received", extra={"events": len(matched), "kept": len(failed)})
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
-def hear(
+def report_ends(
     context: Context, ended: Sequence[EndedExecution | None], secrets: Callable[[], tuple[str, ...]]
 ) -> list[bool]:
     """Report ended executions to the runs that started them, if their tokens prove that Timeball did.
@@ -57,14 +61,14 @@ def hear(
         run = None if one is None or claimed is None else RunId.parse(claimed.tenant, one.run)
         if one is None or claimed is None or run is None or not claimed.is_of(run, secrets()):
             continue
-        told = Report(run, claimed.attempt, one.standing.error, one.standing.body, execution=one.execution)
-        ((refusal, _),) = report(context, [told])
+        reported = Report(run, claimed.attempt, one.standing.error, one.standing.body, execution=one.execution)
+        ((refusal, _),) = report(context, [reported])
         log.info("execution over", extra={"run_id": str(run), "refused": refusal})
     return [True] * len(ended)
 
 
-def _hear(context: Context, ended: Sequence[EndedExecution | None]) -> list[bool]:
-    return hear(context, ended, signing_secrets(context).accepted)
+def _report_ends(context: Context, ended: Sequence[EndedExecution | None]) -> list[bool]:
+    return report_ends(context, ended, signing_secrets(context).accepted)
 
 
 def _receive(bus: EventBus | None, context: Context, matched: Sequence[Matched]) -> list[bool]:

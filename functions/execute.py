@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.aws.successor import Succession, parse_succession
-from timeball.aws.trials import told, trial_in
+from timeball.aws.trials import trial_answer, trial_in
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import RunId
-from timeball.domain.sharing.places import PLACES
+from timeball.domain.sharing.capacity import CAPACITY
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.stats.tally import flush_on
@@ -39,13 +39,13 @@ from timeball.targets.aws.caller import aws_caller
 from timeball.targets.caller import TargetCaller
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
+from timeball.targets.trace import Trace
 from timeball.targets.trial import make_trial
-from timeball.targets.witness import Witness
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
-_THREADS = 3 * PLACES
+_THREADS = 3 * CAPACITY
 """For each slot: one thread that renews its lease, one that writes and one for the queue, so that none waits."""
 
 start(executor_context)
@@ -66,7 +66,7 @@ def handler(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
     """
     trial = trial_in(event)
     if trial is not None:
-        return told(asyncio.run(_try(trial)))
+        return trial_answer(asyncio.run(_try(trial)))
     records: Sequence[Mapping[str, Any]] = event["Records"]
     message_ids: dict[str, str] = {}
     deliveries: list[Delivery] = []
@@ -111,16 +111,16 @@ async def _execute(
 
 
 async def _try(trial: Trial) -> Tried:
-    clock, witness = executor_context().clock, Witness()
-    async with _caller(clock, witness) as caller:
-        return await make_trial(caller, witness, trial, clock.now())
+    clock, trace = executor_context().clock, Trace()
+    async with _caller(clock, trace) as caller:
+        return await make_trial(caller, trace, trial, clock.now())
 
 
 @asynccontextmanager
-async def _caller(clock: Clock, witness: Witness | None = None) -> AsyncIterator[TargetCaller]:
-    signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring(), witness=witness)
+async def _caller(clock: Clock, trace: Trace | None = None) -> AsyncIterator[TargetCaller]:
+    signing = http_caller(clock, _address_rules(), sign=_sign, ring=key_ring(), trace=trace)
     allowed = parse_arns(environment().settings.targets, stack_name())
-    async with signing as http, aws_caller(clock, _sign, witness=witness, allowed=allowed) as aws:
+    async with signing as http, aws_caller(clock, _sign, trace=trace, allowed=allowed) as aws:
         yield TargetCaller(http, aws)
 
 

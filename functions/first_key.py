@@ -27,13 +27,13 @@ NAME: Final = "The first key"
 @in_time
 def handler(event: Mapping[str, Any], context: Timed) -> None:  # noqa: ARG001 - in_time asks it
     """Create the key when the resource is created, or when its tenant changes; otherwise do nothing."""
-    told = event["ResourceProperties"]
+    properties = event["ResourceProperties"]
 
     def act() -> None:
         if _is_wanted(event):
-            _make(told["tenant"], told["secret"])
+            _make(properties["tenant"], properties["secret"])
 
-    answered(event, told["secret"], "The first admin key was not made", act)
+    answered(event, properties["secret"], "The first admin key was not made", act)
 
 
 def _is_wanted(event: Mapping[str, Any]) -> bool:

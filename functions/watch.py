@@ -14,7 +14,7 @@ from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import RunId
 from timeball.engine.context import Context
 from timeball.engine.runs.reconcile_messages import reconcile_messages
-from timeball.engine.runs.watch import look_again
+from timeball.engine.runs.watch import recheck
 from timeball.runtime.wiring import engine_context, flush, unreadable_queue
 
 log = logging.getLogger()
@@ -35,7 +35,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
             log.warning("%s", error)
             unreadable[record["messageId"]] = unreadable_queue().keep(record)
     engine = engine_context()
-    dealt = unreadable | dealt_with(engine, watches, look_again) | dealt_with(engine, given_up, _reconcile)
+    dealt = unreadable | dealt_with(engine, watches, recheck) | dealt_with(engine, given_up, _reconcile)
     failed = [message_id for message_id, may_go in dealt.items() if not may_go]
     flush(engine)
     log.info("watched", extra={"watches": len(watches), "given_up": len(given_up), "kept": len(failed)})

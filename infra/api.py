@@ -125,7 +125,7 @@ class Api(Construct):
         admins = integrations.HttpLambdaIntegration("AdminIntegration", admin)
         http.add_routes(path="/v1/admin/{proxy+}", integration=admins, authorizer=authorizer)
 
-    def let_try(self, executor: lambda_.Function) -> None:
+    def grant_trials(self, executor: lambda_.Function) -> None:
         """Let the API's function invoke an executor for trials: it calls no target itself."""
         self.function.add_environment("TIMEBALL_TRIALS", executor.function_name)
         allow(self.function, ["lambda:InvokeFunction"], [executor.function_arn])

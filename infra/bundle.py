@@ -47,14 +47,14 @@ def bundled(
 
 def digest(target: Target, made_from: Iterable[bytes]) -> str:
     """Return the hash of these parts for a target."""
-    told = (
+    facts = (
         target.python,
         target.architecture.name,
         *target.uv_arguments,
         "with bytecode" if target.compiler else "sources only",
     )
     whole = hashlib.sha256()
-    for part in (Path(__file__).read_bytes(), *(text.encode() for text in told), *made_from):
+    for part in (Path(__file__).read_bytes(), *(text.encode() for text in facts), *made_from):
         whole.update(hashlib.sha256(part).digest())
     return whole.hexdigest()
 

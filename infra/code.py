@@ -35,17 +35,17 @@ def code(target: Target) -> lambda_.AssetCode:
 def copy_code(target: Target, folder: Path) -> None:
     """Copy our deployed code into a function's folder, with the same package names as here."""
     for name, file in _deployed():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, place)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, path)
     compile_all(folder, target, "/var/task")
 
 
 def _deployed() -> Iterator[tuple[str, Path]]:
     """Yield each deployed file with its path in a function's folder, in the order of paths."""
-    places = {
+    files = {
         file.relative_to(package.parent): file for package in PACKAGES for file in package.rglob("*") if file.is_file()
     }
-    for place in sorted(places):
-        if NOT_DEPLOYED.isdisjoint({*place.parts, place.as_posix(), *(above.as_posix() for above in place.parents)}):
-            yield place.as_posix(), places[place]
+    for path in sorted(files):
+        if NOT_DEPLOYED.isdisjoint({*path.parts, path.as_posix(), *(above.as_posix() for above in path.parents)}):
+            yield path.as_posix(), files[path]

@@ -83,9 +83,9 @@ class Concurrency:
         needed = sum(self.at_once.values())
         if needed <= self.account:
             return None
-        told = ", ".join(f"{count} {kind}" for kind, count in self.at_once.items())
+        counts = ", ".join(f"{count} {kind}" for kind, count in self.at_once.items())
         return (
-            f"account_concurrency must be at least {needed}: {told}. New accounts often have 10. More cost nothing: "
+            f"account_concurrency must be at least {needed}: {counts}. New accounts often have 10. More cost nothing: "
             "`aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 "
             "--desired-value 1000`"
         )

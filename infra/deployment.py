@@ -38,7 +38,7 @@ class DeploymentCheck(Construct):
                 "take seconds to spread",
             ),
         )
-        told = _told(settings)
+        properties = _properties(settings)
         own = {} if settings.jobs_table else {"jobs": storage.jobs}
         own |= {} if settings.tenants_table else {"tenants": storage.tenants}
         found = {name: _logical_id(table) for name, table in own.items()}
@@ -47,7 +47,7 @@ class DeploymentCheck(Construct):
             "check",
             "Custom::TimeballCheck",
             {
-                **told,
+                **properties,
                 "confirm": settings.confirm,
                 "table": settings.jobs_table,
                 "logicalId": found.get("jobs", ""),
@@ -58,7 +58,7 @@ class DeploymentCheck(Construct):
         self.settled = self._resource(
             "settled",
             "Custom::TimeballSettled",
-            {**told, "table": storage.jobs.table_name, "protected": protected},
+            {**properties, "table": storage.jobs.table_name, "protected": protected},
         )
 
     def around(self, others: Sequence[IConstruct]) -> None:
@@ -102,7 +102,7 @@ class DeploymentCheck(Construct):
             acknowledge(self, f"IAM5[Resource::{arn}]", why)
 
 
-def _told(settings: Settings) -> dict[str, object]:
+def _properties(settings: Settings) -> dict[str, object]:
     return {
         "stage": settings.stage,
         "shards": settings.functions.rules.shards,

@@ -8,7 +8,7 @@ from infra.bus import REMOVE_RULES, Bus
 from infra.functions import FunctionBounds, FunctionMaker, allow
 from infra.queues import EVENTS_TIMEOUT, Queues
 from infra.storage import FIND, ROWS, Storage
-from infra.targets import hear_of_ends
+from infra.targets import subscribe_to_ends
 from timeball.aws.dynamodb.table import schema
 
 
@@ -40,5 +40,5 @@ class Events(Construct):
         allow(self.function, ["sqs:SendMessage"], [*queues.sent_to, own, queues.unreadable.queue_arn])
         # It removes a rule that no job needs when the rule matches an event.
         bus.let_change_rules(self.function, REMOVE_RULES)
-        hear_of_ends(self, queues.events.queue, maker.settings.functions.target_arns)
+        subscribe_to_ends(self, queues.events.queue, maker.settings.functions.target_arns)
         queues.events.into(self.function, most_at_once=maker.settings.concurrency.events)

@@ -43,8 +43,8 @@ class Executors(Construct):
             "too few, and starts a successor when it is too old; the bound reserves concurrency for the scan and the "
             "API while webhooks are slow",
         )
-        told = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name, "RES_OPTIONS": _RESOLVER}
-        maker = replace(maker, environment={**maker.environment, **told})
+        variables = {"TIMEBALL_TENANTS_TABLE": storage.tenants.table_name, "RES_OPTIONS": _RESOLVER}
+        maker = replace(maker, environment={**maker.environment, **variables})
         above: list[Feed] = []
         self.by_priority: dict[str, lambda_.Function] = {}
         self.provisioned: dict[str, lambda_.EventSourceMapping] = {}

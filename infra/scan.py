@@ -46,15 +46,15 @@ class ScanFunction(Construct):
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
         allow_following(self.function, maker.settings.functions.target_arns)
 
-    def let_raise(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
+    def grant_scaling(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
         """Allow the scan to change the mappings of the executors' queues, and no other mappings."""
-        told = PollersEnvironment.of(
+        environment = PollersEnvironment.of(
             {
                 priority: (mappings[priority].event_source_mapping_id, *settings.pollers_of[priority], raised)
                 for priority, raised in settings.raised_of.items()
             }
         )
-        for variable, value in told.written().items():
+        for variable, value in environment.written().items():
             self.function.add_environment(variable, value)
         arns = [mapping.event_source_mapping_arn for mapping in mappings.values()]
         allow(self.function, ["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], arns)

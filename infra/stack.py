@@ -44,9 +44,9 @@ class TimeballStack(Stack):
         api = Api(self, "Api", maker, storage, queues, admin.function, bus)
         scan = ScanFunction(self, "Scan", maker, storage, queues)
         executors = Executors(self, "Executors", maker, storage, queues)
-        api.let_try(executors.by_priority["low"])
+        api.grant_trials(executors.by_priority["low"])
         if settings.raised_of:
-            scan.let_raise(executors.provisioned, settings)
+            scan.grant_scaling(executors.provisioned, settings)
         WatchFunction(self, "Look", maker, storage, queues)
         Events(self, "Received", maker, storage, queues, bus)
         ticker = Ticker(self, "Ticker", scan.function, settings)

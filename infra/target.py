@@ -92,8 +92,8 @@ def _candidates(python: str) -> Iterator[str]:
 
 def _bytecode_of(interpreter: str) -> str:
     """Return the implementation and the magic number of an interpreter's bytecode; empty if it fails."""
-    tell = "import sys, importlib.util as u; print(sys.implementation.cache_tag, u.MAGIC_NUMBER.hex())"
-    return _said_by([interpreter, "-I", "-c", tell]) if Path(interpreter).is_file() else ""
+    script = "import sys, importlib.util as u; print(sys.implementation.cache_tag, u.MAGIC_NUMBER.hex())"
+    return _said_by([interpreter, "-I", "-c", script]) if Path(interpreter).is_file() else ""
 
 
 def _said_by(command: list[str]) -> str:

@@ -76,7 +76,7 @@ def allow_following(function: lambda_.Function, targets: Sequence[str]) -> None:
                 acknowledge(function.node.scope or function, f"IAM5[Resource::{arn}]", why)
 
 
-def hear_of_ends(scope: Construct, queue: sqs.IQueue, targets: Sequence[str]) -> None:
+def subscribe_to_ends(scope: Construct, queue: sqs.IQueue, targets: Sequence[str]) -> None:
     """Notify a queue when executions end that Timeball has started of the targets in a list of ARNs.
 
     For state machines only executions that runs follow: others may start a thousand a second, and the queue is that of

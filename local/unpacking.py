@@ -31,14 +31,14 @@ def unpacking_once(folder: Path) -> type[zipfile.ZipFile]:
             if self.filename is None or members is not None or not _is_empty(target):
                 super().extractall(path, members, pwd)
                 return
-            place = folder / hashlib.sha256(Path(self.filename).read_bytes()).hexdigest()
+            unpacked = folder / hashlib.sha256(Path(self.filename).read_bytes()).hexdigest()
             with one_at_a_time:
-                if not place.exists():
-                    unfinished = place.with_suffix(".unfinished")
+                if not unpacked.exists():
+                    unfinished = unpacked.with_suffix(".unfinished")
                     super().extractall(unfinished, members, pwd)
-                    unfinished.rename(place)
+                    unfinished.rename(unpacked)
             target.rmdir()
-            target.symlink_to(place)
+            target.symlink_to(unpacked)
 
     return UnpackedOnce
 

@@ -129,13 +129,13 @@ class Table:
 
     def _admits(self, units: Units, now: int) -> bool:
         of_rows, of_index = partition_of(units.row, len(self._rows_of)), self.partition_of_shard[units.shard]
-        places = [(self._rows, units.table), (self._rows_of[of_rows], units.table), (self._index, units.index)]
+        slots = [(self._rows, units.table), (self._rows_of[of_rows], units.table), (self._index, units.index)]
         if (tokens_of_index := self._index_of[of_index]) is not None:
-            places.append((tokens_of_index, units.index))
-        if not all(tokens.has(amount, now) for tokens, amount in places if amount):
+            slots.append((tokens_of_index, units.index))
+        if not all(tokens.has(amount, now) for tokens, amount in slots if amount):
             self.refused += 1
             return False
-        for tokens, amount in places:
+        for tokens, amount in slots:
             tokens.take(amount)
         second = now // SECOND_MS
         self.used["table", second] += units.table

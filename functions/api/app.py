@@ -30,14 +30,14 @@ from functions.api.http.reply import Reply
 from functions.api.http.request import Request
 from functions.api.http.route import Route
 from functions.api.http.signed import known_by_signature
-from functions.api.http.token import told_by_token
+from functions.api.http.token import identity_by_token
 from functions.api.routes import PUBLIC_PATHS, ROUTES, methods_of
 from timeball.aws.patience import in_time
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.model.tenants.iam_caller import parse_callers
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.tenants.role import Role
-from timeball.domain.usage.hours import NOBODY
+from timeball.domain.usage.hours import UNKNOWN_TENANT
 from timeball.domain.usage.prices import parse_prices
 from timeball.engine.metrics import answered, refused
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -170,7 +170,7 @@ def _deny_by_default(edge: ApiContext) -> Middleware:
         if app.current_event.path in PUBLIC_PATHS or _tenant(app):
             return next_middleware(app)
         if why := _authorized(app, "refused"):
-            refused(edge.context, _authorized(app, "refusedOf") or NOBODY, why)
+            refused(edge.context, _authorized(app, "refusedOf") or UNKNOWN_TENANT, why)
         raise denied(partial(_authorized, app), has_sent="authorization" in app.current_event.headers)
 
     return deny
@@ -179,9 +179,9 @@ def _deny_by_default(edge: ApiContext) -> Middleware:
 def _know_by_token(app: APIGatewayHttpResolver, edge: ApiContext) -> None:
     """Identify a caller that sends an attempt's token, in the form that the authorizer uses for a worker."""
     if not _tenant(app):
-        told = told_by_token(edge, ROUTES, app.current_event.path, app.current_event.headers)
-        if told is not None:
-            app.current_event.raw_event["requestContext"]["authorizer"] = {"lambda": dict(told)}
+        identity = identity_by_token(edge, ROUTES, app.current_event.path, app.current_event.headers)
+        if identity is not None:
+            app.current_event.raw_event["requestContext"]["authorizer"] = {"lambda": dict(identity)}
 
 
 def _tenant(app: APIGatewayHttpResolver) -> str:

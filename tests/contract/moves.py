@@ -62,7 +62,7 @@ from timeball.domain.operations.operation import (
     Operation,
     cancelled_operation,
     looked,
-    treated,
+    progressed,
 )
 from timeball.domain.sharing.patterns import NotedPattern, Patterns
 from timeball.domain.sharing.stated import bounded_by
@@ -72,8 +72,8 @@ FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: �
 ANSWERED = replace(FAILED, status=200)
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
-PLACE = Waiting("größe#1 /x", Permit.PLACE)
-IN_LINE = lined_up(run(), PLACE, Reason.KEY_WAIT, None)
+SLOT = Waiting("größe#1 /x", Permit.SLOT)
+IN_LINE = lined_up(run(), SLOT, Reason.KEY_WAIT, None)
 HANDED_OVER = handed_over(RUNNING, with_spec(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
 DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, FAILED)
 
@@ -112,9 +112,9 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
     "held back": (run(), deferred(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
     "lined up": (run(), IN_LINE),
-    "lined up after an attempt was lost": (RUNNING, lined_up(RUNNING, PLACE, Reason.KEY_WAIT, FAILED)),
+    "lined up after an attempt was lost": (RUNNING, lined_up(RUNNING, SLOT, Reason.KEY_WAIT, FAILED)),
     "called": (IN_LINE, called(IN_LINE)),
-    "begun with a place": (called(IN_LINE), replace(claimed(called(IN_LINE), "owner", NOW, 30_000), places=("db", ""))),
+    "begun with a place": (called(IN_LINE), replace(claimed(called(IN_LINE), "owner", NOW, 30_000), slots=("db", ""))),
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, lease_until=NOW + 60_000)),
     "ended by its target's word": (HANDED_OVER, ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9, Guarantor.SCAN)),
@@ -139,11 +139,11 @@ BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
 _LOOK = Look(("job", "another"), JobPosition(NOW, "job"), is_last=False)
 LOOKED = looked(operation(), _LOOK, NOW + 1)
 _FAILURES = [Failure("another", JobFault.JOB_ENDED)]
-TREATED = treated(LOOKED, LOOKED, _FAILURES, 2, NOW + 2, is_stuck=False) or LOOKED
+TREATED = progressed(LOOKED, LOOKED, _FAILURES, 2, NOW + 2, is_stuck=False) or LOOKED
 OPERATION_MOVES: dict[str, tuple[Operation, Operation]] = {
     "looked": (operation(), LOOKED),
     "treated": (LOOKED, TREATED),
-    "stuck": (LOOKED, treated(LOOKED, LOOKED, [], 0, NOW + 2, is_stuck=True) or LOOKED),
+    "stuck": (LOOKED, progressed(LOOKED, LOOKED, [], 0, NOW + 2, is_stuck=True) or LOOKED),
     "over": (TREATED, looked(TREATED, replace(_LOOK, names=(), is_last=True), NOW + 9_000)),
     "cancelled": (LOOKED, cancelled_operation(LOOKED, NOW + 5)),
 }
@@ -249,7 +249,7 @@ LIMITER = Limiter(
     begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, revision=7)),
     turns=Turns(NOW + 0.25, NOW + 1.5),
     rate_said_at=NOW,
-    lines=(Permit.PLACE, Permit.TURN),
+    lines=(Permit.SLOT, Permit.TOKEN),
     joined_at=NOW,
     due_at=NOW + 9,
 )
@@ -257,7 +257,7 @@ LIMITER_MOVES = {
     "free again": replace(LIMITER, begun=()),
     "nobody waits": replace(LIMITER, lines=(), due_at=None),
     "due later": replace(LIMITER, due_at=NOW + 99),
-    "bounded by a person": bounded_by(LIMITER, Bounds(places=0), NOW),
+    "bounded by a person": bounded_by(LIMITER, Bounds(slots=0), NOW),
 }
 
 MOVES = {

@@ -134,7 +134,7 @@ def run(
     return Run(
         id=run_id(fire_at, origin),
         state=state,
-        stamp=1,
+        decided_at_version=1,
         priority="normal",
         shard=0,
         not_before=fire_at,

@@ -41,8 +41,8 @@ def test_counts_of_one_reason_are_one_line_that_cloudwatch_reads_as_a_metric_wit
         "Dimensions": [["reason"]],
         "Metrics": [{"Name": "FiresSkipped", "Unit": "Count"}],
     }
-    stamp = {"Timestamp": NOW, "CloudWatchMetrics": [directive]}
-    assert lines(capsys) == [{"_aws": stamp, "reason": "overlap", "FiresSkipped": [9]}]
+    decided_at_version = {"Timestamp": NOW, "CloudWatchMetrics": [directive]}
+    assert lines(capsys) == [{"_aws": decided_at_version, "reason": "overlap", "FiresSkipped": [9]}]
 
 
 def test_metrics_without_a_reason_share_one_line_without_a_dimension_and_keep_each_timing(

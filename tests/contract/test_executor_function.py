@@ -29,7 +29,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At, Schedule
-from timeball.domain.usage.hours import CALLERS, NOBODY
+from timeball.domain.usage.hours import CALLERS, UNKNOWN_TENANT
 from timeball.engine.context import Context
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
@@ -166,7 +166,7 @@ def test_the_api_adds_its_count_of_refusals_at_the_end_of_its_first_request(sqs:
         assert app.handler(event, Invocation(29_000))["statusCode"] == 401  # type: ignore[arg-type]
     app._api.cache_clear()
     usage, now = wiring.engine_context().store.usage, wiring.engine_context().clock.now()
-    ((hour, counts),) = usage.between(NOBODY, 0, now)
+    ((hour, counts),) = usage.between(UNKNOWN_TENANT, 0, now)
     assert (hour.subject, dict(counts)) == (CALLERS, {"AuthenticationsFailed.unknown": 1})  # the other counts wait
 
 

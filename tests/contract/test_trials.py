@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from timeball.aws.trials import LONGEST_SECONDS, TRYING, ExecutorTrials, told, trial_in
+from timeball.aws.trials import LONGEST_SECONDS, TRYING, ExecutorTrials, trial_answer, trial_in
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget
 from timeball.domain.model.terms.work import Work
 from timeball.ports.errors import UnavailableError
@@ -41,7 +41,7 @@ class Function:
     def invoke(self, **given: Any) -> dict[str, Any]:
         assert given["FunctionName"] == "Timeball-execute-low"
         self.asked.append(trial_in(json.loads(given["Payload"])))
-        answer = {"errorType": "Timeout"} if self.fails else told(TRIED)
+        answer = {"errorType": "Timeout"} if self.fails else trial_answer(TRIED)
         failed = {"FunctionError": "Unhandled"} if self.fails else {}
         return {"Payload": io.BytesIO(json.dumps(answer).encode()), **failed}
 

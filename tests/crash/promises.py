@@ -99,7 +99,7 @@ def assert_nothing_is_stuck(rest: Rest) -> None:
 def assert_nobody_holds_the_guard(rest: Rest) -> None:
     """Once all runs are over, the overlap lock is free; a cancelled job may keep it, because it never runs again."""
     if rest.row.status is not JobStatus.CANCELLED:
-        assert (rest.row.holder, rest.row.parked) == (None, None)
+        assert (rest.row.holder, rest.row.next_holder) == (None, None)
 
 
 def assert_attempts_rise(rest: Rest) -> None:

@@ -18,7 +18,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import pause, resume
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.ports.collections.rows import Swap
 from timeball.ports.queue import Delivery
 
@@ -33,7 +33,7 @@ def _given_up(play: Play, deliveries: list[Delivery]) -> None:
 def _given_up_once_too_often(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
     (run,) = play.runs(KEY)
-    often = replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1)
+    often = replace(run, delivery_failures=MAX_DELIVERY_FAILURES - 1)
     assert play.store.runs.swap([Swap(run, often)], NOW)[0].done
 
 
@@ -64,7 +64,7 @@ def _holder_ended_with_another_parked(play: Play, deliveries: list[Delivery]) ->
     play.caller.meanwhile = lambda: claim(play.context(), [second.run], "another")
     play.queue.inbox("normal").delete([first, second])
     stop_when(play, partial(Play.execute, deliveries=[first]), _first_has_ended)
-    assert (play.job(KEY).holder, play.job(KEY).parked) == (first.run, second.run)
+    assert (play.job(KEY).holder, play.job(KEY).next_holder) == (first.run, second.run)
 
 
 def _is_paused(play: Play) -> bool:

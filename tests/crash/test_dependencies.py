@@ -148,7 +148,7 @@ def test_scans_finish_every_stopped_verb_and_each_job_runs_once_after_its_parent
             work_on(left, 12)
         assert called(left) == chosen.calls
         assert statuses(left, "bc") == [chosen.status] * 2
-        assert [left.job(key(name)).untold for name in "abc"] == [False] * 3
+        assert [left.job(key(name)).must_notify_children for name in "abc"] == [False] * 3
         if chosen.status == "blocked":
             _pardon(left)
             work_on(left, 10)

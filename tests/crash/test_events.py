@@ -96,7 +96,7 @@ class World:
         assert all(receive(context, bus, messages))
         self.bus.queue = self.bus.queue[len(messages) :]
 
-    def hears(self, name: str = "job") -> bool:
+    def record_answer(self, name: str = "job") -> bool:
         """Say whether an event makes a run of a job."""
         self.publish()
         self.receive()
@@ -130,11 +130,11 @@ def after_the_first_minute(*names: str) -> World:
 def test_a_create_stopped_anywhere_leaves_a_job_with_its_rule_or_none_and_may_be_repeated() -> None:
     for world in stopped(World, lambda world, points: world.create(points=points)):
         (job,) = world.play.store.jobs.read([on_events("job")])
-        assert job is None or world.hears()
+        assert job is None or world.record_answer()
         world.play.clock.advance(1)
         if job is None:
             world.create()
-            assert world.hears()
+            assert world.record_answer()
 
 
 def test_a_refused_create_leaves_no_rule_and_one_stopped_anywhere_a_rule_that_counts() -> None:
@@ -144,7 +144,7 @@ def test_a_refused_create_leaves_no_rule_and_one_stopped_anywhere_a_rule_that_co
     for left in stopped(World, lambda world, points: world.give_up(points=points)):
         assert left.counts_its_rules()
         left.create("next")
-        assert left.hears("next")
+        assert left.record_answer("next")
 
 
 @pytest.mark.parametrize("name", ["next", "refused"])
@@ -156,7 +156,7 @@ def test_a_create_between_any_two_writes_of_a_refused_one_makes_a_job_with_its_r
         if points.reached <= at:
             return
         assert world.counts_its_rules(), at
-        assert world.hears(name), at
+        assert world.record_answer(name), at
     raise AssertionError("a verb has more points than expected")
 
 
@@ -169,7 +169,7 @@ def test_a_refused_create_between_any_two_writes_of_a_create_takes_no_rule_from_
         if points.reached <= at:
             return
         assert world.counts_its_rules(), at
-        assert world.hears(name), at
+        assert world.record_answer(name), at
     raise AssertionError("a verb has more points than expected")
 
 
@@ -186,14 +186,14 @@ def test_room_that_is_made_between_any_two_writes_of_a_create_keeps_its_rule_cou
         if points.reached <= at:
             return
         assert world.counts_its_rules(), at
-        assert world.hears("next"), at
+        assert world.record_answer("next"), at
     raise AssertionError("a verb has more points than expected")
 
 
 def test_a_removal_stopped_anywhere_leaves_its_pattern_to_the_next_job() -> None:
     for world in stopped(lambda: after_the_first_minute("job"), lambda world, points: world.cancel(points=points)):
         world.create("next")
-        assert world.hears("next")
+        assert world.record_answer("next")
 
 
 @pytest.mark.parametrize("is_young", [True, False])
@@ -206,7 +206,7 @@ def test_a_create_between_any_two_writes_of_a_removal_makes_a_job_with_its_rule(
         world.cancel(points=points)
         if points.reached <= at:
             return
-        assert world.hears("next"), at
+        assert world.record_answer("next"), at
     raise AssertionError("a verb has more points than expected")
 
 
@@ -217,7 +217,7 @@ def test_a_removal_between_any_two_writes_of_a_create_leaves_a_job_with_its_rule
         world.create("next", points=points)
         if points.reached <= at:
             return
-        assert world.hears("next"), at
+        assert world.record_answer("next"), at
     raise AssertionError("a verb has more points than expected")
 
 
@@ -225,7 +225,7 @@ def test_an_event_whose_sender_was_stopped_anywhere_and_sent_it_again_makes_one_
     for world in stopped(lambda: after_the_first_minute("job"), lambda world, points: world.publish(points=points)):
         world.receive()
         world.play.clock.advance(MINUTE_MS)
-        assert world.hears()
+        assert world.record_answer()
 
 
 def test_a_matched_event_makes_one_run_with_one_call_wherever_a_process_was_stopped() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from functions.events import hear
+from functions.events import report_ends
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
@@ -84,7 +84,7 @@ def _tell(play: Play) -> None:
     run = _run(play)
     ((name, one),) = play.executions.started.items()
     told = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), name, one.end)
-    hear(play.context(), [told], lambda: (SECRET,))
+    report_ends(play.context(), [told], lambda: (SECRET,))
 
 
 def _run(play: Play) -> Run:

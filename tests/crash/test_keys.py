@@ -23,7 +23,7 @@ from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.leases import renew
 from timeball.engine.quotas.keys import fix_key
-from timeball.engine.runs.limiters import free_places
+from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.testing.faults import Points
@@ -92,7 +92,7 @@ def _behind_its_lock(stage: Stage) -> Play:
         play.clock.advance(SECOND_MS)
         play.scan_all()
     older, newer = play.runs(job.key)
-    assert (older.places, newer.stands_in_line, play.job(job.key).holder) == (("key",), True, newer.id)
+    assert (older.slots, newer.stands_in_line, play.job(job.key).holder) == (("key",), True, newer.id)
     return play
 
 
@@ -107,10 +107,10 @@ def test_a_run_that_waits_for_its_lock_leaves_its_slot_to_others_wherever_its_ex
         assert [run.state for run in left.runs(JobKey("acme", "a"))] == [RunState.SUCCEEDED] * 2
 
 
-def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], places: int) -> Play:
+def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], slots: int) -> Play:
     """Let all runs of jobs under a key wait: for a limit that a person has set, or for its rate."""
     play = stage.play(NOW)
-    fix_key(play.context(), KEY, Bounds(places), None, NOW)
+    fix_key(play.context(), KEY, Bounds(slots), None, NOW)
     play.store_jobs([keyed(name) for name in NAMES])
     play.caller.takes_ms = TAKES_MS
     play.scan_all()
@@ -119,7 +119,7 @@ def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], places: int) -> Play
 
 
 def test_a_run_begins_wherever_the_scan_that_admits_it_was_stopped(stage: Stage) -> None:
-    play = _waiting(stage, _turn, places=1)
+    play = _waiting(stage, _turn, slots=1)
     play.clock.advance(5 * SECOND_MS)
     for left in stage.crashes(play, Play.scan_all, 4):
         _all_end(left, stage, apart_ms=5 * SECOND_MS)
@@ -127,7 +127,7 @@ def test_a_run_begins_wherever_the_scan_that_admits_it_was_stopped(stage: Stage)
 
 @pytest.mark.on_moto
 def test_a_run_begins_although_the_request_that_raised_its_limit_was_stopped_anywhere(stage: Stage) -> None:
-    play = _waiting(stage, _place, places=0)
+    play = _waiting(stage, _place, slots=0)
 
     def raise_limit(on: Play) -> None:
         fix_key(on.context(), KEY, Bounds(1), None, on.clock.now())
@@ -138,7 +138,7 @@ def test_a_run_begins_although_the_request_that_raised_its_limit_was_stopped_any
 
 
 def test_a_waiting_run_ends_although_the_change_of_its_job_to_another_key_was_stopped_anywhere(stage: Stage) -> None:
-    play = _waiting(stage, _turn, places=1)
+    play = _waiting(stage, _turn, slots=1)
     another = Flow(rate=RateKey("another", 100))
 
     def change(on: Play) -> None:
@@ -292,7 +292,7 @@ def test_a_run_that_a_dying_process_had_named_is_admitted_though_other_runs_end_
     assert play.messages() == []
     for _ in range(3 * play.rules.lease_ms // SECOND_MS):
         ended = play.runs(over.key)
-        free_places(play.context(), ended, {run.id: {"key"} for run in ended})
+        release_slots(play.context(), ended, {run.id: {"key"} for run in ended})
         play.scan_all()
         play.clock.advance(SECOND_MS)
     assert play.messages() != []

@@ -43,7 +43,7 @@ def _skip(play: Play) -> None:
 def _is_skipped(play: Play) -> bool:
     """Say whether a fire is skipped, or will be by the process that finishes the change."""
     intent = play.job(KEY).intent
-    by_hand = any(run.reason is Reason.SKIPPED_BY_HAND for run in play.runs(KEY))
+    by_hand = any(run.reason is Reason.SKIPPED_MANUALLY for run in play.runs(KEY))
     return by_hand or (intent is not None and intent.verb is Asked.SKIP)
 
 
@@ -141,7 +141,7 @@ def test_a_skip_stopped_anywhere_skips_one_fire_and_all_others_run(stage: Stage,
             _skip(left)
         left.run_on(KEY, to_its_end=True)
         rest = at_rest(left, left.job(KEY))
-        by_hand = [row.id.fire_at for row in rest.runs if row.reason is Reason.SKIPPED_BY_HAND]
+        by_hand = [row.id.fire_at for row in rest.runs if row.reason is Reason.SKIPPED_MANUALLY]
         assert by_hand == ([first_at] if stage.later_ms == 0 or skipped_before else [])
         for fire_at in fires(schedule, NOW, NOW + 90_000):
             assert len([row for row in rest.runs if row.covers(fire_at)]) == 1, fire_at - NOW

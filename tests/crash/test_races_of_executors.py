@@ -175,7 +175,7 @@ def test_a_dead_letter_of_a_live_run_changes_nothing_and_brings_it_back_if_its_e
     play.queue.give_up(_run(play).id)
     service.until(at(16))
     run = _run(play)
-    assert (run.state, run.attempt, run.carrier_failures) == (RunState.RUNNING, 1, 0)
+    assert (run.state, run.attempt, run.delivery_failures) == (RunState.RUNNING, 1, 0)
     if executor_dies:
         service.kill_executors()
     service.until(at(400))

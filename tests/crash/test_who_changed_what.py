@@ -10,7 +10,7 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause, resume, revise
@@ -102,7 +102,7 @@ def _assert_all_is_told(play: Play) -> None:
     assert changes[0].after is not None
     assert (changes[0].by, changes[0].after.spec) == (job.change.by, job.spec)
     assert [one.before for one in changes] == [*(one.after for one in changes[1:]), None]
-    assert [one.by for one in changes if one.by == NOBODY] == [NOBODY]  # the actor that stored the job of this test
+    assert [one.by for one in changes if one.by == NO_ACTOR] == [NO_ACTOR]  # the actor that stored the job of this test
     triggered = [run for run in play.runs(KEY) if run.id.origin is Origin.MANUAL]
     told = [(one.resource.id, one.at, one.by) for one in logged if one.action is Action.TRIGGER]
     assert told == [(str(run.id), run.created_at, run.triggered_by) for run in triggered]

@@ -36,16 +36,16 @@ def test_jobs_that_were_cancelled_before_or_after_their_dispatch_call_nothing(
         assert (again.status, again.body["status"]) == (200, "cancelled")
     (_, (later, *_)) = cancelled
     after_both = format_instant(parse_instant(later["scheduleAt"]) + 2 * SECOND_MS)
-    witness = client.create({"handler": f"{receiver.url}/ok", "scheduleAt": after_both})
+    trace = client.create({"handler": f"{receiver.url}/ok", "scheduleAt": after_both})
 
-    until(lambda: client.get(f"/v1/jobs/{witness['jobId']}")["status"] == "completed")
+    until(lambda: client.get(f"/v1/jobs/{trace['jobId']}")["status"] == "completed")
 
-    assert len(calls_of(receiver, witness)) == 1
+    assert len(calls_of(receiver, trace)) == 1
     for job, *_ in cancelled:
         assert calls_of(receiver, job) == []
         assert client.get(f"/v1/jobs/{job['jobId']}")["status"] == "cancelled"
         (run,) = client.get(f"/v1/jobs/{job['jobId']}/runs")["items"]
         assert run["status"] in {"cancelled", "skipped"}
         assert run["attempt"] == 0
-    refused = client.cancel(witness["jobId"])
+    refused = client.cancel(trace["jobId"])
     assert (refused.status, refused.body["type"]) == (409, "urn:timeball:problem:job-ended")

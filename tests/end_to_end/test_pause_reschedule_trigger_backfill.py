@@ -35,9 +35,9 @@ def test_a_job_paused_or_rescheduled_inside_the_look_ahead_is_not_called_then_an
     assert (pause.status, pause.body["status"], pause.body["claimedRuns"]) == (200, "paused", [])
     assert (patch.status, patch.body["nextRunAt"], patch.body["version"]) == (200, later_at, 2)
     assert patch.body["claimedRuns"] == []
-    witness = client.create({"handler": hook, "name": "w", "scheduleAt": due_at})
+    trace = client.create({"handler": hook, "name": "w", "scheduleAt": due_at})
 
-    until(lambda: bool(calls_of(receiver, witness)) and bool(calls_of(receiver, moved)))
+    until(lambda: bool(calls_of(receiver, trace)) and bool(calls_of(receiver, moved)))
     assert calls_of(receiver, paused) == []
     (withdrawn,) = ledger(client, paused)
     assert (withdrawn["status"], withdrawn["attempt"], withdrawn["fireTime"]) == ("withdrawn", 0, due_at)

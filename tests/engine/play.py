@@ -19,7 +19,7 @@ from timeball.engine.execution.execute import execute
 from timeball.engine.execution.finish import Result
 from timeball.engine.execution.in_flight import call_of
 from timeball.engine.execution.invocation import Term
-from timeball.engine.runs.watch import look_again
+from timeball.engine.runs.watch import recheck
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import CHUNK, ScanResult, scan
 from timeball.engine.side_by_side import SideBySide, one_after_the_other
@@ -219,7 +219,7 @@ class Play:
     def watch(self) -> int:
         """Process the watches that are due, and return how many runs were sent again."""
         due, sent = self.queue.due_watches(), len(self.queue.sent)
-        for watch, gone in zip(due, look_again(self.context(), due), strict=True):
+        for watch, gone in zip(due, recheck(self.context(), due), strict=True):
             if gone:
                 self.queue.watches.remove(watch)
         return len(self.queue.sent) - sent

@@ -183,7 +183,7 @@ def assert_calls_do_not_overlap(service: Service) -> None:
 def assert_guard_is_free(play: Play) -> None:
     """Assert that no run holds the job's overlap lock, or waits for it."""
     job = play.job(KEY)
-    assert (job.holder, job.parked) == (None, None)
+    assert (job.holder, job.next_holder) == (None, None)
 
 
 def calls(service: Service) -> list[tuple[float, float]]:

@@ -1,7 +1,7 @@
 """Submit jobs under a unique key, as the API does."""
 
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.planning.collecting import collects_submits
 from timeball.engine.context import Context
 from timeball.engine.runs.collect import collect_submit
@@ -11,7 +11,7 @@ from timeball.engine.scheduling.unique import meant_by
 _TRIES = 10
 
 
-def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NOBODY) -> tuple[Submission, Job]:
+def submit_once(context: Context, spec: JobSpec, mark: str, by: Actor = NO_ACTOR) -> tuple[Submission, Job]:
     """Submit a job under its unique key, and return the outcome and the job. `mark` identifies the submit."""
     for _ in range(_TRIES):
         now = context.clock.now()

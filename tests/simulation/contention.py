@@ -16,7 +16,7 @@ from tests.simulation.executors import NAMES, RANKS, SUCCESSORS, Calls, Executor
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.jobs.new_job import new_job
-from timeball.domain.sharing.places import PLACES, placed
+from timeball.domain.sharing.capacity import CAPACITY, granted
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
@@ -51,8 +51,8 @@ class Contention:
     calls: Calls = field(default_factory=Calls)
     quotas: dict[str, int] = field(default_factory=dict)
     takes_more: bool = True
-    places: int = PLACES
-    rule: Rule = placed
+    slots: int = CAPACITY
+    rule: Rule = granted
     successors: int = SUCCESSORS
     has_fair_queues: bool = True
     shards: int = 4
@@ -83,7 +83,7 @@ class Contention:
                 self.quotas,
                 self._begun,
                 self.takes_more,
-                self.places,
+                self.slots,
                 self.rule,
                 self.weights,
                 self.successors,
@@ -188,7 +188,7 @@ def by_priority(executors: Mapping[str, int], seconds: int, more: float = 10) ->
     The executors have little capacity, of which one tenant gets half, so that few runs contend.
     """
     calls = Calls({"acme": SECOND_MS})
-    contention = Contention(executors, calls=calls, scanned_a_second=1_000_000, places=20)
+    contention = Contention(executors, calls=calls, scanned_a_second=1_000_000, slots=20)
     each = int(more * 10 * sum(executors.values()) / 3)
     for priority in Priority:
         due = [6 + second + place / each for second in range(seconds) for place in range(each)]

@@ -11,20 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from timeball.domain.attempts.claim import CLAIM_AHEAD_MS
-from timeball.domain.sharing.places import (
+from timeball.domain.sharing.capacity import (
+    CAPACITY,
     LOWEST,
     MINIMUMS,
-    PLACES,
     Asking,
     Holder,
-    placed,
+    granted,
     room_for_alike,
     room_for_any,
     room_for_others,
 )
 from timeball.domain.sharing.succession import Phase, kept_ms, needs_successor, phase_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.execution.slots import LATE_MS, MOST_KEPT
+from timeball.engine.execution.capacity import LATE_MS, MOST_KEPT
 from timeball.engine.execution.taking import ABOVE_AHEAD_MS, ABOVE_EVERY_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE
 from timeball.ports.queue import Delivery, by_message
 from timeball.testing.memory_queue import MemoryQueue
@@ -131,8 +131,8 @@ class Executors:
     quotas: dict[str, int]
     began: Callable[[Delivery, int], None]
     takes_more: bool = True
-    places: int = PLACES
-    rule: Rule = placed
+    slots: int = CAPACITY
+    rule: Rule = granted
     weights: Mapping[str, int] = field(default_factory=dict)
     successors: int = SUCCESSORS
     most_at_work: int = 0
@@ -211,7 +211,7 @@ class Executors:
         if lasts:
             asks[self._own] = self._wanted(one, tenants, rounds)
         elif (one.came_full and one.ahead) or claims_soon:
-            room = room_for_alike(tenants, self.weights, self.places) // self.runs_per_message
+            room = room_for_alike(tenants, self.weights, self.slots) // self.runs_per_message
             asks[self._own] = min(one.at_once, room) if room >= WORTHWHILE else 0
         asks |= self._above(one, now, lasts=lasts)
         return {rank: limit for rank, limit in asks.items() if limit}
@@ -245,7 +245,7 @@ class Executors:
         is_soon = any(message.claim_at <= now + ABOVE_AHEAD_MS for message in one.ahead)
         if not lasts and not (beyond and is_soon and self._own == LOWEST):
             return {}
-        room = room_for_any(one.tenants() - Counter(beyond), self.weights, self.places) // self.runs_per_message
+        room = room_for_any(one.tenants() - Counter(beyond), self.weights, self.slots) // self.runs_per_message
         limit = min(one.at_once, room)
         if not room:
             late = {rank: until for rank, until in one.late_until.items() if until > now and rank != self._own}
@@ -254,7 +254,7 @@ class Executors:
 
     def _wanted(self, one: _Executor, tenants: Mapping[str, int], rounds: int) -> int:
         if not one.keeps(self._own):
-            return min(one.at_once, max(1, room_for_others(tenants, self.places) // self.runs_per_message))
+            return min(one.at_once, max(1, room_for_others(tenants, self.slots) // self.runs_per_message))
         return (one.at_once if len(one.kept) < MOST_KEPT else 1) if rounds < ROUNDS else 0
 
     def _come(self, one: _Executor, deliveries: Sequence[Delivery], rank: int, now: int) -> None:
@@ -274,9 +274,9 @@ class Executors:
             asking = [*one.kept, *due]
             late = min((rank for rank, until in one.late_until.items() if until > now), default=LOWEST)
             asks = [message.asking for message in asking]
-            has_place = self.rule(one.holders(), asks, self.weights, self.places, late, more=one.has_more)
+            has_slot = self.rule(one.holders(), asks, self.weights, self.slots, late, more=one.has_more)
             one.kept = []
-            for message, has in zip(asking, has_place, strict=True):
+            for message, has in zip(asking, has_slot, strict=True):
                 if has:
                     if self._begin(one, message.deliveries, message.rank, now):
                         one.at_once = 1

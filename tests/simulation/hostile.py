@@ -17,7 +17,7 @@ from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.sharing.places import placed
+from timeball.domain.sharing.capacity import granted
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.backfills.backfill import create_backfills
@@ -36,7 +36,7 @@ def contention_of(
     takes_more: bool = True,
     hang_seconds: float = HANGS_SECONDS,
     may_last_seconds: int = 300,
-    rule: Rule = placed,
+    rule: Rule = granted,
     successors: int = SUCCESSORS,
 ) -> Contention:
     """Return executors and a tenant whose calls hang. Calls of the quiet tenant may last `may_last_seconds`."""

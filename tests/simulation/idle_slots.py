@@ -24,7 +24,7 @@ class IdleSlots:
 
     def look(self, story: Story) -> None:
         """Note which limiters have a free slot and a waiting run at this instant."""
-        now, lines = story.clock.now(), _lines(story, Permit.PLACE)
+        now, lines = story.clock.now(), _lines(story, Permit.SLOT)
         idle = {key: line for key, line in lines.items() if _has_free_slot(story, key)}
         self.since = {key: self.since.get(key, now) for key in idle}
         for key, since_at in self.since.items():
@@ -41,7 +41,7 @@ class IdleTurns:
 
     def look(self, story: Story) -> None:
         """Note the next token of each limiter with runs that wait for one at this instant."""
-        now, lines, before = story.clock.now(), _lines(story, Permit.TURN), self.next
+        now, lines, before = story.clock.now(), _lines(story, Permit.TOKEN), self.next
         free = {key: row.turns.free_at for key in lines if (row := story.store.limiters.get(key)) is not None}
         standing = {key: before.get(key, (free_at, now)) for key, free_at in free.items()}
         self.next = {key: one if one[0] == free[key] else (free[key], now) for key, one in standing.items()}
@@ -61,14 +61,14 @@ def _lines(story: Story, part: Permit) -> dict[LimiterKey, list[Run]]:
 
 def _has_free_slot(story: Story, key: LimiterKey) -> bool:
     limiter = story.store.limiters.get(key)
-    places = None if limiter is None else limiter.bounds.places
+    slots = None if limiter is None else limiter.bounds.slots
     holders = sum(_holds_slot(key, run) for run in story.store.past.live.values())
-    return places is None or holders < places
+    return slots is None or holders < slots
 
 
 def _holds_slot(key: LimiterKey, run: Run) -> bool:
     """Return whether a run is under way with a slot, or waits with it in the line of another limiter."""
-    if run.id.job.tenant != key.tenant or key.name not in run.places:
+    if run.id.job.tenant != key.tenant or key.name not in run.slots:
         return False
-    waits_elsewhere = run.waiting is not None and run.waiting != Waiting(key.name, Permit.PLACE)
+    waits_elsewhere = run.waiting is not None and run.waiting != Waiting(key.name, Permit.SLOT)
     return run.state is RunState.RUNNING or waits_elsewhere

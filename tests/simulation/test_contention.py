@@ -3,7 +3,7 @@
 import pytest
 
 from tests.simulation.contention import beside_a_crowd, by_priority, by_weight
-from timeball.domain.sharing.places import MINIMUMS, PLACES
+from timeball.domain.sharing.capacity import CAPACITY, MINIMUMS
 from timeball.engine.scanning import shares
 
 
@@ -27,4 +27,4 @@ def test_while_executors_are_overloaded_high_waits_least_and_low_makes_progress(
     waits, started = contention.waits(), contention.started_of()
     assert waits["high"] < waits["normal"] < waits["low"]
     assert started["high"] > 2 * started["normal"]
-    assert started["low"] >= 6 * MINIMUMS[2] * 20 // PLACES  # its minimum of a capacity of twenty, for six seconds
+    assert started["low"] >= 6 * MINIMUMS[2] * 20 // CAPACITY  # its minimum of a capacity of twenty, for six seconds

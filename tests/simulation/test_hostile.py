@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tests.simulation.hostile import beside_hanging, besieged, contention_of, latest
-from timeball.domain.sharing.places import Asking, Holder
+from timeball.domain.sharing.capacity import Asking, Holder
 from timeball.engine.context import Rules
 
 FEW = {"normal": 6}
@@ -21,9 +21,9 @@ def test_if_executors_took_no_further_messages_it_would_be_late() -> None:
 
 def test_if_executors_gave_capacity_to_every_message_it_would_be_late() -> None:
     def whoever_asks(
-        held: Mapping[Holder, int], asking: Sequence[Asking], _: Mapping[str, int], places: int, __: int, **___: bool
+        held: Mapping[Holder, int], asking: Sequence[Asking], _: Mapping[str, int], slots: int, __: int, **___: bool
     ) -> list[bool]:
-        free = (places - sum(held.values())) // Rules().runs_per_message
+        free = (slots - sum(held.values())) // Rules().runs_per_message
         return [number < free for number in range(len(asking))]
 
     anybody = contention_of(FEW, rule=whoever_asks)

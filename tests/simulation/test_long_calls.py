@@ -3,8 +3,8 @@
 import pytest
 
 from tests.simulation.long_calls import FEW, LOCAL, beside_a_crowd, by_priority, by_weight
-from timeball.domain.sharing.places import MINIMUMS
-from timeball.engine.execution.slots import MOST_KEPT
+from timeball.domain.sharing.capacity import MINIMUMS
+from timeball.engine.execution.capacity import MOST_KEPT
 
 WITH_AND_WITHOUT_FAIR_QUEUES = pytest.mark.parametrize("has_fair_queues", [True, False])
 

@@ -36,9 +36,9 @@ def unjoined(story: Story) -> list[str]:
 
 def with_news_for_children(story: Story) -> list[Job | Run]:
     """Return the jobs and runs that have not notified their children. A withdrawn run does so after its resume."""
-    jobs = [job for job in story.store.jobs.values() if job.untold]
+    jobs = [job for job in story.store.jobs.values() if job.must_notify_children]
     due = [run for run in story.store.past.live.values() if run.id.fire_at <= story.ends_at]
-    return [*jobs, *(run for run in due if run.untold and run.state is RunState.QUEUED)]
+    return [*jobs, *(run for run in due if run.must_notify_children and run.state is RunState.QUEUED)]
 
 
 def unended(story: Story) -> list[tuple[Job, Run]]:

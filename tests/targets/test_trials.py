@@ -7,8 +7,8 @@ from timeball.domain.model.terms.target import SqsTarget, StepFunctionsTarget
 from timeball.domain.model.terms.work import Work
 from timeball.ports.trials import Trial, Tried
 from timeball.targets.aws.caller import aws_caller
+from timeball.targets.trace import Trace
 from timeball.targets.trial import make_trial
-from timeball.targets.witness import Witness
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123
@@ -38,9 +38,9 @@ def test_its_target_gets_no_token_because_there_is_no_run_to_report_on() -> None
     followed = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 
     async def main() -> Tried:
-        witness, clock = Witness(), VirtualClock(NOW)
-        async with aws_caller(clock, lambda *_: "tba_secret", lambda *_: machines, witness) as caller:
-            return await make_trial(caller, witness, Trial("acme", Work(followed, "{}"), 5), NOW)
+        trace, clock = Trace(), VirtualClock(NOW)
+        async with aws_caller(clock, lambda *_: "tba_secret", lambda *_: machines, trace) as caller:
+            return await make_trial(caller, trace, Trial("acme", Work(followed, "{}"), 5), NOW)
 
     tried = asyncio.run(main())
     assert (tried.verdict, "tba_secret" in machines.input, "tba_secret" in str(tried)) == ("accepted", False, False)
@@ -48,9 +48,9 @@ def test_its_target_gets_no_token_because_there_is_no_run_to_report_on() -> None
 
 def test_it_shows_the_operation_its_arguments_and_the_answer() -> None:
     async def main() -> Tried:
-        witness, clock = Witness(), VirtualClock(NOW)
-        async with aws_caller(clock, connect=lambda *_: Queues(), witness=witness) as caller:
-            return await make_trial(caller, witness, Trial("acme", Work(SqsTarget(QUEUE), '{"n":1}'), 5), NOW)
+        trace, clock = Trace(), VirtualClock(NOW)
+        async with aws_caller(clock, connect=lambda *_: Queues(), trace=trace) as caller:
+            return await make_trial(caller, trace, Trial("acme", Work(SqsTarget(QUEUE), '{"n":1}'), 5), NOW)
 
     tried = asyncio.run(main())
     assert (tried.verdict, tried.error, dict(tried.took_ms)) == ("succeeded", None, {"total": 0})

@@ -21,7 +21,7 @@ from tests.webhooks.targets import (
     success,
 )
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.sharing.places import PLACES
+from timeball.domain.sharing.capacity import CAPACITY
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import parse_rules
 from timeball.targets.http.caller import http_caller
@@ -54,7 +54,7 @@ def test_names_that_never_resolve_keep_no_other_call_of_their_executor_from_its_
 
     async def main() -> Answer:
         async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, look_up) as caller:
-            hanging = [asyncio.create_task(caller.call(a_call(f"http://{n}.example/"))) for n in range(PLACES - 1)]
+            hanging = [asyncio.create_task(caller.call(a_call(f"http://{n}.example/"))) for n in range(CAPACITY - 1)]
             await asyncio.sleep(0)
             try:
                 return await caller.call(a_call(f"http://hooks.example:{target.port}/"))
@@ -116,14 +116,14 @@ def test_look_ups_that_wait_for_a_thread_are_made_when_one_is_free() -> None:
 
     async def main() -> list[Answer]:
         async with listening(answering(OK)) as target, http_caller(VirtualClock(NOW), LOCAL, tarpit.look_up) as caller:
-            urls = [f"http://{number}.example:{target.port}/" for number in range(2 * PLACES)]
+            urls = [f"http://{number}.example:{target.port}/" for number in range(2 * CAPACITY)]
             calls = [asyncio.create_task(caller.call(of_tenant("mallory", url))) for url in urls]
             await asyncio.sleep(0)
             tarpit.released.set()
             return await asyncio.gather(*calls)
 
-    assert asyncio.run(main()) == [success("ok")] * 2 * PLACES
-    assert len(tarpit.asked) == 2 * PLACES
+    assert asyncio.run(main()) == [success("ok")] * 2 * CAPACITY
+    assert len(tarpit.asked) == 2 * CAPACITY
 
 
 def test_simultaneous_calls_of_one_host_share_a_look_up_and_the_end_of_one_call_cancels_none() -> None:

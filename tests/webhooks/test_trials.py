@@ -12,8 +12,8 @@ from timeball.ports.trials import Trial, Tried
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.keys import KeyRing
+from timeball.targets.trace import Trace
 from timeball.targets.trial import make_trial
-from timeball.targets.witness import Witness
 from timeball.testing.memory_secrets import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
 
@@ -29,16 +29,16 @@ def try_it(
     secrets.put(NAME, KEY)
 
     async def main() -> tuple[Tried, int]:
-        witness, tls = Witness(), None if folder is None else self_signed(folder)
+        trace, tls = Trace(), None if folder is None else self_signed(folder)
         trust = None if folder is None else trusting(folder)
         ring = KeyRing(secrets, "timeball/", clock)
         async with (
             listening(answering(BUSY), tls=tls) as listener,
-            http_caller(clock, rules, trust=trust, ring=ring, witness=witness) as caller,
+            http_caller(clock, rules, trust=trust, ring=ring, trace=trace) as caller,
         ):
             url = listener.url.removesuffix("/hook") + target.url
             called = HttpTarget(url, target.method, target.headers, target.body, target.secret_id)
-            tried = await make_trial(caller, witness, Trial("acme", Work(called, payload), int(PATIENT)), clock.now())
+            tried = await make_trial(caller, trace, Trial("acme", Work(called, payload), int(PATIENT)), clock.now())
             return tried, listener.connections
 
     return asyncio.run(main())
@@ -78,15 +78,15 @@ def test_a_template_that_cannot_be_filled_shows_no_request() -> None:
 
 
 def test_it_takes_no_longer_than_its_timeout() -> None:
-    witness, clock = Witness(), VirtualClock(NOW)
+    trace, clock = Trace(), VirtualClock(NOW)
 
     async def main() -> Tried:
         async with (
             listening(holding(b"", leaps=60)) as listener,
-            http_caller(clock, LOCAL, witness=witness) as caller,
+            http_caller(clock, LOCAL, trace=trace) as caller,
         ):
             trial = Trial("acme", Work(HttpTarget(listener.url)), 60)
-            return await make_trial(caller, witness, trial, clock.now())
+            return await make_trial(caller, trace, trial, clock.now())
 
     tried = asyncio.run(main())
     assert tried.error == "127.0.0.1 did not answer in full within 60 s."

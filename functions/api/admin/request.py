@@ -134,12 +134,12 @@ class RotateRequest(Strict):
 def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantRequest, list[FieldError]]:
     """Return the tenant that is asked for, or the change of the tenant `named`; and every error."""
     wanted, given, errors = read_fields(TenantRequest, body)
-    told = {error.field for error in errors}
-    if named is not None and "name" in body and wanted.name != named and "name" not in told:
+    wrong = {error.field for error in errors}
+    if named is not None and "name" in body and wanted.name != named and "name" not in wrong:
         errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
     if named is None and "name" not in given:
         errors.append(FieldError("name", "This field is required."))
-    elif named is None and "name" not in told and not TENANT_NAME.fullmatch(wanted.name or ""):
+    elif named is None and "name" not in wrong and not TENANT_NAME.fullmatch(wanted.name or ""):
         errors.append(FieldError("name", "Give 1 to 40 letters, digits and hyphens."))
     return wanted, errors
 
@@ -149,11 +149,11 @@ def read_key(
 ) -> tuple[KeyRequest, list[FieldError]]:
     """Return the key that is asked for, and every error; an expiry that the key has already may be in the past."""
     wanted, given, errors = read_fields(KeyRequest, body)
-    told = {error.field for error in errors}
+    wrong = {error.field for error in errors}
     roles = [role.value for role in Role]
     if "role" not in given:
         errors.append(FieldError("role", f"Say what the key may do: give one of {', '.join(roles)}."))
-    elif "role" not in told and wanted.role not in roles:
+    elif "role" not in wrong and wanted.role not in roles:
         errors.append(FieldError("role", f"Use one of {', '.join(roles)}."))
     if wanted.tags and wanted.role == Role.ADMIN:
         errors.append(FieldError("tags", "An admin's key cannot be bounded to tags; leave them out."))

@@ -87,13 +87,13 @@ def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple
 def _together(wanted: CalendarBody, said: set[str]) -> Iterator[FieldError]:
     if "timezone" not in said:
         yield FieldError("timezone", "Give the IANA time zone of the dates, such as Europe/Berlin.")
-    for place, one in enumerate(wanted.ranges or ()):
+    for index, one in enumerate(wanted.ranges or ()):
         days = (date.fromisoformat(one.to_date) - date.fromisoformat(one.from_date)).days
         if days < 0:
-            yield FieldError(f"ranges.{place}.to", "This is before from; give a later date.")
+            yield FieldError(f"ranges.{index}.to", "This is before from; give a later date.")
         if days >= MAX_RANGE_DAYS:
             yield FieldError(
-                f"ranges.{place}.to", f"A range may have at most {MAX_RANGE_DAYS} days; give an earlier date."
+                f"ranges.{index}.to", f"A range may have at most {MAX_RANGE_DAYS} days; give an earlier date."
             )
 
 

@@ -46,8 +46,8 @@ def examine_together(
     """
     names = {**{item.ref: item.spec.key.job_id for item in items if item.ref}, **standing}
     for item in items:
-        places = enumerate(item.spec.depends_on)
-        item.errors += [FieldError(f"dependsOn.{place}", REFUSED) for place, one in places if one.job_id in lost]
+        parents = enumerate(item.spec.depends_on)
+        item.errors += [FieldError(f"dependsOn.{index}", REFUSED) for index, one in parents if one.job_id in lost]
         meant = [evolve(one, job_id=names.get(one.job_id, one.job_id)) for one in item.spec.depends_on]
         for_each = item.spec.for_each and names.get(item.spec.for_each, item.spec.for_each)
         item.spec = evolve(item.spec, depends_on=tuple(meant), for_each=for_each)
@@ -72,14 +72,14 @@ def field_errors(examined: Examined) -> list[FieldError]:
 
 
 def _error(fault: ParentFault) -> FieldError:
-    return FieldError("dependsOn" if fault.place is None else f"dependsOn.{fault.place}", fault.sentence)
+    return FieldError("dependsOn" if fault.index is None else f"dependsOn.{fault.index}", fault.sentence)
 
 
 def misnamed(spec: JobSpec) -> list[FieldError]:
     """Return an error for each parent whose name cannot be a job's id."""
     return [
-        FieldError(f"dependsOn.{place}", "You have no job with this id; create it first.")
-        for place, parent in enumerate(spec.depends_on)
+        FieldError(f"dependsOn.{index}", "You have no job with this id; create it first.")
+        for index, parent in enumerate(spec.depends_on)
         if not JOB_ID.fullmatch(parent.job_id)
     ]
 
@@ -108,7 +108,7 @@ def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
 
 
 def _refuse_with_parents(item: BatchItem, items: Mapping[JobKey, BatchItem]) -> None:
-    for place, key in enumerate(parent_keys(item.spec)):
+    for index, key in enumerate(parent_keys(item.spec)):
         parent = items.get(key)
         if parent is not None and parent is not item and (parent.errors or parent.is_refused) and not item.errors:
-            item.errors.append(FieldError(f"dependsOn.{place}", REFUSED))
+            item.errors.append(FieldError(f"dependsOn.{index}", REFUSED))

@@ -25,11 +25,11 @@ def next_round(bodies: Bodies, refs: Sequence[str | None], left: Sequence[int]) 
 
     A round has one item of each unique key, and no item that depends on an item of a later round, unless all do.
     """
-    keys = {place: bodies[place].get("uniqueKey") for place in left}
-    first = {place if key is None else f"key {key}": place for place, key in reversed(keys.items())}
+    keys = {index: bodies[index].get("uniqueKey") for index in left}
+    first = {index if key is None else f"key {key}": index for index, key in reversed(keys.items())}
     going, behind = sorted(first.values()), {*left} - {*first.values()}
-    while waiting := {place for place in going if _depends_on_any(bodies[place], {refs[one] for one in behind})}:
-        going, behind = [place for place in going if place not in waiting], behind | waiting
+    while waiting := {index for index in going if _depends_on_any(bodies[index], {refs[one] for one in behind})}:
+        going, behind = [index for index in going if index not in waiting], behind | waiting
     return going or sorted(first.values())
 
 

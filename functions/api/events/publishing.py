@@ -106,9 +106,12 @@ def _outcome(event: Event, refusal: EventRefusal | None) -> EventAnswer | Proble
         )
     if refusal is not None:
         return invalid([FieldError("data", f"EventBridge does not accept this event: {refusal.why}")])
-    told = event.attributes
+    attributes = event.attributes
     return EventAnswer(
-        event_id=told["id"], source=told["source"], type=told["type"], accepted_at=format_instant(event.accepted_at)
+        event_id=attributes["id"],
+        source=attributes["source"],
+        type=attributes["type"],
+        accepted_at=format_instant(event.accepted_at),
     )
 
 

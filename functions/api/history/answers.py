@@ -11,11 +11,11 @@ from pydantic import Field
 
 from functions.api.http.bounds import are_within
 from functions.api.http.reply import AnswerModel, NextCursor, Time
-from functions.api.jobs.notify import WHOM
+from functions.api.jobs.notify import NOTICE_TARGETS
 from functions.api.jobs.patch import document_of
 from functions.api.targets.answers import is_long
 from timeball.domain.model.jobs.revision import ChangeEntry, Revision
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, ResourceKind
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, ResourceKind
 from timeball.domain.time.instants import format_instant
 
 NO_BOUNDS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -79,7 +79,7 @@ def change_answer(entry: ChangeEntry, bounds: Mapping[str, str] = NO_BOUNDS) -> 
 
 
 def _actor(by: Actor) -> ActorAnswer | None:
-    return None if by == NOBODY else ActorAnswer(key_id=by.key_id, role=by.role, address=by.address)
+    return None if by == NO_ACTOR else ActorAnswer(key_id=by.key_id, role=by.role, address=by.address)
 
 
 def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str, Any] | None:
@@ -87,11 +87,11 @@ def _document(revision: Revision | None, bounds: Mapping[str, str]) -> dict[str,
         return None
     document = document_of(revision.spec)
     notify = document.get("notify", {})
-    told = {name: _without_values(part) if name in WHOM else part for name, part in notify.items()}
+    shortened = {name: _without_values(part) if name in NOTICE_TARGETS else part for name, part in notify.items()}
     shown = {"target": _without_values(document["target"])} if "target" in document else {}  # otherwise it names a task
-    return {**document, **shown, **({"notify": told} if told else {})}
+    return {**document, **shown, **({"notify": shortened} if shortened else {})}
 
 
 def _without_values(target: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: part for name, part in target.items() if name != "body" or not is_long(part)}
-    return {**told, "headers": dict.fromkeys(target["headers"])} if "headers" in target else told
+    shortened = {name: part for name, part in target.items() if name != "body" or not is_long(part)}
+    return {**shortened, "headers": dict.fromkeys(target["headers"])} if "headers" in target else shortened

@@ -57,7 +57,7 @@ def read_objects(raw: bytes, most: int) -> dict[str, Any] | list[Any]:
     """Read a body that is an object, or an array of at most `most` values. Raises ProblemError."""
     value = _read(raw)
     if isinstance(value, list) and 1 <= len(value) <= most:
-        _without_halves(raw, {f"[{place}]": one for place, one in enumerate(value)})
+        _without_halves(raw, {f"[{index}]": one for index, one in enumerate(value)})
         return value
     if isinstance(value, list):
         raise _malformed(f"The body is an array of {len(value)}; send 1 to {most}, or a JSON object.")

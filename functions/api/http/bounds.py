@@ -69,7 +69,7 @@ def check_flow(edge: ApiContext, request: Request, flow: Flow, before: Flow | No
 def _is_decided(named: ConcurrencyKey | RateKey, fixed: Bounds) -> bool:
     """Say whether a job that names a limit cannot change what the limit allows."""
     if isinstance(named, ConcurrencyKey):
-        return fixed.places is not None
+        return fixed.slots is not None
     return fixed.per_second is not None and (fixed.burst is not None or named.burst == 1)
 
 

@@ -89,4 +89,4 @@ def fingerprint(canonical_body: bytes) -> str:
 def _letters(bits: bytes) -> str:
     number = int.from_bytes(bits[:ID_BYTES])
     digits = (ID_BYTES * 8 + 4) // 5
-    return "".join(_CROCKFORD[number >> 5 * place & 31] for place in reversed(range(digits)))
+    return "".join(_CROCKFORD[number >> 5 * digit & 31] for digit in reversed(range(digits)))

@@ -84,15 +84,15 @@ def cursor_behind(bound: Sequence[object], created_at: int, name: str) -> str:
     return cursor_of(bound, f"{created_at}.{name}")
 
 
-def place_behind(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int, str] | None:
+def position_after_page(query: Mapping[str, str], bound: Sequence[object]) -> tuple[int, str] | None:
     """Return the creation time (ms) and the name of a page's last item. Raises ProblemError for a foreign cursor."""
     if "cursor" not in query:
         return None
     created_at, _, name = position_in(query["cursor"]).partition(".")
     if created_at.isascii() and created_at.isdecimal() and len(created_at) <= 14 and JOB_ID.fullmatch(name):
-        place = int(created_at), name
-        if cursor_behind(bound, *place) == query["cursor"]:
-            return place
+        position = int(created_at), name
+        if cursor_behind(bound, *position) == query["cursor"]:
+            return position
     raise invalid([FOREIGN])
 
 

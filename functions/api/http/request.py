@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from functions.api.http.body import read_object, read_objects
 from functions.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from functions.api.http.reply import etag
-from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 
 ANY_VERSION: Final = None
@@ -31,7 +31,7 @@ class Request:
 
     tenant: str
     """The caller's tenant."""
-    by: Actor = NOBODY
+    by: Actor = NO_ACTOR
     """The caller."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers; names are in lower case."""

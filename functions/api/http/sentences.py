@@ -48,7 +48,7 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
 
 
 def _field_error(model: type[BaseModel], error: ErrorDetails) -> FieldError:
-    loc, within = _place(model, error["loc"])
+    loc, within = _location(model, error["loc"])
     if error["type"].startswith("union_tag"):
         loc = (*loc, TAG)
     path = ".".join(shortened(str(part)) for part in loc if part != "[key]")
@@ -58,24 +58,24 @@ def _field_error(model: type[BaseModel], error: ErrorDetails) -> FieldError:
     return FieldError(path, sentence.format_map(error.get("ctx", {})) if sentence else f"{error['msg']}.")
 
 
-def _place(model: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
+def _location(model: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
     """Return a path within a model as the caller wrote it, and the fields of the innermost model on the path.
 
     Pydantic adds the tag of a union to the path; the tag is not a field, so it is left out.
     """
     within: type[BaseModel] | None = model
-    place: list[int | str] = []
+    location: list[int | str] = []
     tagged: list[type[BaseModel]] = []
     for at, name in enumerate(loc):
         if tagged:
             within, tagged = _tagged_with(name, tagged), []
             continue
-        place.append(name)
+        location.append(name)
         fields = within.model_fields.values() if within else ()
         models = next((models_of(field.annotation) for field in fields if field.alias == name), [])
         if models or at < len(loc) - 1:
             tagged, within = (models, None) if len(models) > 1 else ([], models[0] if models else None)
-    return tuple(place), [field.alias for field in within.model_fields.values() if field.alias] if within else []
+    return tuple(location), [field.alias for field in within.model_fields.values() if field.alias] if within else []
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - an annotation is any object

@@ -19,9 +19,9 @@ def known_by_signature(event: Mapping[str, Any], callers: Mapping[str, IamCaller
     if signed is None:
         return event
     principal = principal_of(signed.get("userArn") or "") or "?"
-    caller, told = callers.get(principal), {"principal": principal}
+    caller, identity = callers.get(principal), {"principal": principal}
     if caller is not None:
-        told |= {"tenant": caller.tenant, "role": caller.role.value, "keyId": f"iam/{principal}"}
+        identity |= {"tenant": caller.tenant, "role": caller.role.value, "keyId": f"iam/{principal}"}
     path = event["rawPath"].removeprefix(PREFIX)
     http = {**context["http"], "path": path}
-    return {**event, "rawPath": path, "requestContext": {**context, "http": http, "authorizer": {"lambda": told}}}
+    return {**event, "rawPath": path, "requestContext": {**context, "http": http, "authorizer": {"lambda": identity}}}

@@ -12,7 +12,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.tenants.role import Role
 
 
-def told_by_token(
+def identity_by_token(
     edge: ApiContext, routes: Sequence[Route], path: str, headers: Mapping[str, str]
 ) -> Mapping[str, str] | None:
     """Return a worker's identity, as the authorizer would, if the request carries the token of its path's attempt.

@@ -111,12 +111,12 @@ def create_jobs(edge: ApiContext, request: Request, asked: Sequence[Asked]) -> l
     refs = refs_of(bodies, [one.ref for one in asked])
     asked = [replace(one, ref=ref) for one, ref in zip(asked, refs, strict=True)]
     made: dict[int, NewJob | ProblemError] = {}
-    while left := [place for place in range(len(asked)) if place not in made]:
-        places = next_round(bodies, refs, left)
-        meant = {ref: one for place, one in made.items() if (ref := refs[place])}
-        created_now = _create(edge, request, [asked[place] for place in places], meant)
-        made |= {place: one for place, one in zip(places, created_now, strict=True) if one is not None}
-    return [made[place] for place in range(len(asked))]
+    while left := [index for index in range(len(asked)) if index not in made]:
+        batch = next_round(bodies, refs, left)
+        meant = {ref: one for index, one in made.items() if (ref := refs[index])}
+        created_now = _create(edge, request, [asked[index] for index in batch], meant)
+        made |= {index: one for index, one in zip(batch, created_now, strict=True) if one is not None}
+    return [made[index] for index in range(len(asked))]
 
 
 def _create(

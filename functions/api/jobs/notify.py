@@ -17,7 +17,7 @@ from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, N
 
 LONGEST_SECONDS: Final = 2_592_000
 
-WHOM: Final = ("onFailure", "onRecovery", "onLate", "onSuccess")
+NOTICE_TARGETS: Final = ("onFailure", "onRecovery", "onLate", "onSuccess")
 """The events for which a target may be called."""
 
 WHEN_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -34,7 +34,7 @@ def _not_given(*names: str) -> dict[str, Any]:
 
 
 _RULES: Final = [
-    {"anyOf": [given(name) for name in WHOM]},
+    {"anyOf": [given(name) for name in NOTICE_TARGETS]},
     {"anyOf": [_not_given("afterFailures"), given("onFailure"), given("onRecovery")]},
     {
         "anyOf": [
@@ -46,11 +46,11 @@ _RULES: Final = [
 ]
 
 
-def _called(whom: object) -> object:
-    return {"type": "http", "url": whom} if isinstance(whom, str) else whom
+def _called(targets: object) -> object:
+    return {"type": "http", "url": targets} if isinstance(targets, str) else targets
 
 
-Whom = Annotated[Target, BeforeValidator(_called, json_schema_input_type=Url | Target)]
+NoticeTargetField = Annotated[Target, BeforeValidator(_called, json_schema_input_type=Url | Target)]
 
 
 class NotifyRequest(Strict):
@@ -58,14 +58,16 @@ class NotifyRequest(Strict):
 
     model_config = ConfigDict(json_schema_extra=together(also=_RULES))
 
-    on_failure: Whom | None = Field(
+    on_failure: NoticeTargetField | None = Field(
         None, description="The target to call when runs fail for good or the job is blocked."
     )
-    on_recovery: Whom | None = Field(None, description="The target to call when a run succeeds after such failures.")
-    on_late: Whom | None = Field(
+    on_recovery: NoticeTargetField | None = Field(
+        None, description="The target to call when a run succeeds after such failures."
+    )
+    on_late: NoticeTargetField | None = Field(
         None, description="The target to call when a run has not started or not succeeded in time."
     )
-    on_success: Whom | None = Field(None, description="The target to call when a run succeeds.")
+    on_success: NoticeTargetField | None = Field(None, description="The target to call when a run succeeds.")
     after_failures: int | None = Field(
         None,
         ge=1,
@@ -112,12 +114,12 @@ def bad_notify(request: NotifyRequest | None) -> Iterator[FieldError]:
     if request is None:
         return
     said = {name for name, value in request.model_dump(by_alias=True).items() if value is not None}
-    if not said & set(WHOM):
-        yield FieldError("notify", f"Say what to call: give {', '.join(WHOM[:-1])} or {WHOM[-1]}.")
+    if not said & set(NOTICE_TARGETS):
+        yield FieldError("notify", f"Say what to call: give {', '.join(NOTICE_TARGETS[:-1])} or {NOTICE_TARGETS[-1]}.")
     for error in misplaced(said, _NEEDS):
         yield FieldError(f"notify.{error.field}", error.message)
-    for name, whom in targets_of(notify_of(request)):
-        if model.is_followed(whom):
+    for name, targets in targets_of(notify_of(request)):
+        if model.is_followed(targets):
             yield FieldError(f"notify.{name}.follow", "Leave this out: the execution of a notice is not followed.")
 
 
@@ -126,10 +128,10 @@ def notify_of(request: NotifyRequest | None) -> Notify | None:
     if request is None:
         return None
     return Notify(
-        on_failure=_whom(request.on_failure),
-        on_recovery=_whom(request.on_recovery),
-        on_late=_whom(request.on_late),
-        on_success=_whom(request.on_success),
+        on_failure=_target_of(request.on_failure),
+        on_recovery=_target_of(request.on_recovery),
+        on_late=_target_of(request.on_late),
+        on_success=_target_of(request.on_success),
         after_failures=request.after_failures or Notify.after_failures,
         late_after_seconds=request.late_after_seconds,
         deadline_seconds=request.deadline_seconds,
@@ -139,8 +141,8 @@ def notify_of(request: NotifyRequest | None) -> Notify | None:
 def targets_of(notify: Notify | None) -> Iterator[tuple[str, model.Target]]:
     """Yield the targets of notices, with the names of their fields."""
     if notify is not None:
-        whom = (notify.on_failure, notify.on_recovery, notify.on_late, notify.on_success)
-        yield from ((name, target) for name, target in zip(WHOM, whom, strict=True) if target is not None)
+        targets = (notify.on_failure, notify.on_recovery, notify.on_late, notify.on_success)
+        yield from ((name, target) for name, target in zip(NOTICE_TARGETS, targets, strict=True) if target is not None)
 
 
 def notify_document(notify: Notify | None) -> dict[str, Any] | None:
@@ -152,8 +154,8 @@ def notify_document(notify: Notify | None) -> dict[str, Any] | None:
         "lateAfterSeconds": notify.late_after_seconds,
         "deadlineSeconds": notify.deadline_seconds,
     }
-    whom = {name: target_document(target) for name, target in targets_of(notify)}
-    return {**whom, **{name: value for name, value in said.items() if value is not None}}
+    targets = {name: target_document(target) for name, target in targets_of(notify)}
+    return {**targets, **{name: value for name, value in said.items() if value is not None}}
 
 
 def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAnswer | None:
@@ -161,10 +163,10 @@ def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAn
     if notify is None:
         return None
     return NotifyAnswer(
-        on_failure=_whom_answer(notify.on_failure, is_listed=is_listed),
-        on_recovery=_whom_answer(notify.on_recovery, is_listed=is_listed),
-        on_late=_whom_answer(notify.on_late, is_listed=is_listed),
-        on_success=_whom_answer(notify.on_success, is_listed=is_listed),
+        on_failure=_answer_of(notify.on_failure, is_listed=is_listed),
+        on_recovery=_answer_of(notify.on_recovery, is_listed=is_listed),
+        on_late=_answer_of(notify.on_late, is_listed=is_listed),
+        on_success=_answer_of(notify.on_success, is_listed=is_listed),
         after_failures=notify.after_failures,
         late_after_seconds=notify.late_after_seconds,
         deadline_seconds=notify.deadline_seconds,
@@ -179,9 +181,9 @@ def notice_answer(notice: Notice | None) -> NoticeAnswer | None:
     return NoticeAnswer(type=notice.news, job_id=notice.job_id, run_id=run_id, unless=notice.milestone)
 
 
-def _whom(target: Target | None) -> model.Target | None:
+def _target_of(target: Target | None) -> model.Target | None:
     return None if target is None else target_of(target)
 
 
-def _whom_answer(target: model.Target | None, *, is_listed: bool) -> TargetAnswer | None:
+def _answer_of(target: model.Target | None, *, is_listed: bool) -> TargetAnswer | None:
     return None if target is None else target_answer(target, is_listed=is_listed)

@@ -16,7 +16,7 @@ from functions.api.http.merge_patch import merge
 from functions.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from functions.api.http.sentences import TAG, field_errors, model_of, models_of
 from functions.api.jobs.flow import flow_document
-from functions.api.jobs.notify import WHEN_NEEDS, WHOM, notify_document
+from functions.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS, notify_document
 from functions.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from functions.api.targets.answers import target_document
 from timeball.domain.model.ids import JobKey
@@ -28,7 +28,7 @@ from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
 from timeball.targets.http.url import parse_url
 
-_TARGETS: Final = ("target", *(f"notify.{name}" for name in WHOM))
+_TARGETS: Final = ("target", *(f"notify.{name}" for name in NOTICE_TARGETS))
 """The fields of a job that hold targets."""
 
 

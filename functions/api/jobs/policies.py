@@ -127,15 +127,15 @@ def retry_of(request: PolicyFields) -> policies.RetryPolicy:
         max_seconds=asked.max_seconds,
         jitter=policies.Jitter(asked.jitter),
         max_age_seconds=asked.max_age_seconds,
-        retry_on=tuple(sorted(asked.retry_on, key=_place)),
+        retry_on=tuple(sorted(asked.retry_on, key=_position)),
     )
 
 
 _DEFAULT: Final = RetryPolicyField.model_validate({})
-_NAMED: Final = {str(cause): place for place, cause in enumerate(policies.Cause)}
+_NAMED: Final = {str(cause): position for position, cause in enumerate(policies.Cause)}
 
 
-def _place(cause: str) -> tuple[int, str]:
+def _position(cause: str) -> tuple[int, str]:
     """Return the sort key of a cause, for a fixed order: causes by name, then statuses, then classes."""
-    place = _NAMED.get(cause)
-    return (len(_NAMED) + (not cause.isdigit()), cause) if place is None else (place, "")
+    position = _NAMED.get(cause)
+    return (len(_NAMED) + (not cause.isdigit()), cause) if position is None else (position, "")

@@ -66,10 +66,10 @@ def key_answer(view: KeyView) -> FlowKeyAnswer:
     bounds, fixed = limiter.bounds, limiter.fixed.bounds
     return FlowKeyAnswer(
         key=limiter.key.name,
-        limit=bounds.places,
+        limit=bounds.slots,
         per_second=bounds.per_second,
         burst=None if bounds.per_second is None else bounds.burst or 1,
-        fixed=FixedAnswer(limit=fixed.places, per_second=fixed.per_second, burst=fixed.burst),
+        fixed=FixedAnswer(limit=fixed.slots, per_second=fixed.per_second, burst=fixed.burst),
         holders=[_holder(limiter, run) for run in view.holders],
         waiters=[_waiter(run) for run in view.waiters],
         version=limiter.fixed.version,
@@ -88,7 +88,7 @@ def _holder(limiter: Limiter, run: Run) -> HolderAnswer:
 
 
 def _waiter(run: Run) -> WaiterAnswer:
-    is_for_a_turn = run.waiting is not None and run.waiting.part is Permit.TURN
+    is_for_a_turn = run.waiting is not None and run.waiting.part is Permit.TOKEN
     return WaiterAnswer(
         run_id=str(run.id),
         job_id=run.id.job.job_id,

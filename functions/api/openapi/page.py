@@ -128,7 +128,7 @@ def _about(schema: _Schema) -> str:
 def _prose(text: str) -> str:
     """Return a sentence as HTML; text between backticks becomes code."""
     parts = [escape(part) for part in text.split("`")]
-    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
 
 
 def _table(rows: list[tuple[str, str, str]]) -> str:

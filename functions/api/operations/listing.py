@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.api.http.edge import ApiContext
-from functions.api.http.paging import QueryReader, cursor_behind, page_of, place_behind
+from functions.api.http.paging import QueryReader, cursor_behind, page_of, position_after_page
 from functions.api.http.problems import invalid
 from functions.api.http.reply import Reply
 from functions.api.http.request import Request
@@ -21,8 +21,8 @@ def read_operations(edge: ApiContext, request: Request) -> Reply:
     if reader.errors:
         raise invalid(reader.errors)
     bound = ("operations", request.tenant)
-    place = place_behind(request.query, bound)
-    after = None if place is None else (place[0], OperationKey(request.tenant, place[1]))
+    position = position_after_page(request.query, bound)
+    after = None if position is None else (position[0], OperationKey(request.tenant, position[1]))
     page = list_operations(edge.context, request.tenant, limit, after)
     last = page.next_after
     cursor = None if last is None else cursor_behind(bound, last[0], last[1].name)

@@ -224,7 +224,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "payload_edited_at": time_of(run.payload_edited_at),
         "waited_for": _waited_for(run),
         "blocked_by": blocked_answer(run.blocked, run.id.job.job_id),
-        "succeeded_because": run.pardon,
+        "succeeded_because": run.marked_succeeded,
         "collected": None if run.collected is None else run.collected.count,
     }
 

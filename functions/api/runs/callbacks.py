@@ -65,8 +65,8 @@ def complete_run(edge: ApiContext, request: Request) -> Reply:
     """Accept the target's report that the attempt has succeeded; a repeated report gets the same answer."""
     wanted, attempt = _read(CompleteRequest, request)
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
-    told = Report(run_id_in(request), attempt, body=body)
-    answered = report(edge.context, [told])[0]
+    reported = Report(run_id_in(request), attempt, body=body)
+    answered = report(edge.context, [reported])[0]
     check_runs(edge, answered)
     return ok(run_answer(heard(answered, attempt)))
 
@@ -90,8 +90,8 @@ def fail_run(edge: ApiContext, request: Request) -> Reply:
     """Accept the target's report that the attempt has failed; the retry policy decides what follows."""
     wanted, attempt = _read(FailRequest, request)
     may_retry = True if wanted.retriable is None else wanted.retriable
-    told = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
-    return ok(run_answer(heard(report(edge.context, [told])[0], attempt)))
+    reported = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
+    return ok(run_answer(heard(report(edge.context, [reported])[0], attempt)))
 
 
 def heartbeat_run(edge: ApiContext, request: Request) -> Reply:

@@ -55,9 +55,9 @@ PayloadSchema = Annotated[dict[str, Any], AfterValidator(_accepted)]
 
 def _refuse_what_is_wrong(schema: dict[str, Any]) -> None:
     """Raise ValueError for the first fault: Timeball's own rules first, then the metaschema."""
-    for place, part in _schemas(schema, ()):
-        if "$id" in part and place:
-            raise ValueError(f"Leave out the $id at {_shown(place)}: only the whole schema may have one.")
+    for path, part in _schemas(schema, ()):
+        if "$id" in part and path:
+            raise ValueError(f"Leave out the $id at {_shown(path)}: only the whole schema may have one.")
         for keyword in _REFERENCES:
             reference = part.get(keyword)
             if isinstance(reference, str) and not reference.startswith("#"):
@@ -123,19 +123,19 @@ def _go_round(schema: dict[str, Any]) -> None:
         validator.is_valid(instance)
 
 
-def _schemas(schema: object, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+def _schemas(schema: object, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
     """Yield each schema within a schema, with its path."""
     if isinstance(schema, list):
         for position, one in enumerate(schema):
-            yield from _schemas(one, (*place, position))
+            yield from _schemas(one, (*path, position))
     if isinstance(schema, dict):
-        yield place, schema
+        yield path, schema
         for keyword, value in schema.items():
             if keyword in _NAMED and isinstance(value, dict):
                 for name, one in value.items():
-                    yield from _schemas(one, (*place, keyword, name))
+                    yield from _schemas(one, (*path, keyword, name))
             elif keyword in _HOLDERS:
-                yield from _schemas(value, (*place, keyword))
+                yield from _schemas(value, (*path, keyword))
 
 
 def _names(named: object) -> list[str]:
@@ -147,5 +147,5 @@ def _depth(value: object) -> int:
     return 1 + max(map(_depth, parts), default=0)
 
 
-def _shown(place: tuple[str | int, ...]) -> str:
-    return shortened(".".join(map(str, place)))
+def _shown(path: tuple[str | int, ...]) -> str:
+    return shortened(".".join(map(str, path)))

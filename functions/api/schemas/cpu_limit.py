@@ -53,9 +53,9 @@ def _cut_after(seconds: float) -> Iterator[None]:
 
     def leave_unraised(unraisable: "sys.UnraisableHookArgs") -> None:
         if unraisable.exc_type is not OutOfTimeError:
-            told(unraisable)
+            before_hook(unraisable)
 
-    told, sys.unraisablehook = sys.unraisablehook, leave_unraised
+    before_hook, sys.unraisablehook = sys.unraisablehook, leave_unraised
     before = signal.signal(signal.SIGVTALRM, cut)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, _AGAIN_SECONDS)
     try:
@@ -64,7 +64,7 @@ def _cut_after(seconds: float) -> Iterator[None]:
         is_over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-        sys.unraisablehook = told
+        sys.unraisablehook = before_hook
 
 
 def _raise() -> NoReturn:

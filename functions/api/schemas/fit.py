@@ -96,19 +96,19 @@ def _terse(value: object) -> object:
 
 def _field_errors(error: Any) -> Iterator[FieldError]:  # noqa: ANN401 - the library has no types
     """Yield what is wrong at one path; missing and unknown fields each by name."""
-    place = (PAYLOAD, *error.absolute_path)
+    path = (PAYLOAD, *error.absolute_path)
     match error.validator:
         case "required":
             for name in error.validator_value:
                 if name not in error.instance:
-                    yield FieldError(_path(*place, name), "This field is required.")
+                    yield FieldError(_path(*path, name), "This field is required.")
         case "additionalProperties" if error.validator_value is False:
             for name in islice(_unknown(error.instance, error.schema), ENOUGH_ERRORS):
-                yield FieldError(_path(*place, name), "The schema has no such field; leave it out.")
+                yield FieldError(_path(*path, name), "The schema has no such field; leave it out.")
         case keyword:
             sentence = _SENTENCES.get(keyword) if isinstance(keyword, str) else None
             said = sentence(error.validator_value) if sentence else f"The schema's {keyword or 'false'} does not hold."
-            yield FieldError(_path(*place), said)
+            yield FieldError(_path(*path), said)
 
 
 def _unknown(instance: Mapping[str, object], schema: Mapping[str, Any]) -> Iterator[str]:
@@ -118,8 +118,8 @@ def _unknown(instance: Mapping[str, object], schema: Mapping[str, Any]) -> Itera
             yield name
 
 
-def _path(*place: str | int) -> str:
-    return ".".join(shortened(str(part)) for part in place)
+def _path(*path: str | int) -> str:
+    return ".".join(shortened(str(part)) for part in path)
 
 
 def _text(value: object) -> str:

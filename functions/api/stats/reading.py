@@ -17,7 +17,7 @@ from functions.api.stats.answers import (
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.role import Role
 from timeball.domain.time.instants import format_instant
-from timeball.domain.usage.hours import NOBODY
+from timeball.domain.usage.hours import UNKNOWN_TENANT
 from timeball.engine.context import Context
 from timeball.engine.stats.jobs import count_jobs
 from timeball.engine.stats.runs import read_windows, refused_callers
@@ -33,7 +33,7 @@ def read_stats(edge: ApiContext, request: Request) -> Reply:
             jobs={status: count_answer(one) for status, one in count_jobs(context, tenant).items()},
             dead_letters=count_answer(context.store.runs.count_dead_letters(tenant)),
             queues=_queues(context) if is_operating else None,
-            failed_authentications=_refused(context, [tenant, *([NOBODY] if is_operating else [])], now)
+            failed_authentications=_refused(context, [tenant, *([UNKNOWN_TENANT] if is_operating else [])], now)
             if request.by.role == Role.ADMIN
             else None,
         )

@@ -138,7 +138,7 @@ def target_answer(target: Target, *, is_listed: bool = False) -> TargetAnswer:
 
 def target_document(target: Target) -> dict[str, Any]:
     """Return a target in the form of a request, with header values; values that need not be stated are left out."""
-    told = target_answer(target).model_dump(mode="json", by_alias=True)
+    answer = target_answer(target).model_dump(mode="json", by_alias=True)
     if isinstance(target, HttpTarget):
-        told |= {"headers": dict(target.headers)}
-    return {name: value for name, value in told.items() if value is not None}
+        answer |= {"headers": dict(target.headers)}
+    return {name: value for name, value in answer.items() if value is not None}

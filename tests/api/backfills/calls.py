@@ -5,7 +5,7 @@ from typing import Any
 from tests.api.client import Answer, Api
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.runs.run import Run
-from timeball.engine.backfills.backfill import move_on
+from timeball.engine.backfills.backfill import advance_backfills
 
 HOURLY = {"cronExpression": "0 * * * *"}
 RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T03:00:00Z"}
@@ -27,4 +27,4 @@ def runs_of(api: Api) -> list[Run]:
 def scan(api: Api) -> None:
     """Advance every backfill once, as a scan would."""
     due = [one for one in api.store.backfills.values() if one.due_at is not None and one.due_at <= api.clock.now()]
-    move_on(api.context, due)
+    advance_backfills(api.context, due)

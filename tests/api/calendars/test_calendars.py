@@ -210,7 +210,7 @@ def test_a_skip_passes_over_the_dates_of_the_calendar(api: Api) -> None:
     assert (again.body["latestRun"]["fireTime"][:10], again.body["nextRunAt"][:10]) == ("2026-11-24", "2026-11-25")
     rows = api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]
     assert [row["fireTime"][8:10] for row in rows] == ["24", "23"]
-    assert {row["reason"] for row in rows} == {"skipped_by_hand"}
+    assert {row["reason"] for row in rows} == {"skipped_manually"}
 
 
 def test_a_job_that_drops_its_calendar_after_a_skip_fires_on_the_dates_that_were_passed_over(api: Api) -> None:

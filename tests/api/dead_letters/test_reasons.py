@@ -21,7 +21,7 @@ from timeball.domain.model.runs.transitions import ended
 from timeball.domain.model.runs.verdict import Failed
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
 
 PATH = "/v1/dead-letters"
 
@@ -53,7 +53,7 @@ def waited_for_its_host(api: Api) -> Run:
 def undeliverable(api: Api) -> Run:
     api.create()
     run = api.only_run()
-    api.put(replace(run, due_at=None, carrier_failures=MAX_CARRIER_FAILURES - 1))
+    api.put(replace(run, due_at=None, delivery_failures=MAX_DELIVERY_FAILURES - 1))
     reconcile_messages(api.context, [run.id])
     return api.only_run()
 

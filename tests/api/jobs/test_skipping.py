@@ -25,7 +25,7 @@ def test_the_next_fire_becomes_a_skipped_row_and_is_no_next_run_any_more(api: Ap
     assert (row["fireTime"], row["status"], row["reason"]) == (
         "2026-11-21T10:00:00.000Z",
         "skipped",
-        "skipped_by_hand",
+        "skipped_manually",
     )
     listed = api.call("GET", f"/v1/jobs/{job['jobId']}/runs").body["items"]
     assert [one["runId"] for one in listed] == [row["runId"]]
@@ -60,7 +60,7 @@ def test_a_job_without_a_next_fire_is_a_conflict(api: Api, verb: str, problem: s
 def test_a_one_off_under_way_has_no_fire_to_skip(api: Api) -> None:
     job = api.create(delaySeconds=3)
     api.dispatch()
-    assert skip(api, job).body["latestRun"]["reason"] == "skipped_by_hand"
+    assert skip(api, job).body["latestRun"]["reason"] == "skipped_manually"
     api.clock.advance(10 * SECOND_MS)
     assert skip(api, job).status == 409
 

@@ -58,8 +58,8 @@ def test_a_limit_that_is_set_overrides_what_jobs_say_until_it_is_removed(api: Ap
 
 
 def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api) -> None:
-    holder = evolve(claimed(run(), "owner", NOW, 3_600_000), places=("warehouse:db",))
-    waiting = Waiting("warehouse:db", Permit.PLACE)
+    holder = evolve(claimed(run(), "owner", NOW, 3_600_000), slots=("warehouse:db",))
+    waiting = Waiting("warehouse:db", Permit.SLOT)
     waits = [
         evolve(run(NOW + n), priority=priority, waiting=waiting, reason=Reason.KEY_WAIT)
         for n, priority in ((1, "low"), (2, "high"), (3, "high"))
@@ -67,7 +67,7 @@ def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api)
     api.store.runs.insert([holder, *waits], NOW)
     key = LimiterKey("acme", "warehouse:db")
     begun = (Begun(holder.id, 1, NOW + 9),)
-    api.store.limiters.insert([Limiter(key, 0, Bounds(1), begun=begun, lines=(Permit.PLACE,))], NOW)
+    api.store.limiters.insert([Limiter(key, 0, Bounds(1), begun=begun, lines=(Permit.SLOT,))], NOW)
     told = _answer(api)
     assert [(one["runId"], one["status"], one["attempt"]) for one in told["holders"]] == [
         (str(holder.id), RunState.RUNNING, 1)

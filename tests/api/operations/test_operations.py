@@ -9,7 +9,7 @@ from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.history import AuditFilter, list_audit
-from timeball.engine.operations.operation import move_on
+from timeball.engine.operations.operation import advance_operations
 
 ALL = {"all": True}
 HOURLY = {"everySeconds": 3600, "startAt": "2026-12-01T00:00:00Z"}
@@ -30,7 +30,9 @@ def scan(api: Api, seconds: int = 5) -> None:
     for _ in range(seconds):
         api.clock.advance(SECOND_MS)
         now = api.clock.now()
-        move_on(api.context, [one for one in api.store.operations.values() if one.is_next(now)], now + SECOND_MS)
+        advance_operations(
+            api.context, [one for one in api.store.operations.values() if one.is_next(now)], now + SECOND_MS
+        )
 
 
 def test_all_matching_jobs_are_paused_and_the_operation_shows_its_progress(api: Api) -> None:

@@ -48,8 +48,8 @@ def path(api: Api) -> str:
 def shown(answer: Answer) -> list[tuple[int, int]]:
     assert answer.status == 200, answer.text
     runs = [RunId.parse("acme", item["runId"]) for item in answer.body["items"]]
-    places = [(run.fire_at - NOW) // SECOND_MS for run in runs if run]
-    return list(zip(places, (item["attempt"] for item in answer.body["items"]), strict=True))
+    slots = [(run.fire_at - NOW) // SECOND_MS for run in runs if run]
+    return list(zip(slots, (item["attempt"] for item in answer.body["items"]), strict=True))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 50])

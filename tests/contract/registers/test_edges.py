@@ -46,7 +46,7 @@ def test_a_job_keeps_its_parents_and_what_blocks_it(store: Store) -> None:
         ended=(Ended("a", State.SUCCEEDED, NOW, NOW - 1), Ended("b", State.DEAD, NOW + 1, NOW - 1)),
         has_children=True,
         is_gate=True,
-        untold=True,
+        must_notify_children=True,
         ancestors=7,
         proposed=Proposed(NOW, ("x", "y")),
     )
@@ -57,7 +57,15 @@ def test_a_job_keeps_its_parents_and_what_blocks_it(store: Store) -> None:
 def test_a_run_keeps_that_it_waits_and_what_blocks_it(store: Store) -> None:
     blocked = Blocked(RunId(PARENT, NOW, Origin.SCHEDULE), ("parent", "a"))
     ended = (Ended("a", State.CANCELLED, NOW, NOW - 1),)
-    row = evolve(run(), waits=True, blocked=blocked, ended=ended, untold=True, joined=True, pardon="by hand")
+    row = evolve(
+        run(),
+        waits=True,
+        blocked=blocked,
+        ended=ended,
+        must_notify_children=True,
+        joined=True,
+        marked_succeeded="by hand",
+    )
     store.runs.insert([row], NOW)
     assert store.runs.read([row.id]) == [row]
 

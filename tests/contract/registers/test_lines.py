@@ -17,14 +17,14 @@ DB = LimiterKey("acme", "db")
 
 
 def _waits(
-    fire_at: int, priority: str = "normal", name: str = "db", part: Permit = Permit.PLACE, job_id: str = "job"
+    fire_at: int, priority: str = "normal", name: str = "db", part: Permit = Permit.SLOT, job_id: str = "job"
 ) -> Run:
     like = run(fire_at)
     like = replace(like, id=replace(like.id, job=JobKey("acme", job_id)), priority=priority)
     return lined_up(like, Waiting(name, part), Reason.KEY_WAIT, None)
 
 
-def _line(store: Store, key: LimiterKey = DB, part: Permit = Permit.PLACE, limit: int = 50) -> list[RunId]:
+def _line(store: Store, key: LimiterKey = DB, part: Permit = Permit.SLOT, limit: int = 50) -> list[RunId]:
     return store.runs.in_line(key, part, limit)
 
 
@@ -39,13 +39,13 @@ def test_a_line_is_ordered_by_priority_and_then_by_fire_time(store: Store) -> No
 def test_each_line_and_each_tenant_has_its_own_runs(store: Store) -> None:
     place, turn, other, own = (
         _waits(NOW),
-        _waits(NOW + 1, part=Permit.TURN),
+        _waits(NOW + 1, part=Permit.TOKEN),
         _waits(NOW + 2, name="crm"),
         _waits(NOW + 3, name=""),
     )
     foreign = replace(place, id=replace(place.id, job=JobKey("other", "job")))
     store.runs.insert([place, turn, other, own, foreign], NOW)
-    assert (_line(store), _line(store, part=Permit.TURN)) == ([place.id], [turn.id])
+    assert (_line(store), _line(store, part=Permit.TOKEN)) == ([place.id], [turn.id])
     assert (_line(store, LimiterKey("acme", "crm")), _line(store, LimiterKey("acme"))) == ([other.id], [own.id])
     assert _line(store, LimiterKey("other", "db")) == [foreign.id]
     assert _line(store, LimiterKey("nobody", "db")) == []
@@ -58,7 +58,7 @@ def test_a_run_that_is_admitted_or_waits_for_something_else_leaves_the_line(stor
     again = swapped(store.runs, one, called(one))
     swapped(store.runs, another, withdrawn(another))
     assert _line(store) == []
-    swapped(store.runs, again, lined_up(again, Waiting("db", Permit.PLACE), Reason.KEY_WAIT, None))
+    swapped(store.runs, again, lined_up(again, Waiting("db", Permit.SLOT), Reason.KEY_WAIT, None))
     assert _line(store) == [one.id]
 
 

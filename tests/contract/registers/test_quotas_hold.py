@@ -19,7 +19,7 @@ from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import Permit, Waiting
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.engine.backfills.backfill import move_on
+from timeball.engine.backfills.backfill import advance_backfills
 from timeball.engine.exclusions.freezes import note_quotas
 from timeball.engine.execution.limits import pass_limiters
 from timeball.ports.collections.listing import ListQuery
@@ -103,14 +103,14 @@ def test_fifty_clients_ask_for_backfills_and_as_many_run_as_the_quota_says(api: 
     assert set(asked) == {201}
     for _ in range(3):
         api.clock.advance(SECOND_MS)
-        move_on(api.context, [one for one in api.store.backfills.of_job(job.key) if one.is_open])
+        advance_backfills(api.context, [one for one in api.store.backfills.of_job(job.key) if one.is_open])
         statuses = Counter(one.status for one in api.store.backfills.of_job(job.key))
         assert statuses == {BackfillStatus.RUNNING: 3, BackfillStatus.WAITING: 47}
 
 
 @pytest.mark.parametrize(
     ("quotas", "part", "most"),
-    [(Quotas(runs_per_second=4), Permit.TURN, 9), (Quotas(runs_at_once=10), Permit.PLACE, 10)],
+    [(Quotas(runs_per_second=4), Permit.TOKEN, 9), (Quotas(runs_at_once=10), Permit.SLOT, 10)],
 )
 def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
     api: Api, quotas: Quotas, part: Permit, most: int
@@ -126,7 +126,7 @@ def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
         lined_up += sum(one.waiting == Waiting("", part) for one in told)
         waiting = [one for one, admitted in zip(waiting, told, strict=True) if admitted.again_at is not None]
     assert (len(begin), lined_up) == (most, CLIENTS - most)
-    assert part is Permit.PLACE or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
+    assert part is Permit.SLOT or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
 
 
 def _listed(api: Api) -> list[Any]:

@@ -7,7 +7,7 @@ from tests.contract.conftest import Subject
 from tests.contract.rows import NOW
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
-from timeball.domain.usage.hours import KEPT_DAYS, NOBODY, HourKey, hour_of
+from timeball.domain.usage.hours import KEPT_DAYS, UNKNOWN_TENANT, HourKey, hour_of
 from timeball.ports.store import Store
 
 HOUR = HourKey("acme", hour_of(NOW), "normal")
@@ -26,7 +26,14 @@ def test_the_additions_of_several_processes_add_up(store: Store) -> None:
 
 
 def test_hours_subjects_and_tenants_are_kept_apart(store: Store) -> None:
-    keys = [HOUR, later(0, "high"), later(1), later(2, "job#daily"), later(0, tenant="other"), later(0, tenant=NOBODY)]
+    keys = [
+        HOUR,
+        later(0, "high"),
+        later(1),
+        later(2, "job#daily"),
+        later(0, tenant="other"),
+        later(0, tenant=UNKNOWN_TENANT),
+    ]
     assert store.usage.add([(key, {"n": number}) for number, key in enumerate(keys, 1)], NOW) == [True] * 6
     assert store.usage.add([], NOW) == []
 
@@ -37,7 +44,7 @@ def test_hours_subjects_and_tenants_are_kept_apart(store: Store) -> None:
     assert told("acme", 0, 2) == [(keys[1], 2), (keys[0], 1), (keys[2], 3), (keys[3], 4)]
     assert told("acme", 1, 1) == [(keys[2], 3)]
     assert told("other", -1, 9) == [(keys[4], 5)]
-    assert told(NOBODY, -1, 9) == [(keys[5], 6)]
+    assert told(UNKNOWN_TENANT, -1, 9) == [(keys[5], 6)]
     assert told("acme", 3, 9) == []
 
 

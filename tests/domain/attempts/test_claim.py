@@ -128,7 +128,7 @@ CASES = {
     "missed, but its start was moved by jitter": Case(
         CLAIM, {**fire(-3), "not_before": NOW - 60_000}, asks(jitter_seconds=300)
     ),
-    "missed, but it was parked behind an earlier run": Case(CLAIM, fire(-3), {"parked": fire(-3)["id"]}),
+    "missed, but it was parked behind an earlier run": Case(CLAIM, fire(-3), {"next_holder": fire(-3)["id"]}),
     "missed, but it was handed the guard": Case(CLAIM, fire(-3), {"holder": fire(-3)["id"]}),
     "a one-off is never missed": Case(CLAIM, fire(-600), asks(schedule=ONE_OFF)),
     "a run by hand is never missed": Case(CLAIM, fire(-3, Origin.MANUAL), {}),
@@ -202,7 +202,7 @@ CLOSED_TODAY = {
     ),
     "it was put off until then": Case(Decision(ClaimAction.WAIT, wait_until=TOMORROW), {"not_before": TOMORROW}, {}),
     "it holds the lock of its job": Case(EXCLUDED, {}, {"holder": FIRE}),
-    "it is parked": Case(EXCLUDED, {}, {"parked": FIRE}),
+    "it is parked": Case(EXCLUDED, {}, {"next_holder": FIRE}),
     "the job fires again by then": Case(EXCLUDED, {}, asks(schedule=Schedule(Every(86_400, NOW)))),
     "and before": Case(EXCLUDED, {}, {"spec": JOB.spec}),
     "it has begun": Case(CLAIM, STARTED, {}),

@@ -16,7 +16,7 @@ IN_LINE = Run(
     0,
     NOW,
     NOW,
-    waiting=Waiting("db", Permit.PLACE),
+    waiting=Waiting("db", Permit.SLOT),
 )
 
 

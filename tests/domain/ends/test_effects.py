@@ -65,8 +65,8 @@ BEING_CANCELLED = {"status": CANCELLED, "intent": Intent(Verb.CANCEL, 1, None)}
 
 # Each case: the differences of the job and the run, and whether the run has lost the lock.
 RELEASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
-    "the holder": ({"holder": RUN.id, "parked": OTHER}, {}, True),
-    "who is parked": ({"holder": OTHER, "parked": RUN.id}, {}, True),
+    "the holder": ({"holder": RUN.id, "next_holder": OTHER}, {}, True),
+    "who is parked": ({"holder": OTHER, "next_holder": RUN.id}, {}, True),
     "another holds it": ({"holder": OTHER}, {}, False),
     "the holder, live": ({"holder": RUN.id}, {"state": RunState.RETRYING}, False),
     "the holder, taken back by a pause": ({"holder": RUN.id}, {"state": RunState.WITHDRAWN}, True),

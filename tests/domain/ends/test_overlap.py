@@ -75,29 +75,29 @@ TABLE = {
     ("queueOne", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "over"): "acquire  acquire  acquire  acquire  acquire",
     ("queueOne", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
-    ("queueOne", "queued"): "park  stay  skip  skip  park",
-    ("queueOne", "running"): "park  stay  skip  skip  park",
-    ("queueOne", "stopping"): "park  stay  skip  skip  park",
-    ("queueOne", "retrying"): "park  stay  skip  skip  park",
-    ("queueOne", "newer"): "park  stay  skip  skip  park",
+    ("queueOne", "queued"): "become_next  stay  skip  skip  become_next",
+    ("queueOne", "running"): "become_next  stay  skip  skip  become_next",
+    ("queueOne", "stopping"): "become_next  stay  skip  skip  become_next",
+    ("queueOne", "retrying"): "become_next  stay  skip  skip  become_next",
+    ("queueOne", "newer"): "become_next  stay  skip  skip  become_next",
     # The newest fire wins, in whatever order runs ask: it stops the holder, and replaces an older next holder.
     ("cancelOther", "nobody"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "me"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "over"): "acquire  acquire  acquire  acquire  acquire",
     ("cancelOther", "withdrawn"): "acquire  acquire  acquire  acquire  acquire",
-    ("cancelOther", "queued"): "park+  stay+  take_place+  skip  park+",
-    ("cancelOther", "running"): "park+  stay+  take_place+  skip  park+",
-    ("cancelOther", "stopping"): "park  stay  take_place  skip  park",
-    ("cancelOther", "retrying"): "park+  stay+  take_place+  skip  park+",
+    ("cancelOther", "queued"): "become_next+  stay+  replace_next+  skip  become_next+",
+    ("cancelOther", "running"): "become_next+  stay+  replace_next+  skip  become_next+",
+    ("cancelOther", "stopping"): "become_next  stay  replace_next  skip  become_next",
+    ("cancelOther", "retrying"): "become_next+  stay+  replace_next+  skip  become_next+",
     ("cancelOther", "newer"): "skip  skip  skip  skip  skip",
 }
 
 
 @pytest.mark.parametrize(("policy", "holder"), TABLE)
 def test_the_policy_decides_about_an_unstarted_run_and_the_lock(policy: str, holder: str) -> None:
-    for parked, expected in zip(PARKED, TABLE[policy, holder].split(), strict=True):
-        found = decide_overlap(OverlapPolicy(policy), ME["unstarted"], HOLDERS[holder], PARKED[parked])
-        assert found == OverlapDecision(LockStep(expected.rstrip("+")), expected.endswith("+")), parked
+    for next_holder, expected in zip(PARKED, TABLE[policy, holder].split(), strict=True):
+        found = decide_overlap(OverlapPolicy(policy), ME["unstarted"], HOLDERS[holder], PARKED[next_holder])
+        assert found == OverlapDecision(LockStep(expected.rstrip("+")), expected.endswith("+")), next_holder
 
 
 # A run that has started is not skipped and stops no other run. Under every policy with a lock it does this while it
@@ -117,28 +117,37 @@ STARTED = {
 
 @pytest.mark.parametrize("holder", STARTED)
 def test_a_started_run_waits_for_the_lock_and_is_skipped_only_for_a_newer_run_under_cancel_other(holder: str) -> None:
-    for policy, parked in product(OverlapPolicy, PARKED.values()):
+    for policy, next_holder in product(OverlapPolicy, PARKED.values()):
         step = LockStep.START if policy is OverlapPolicy.ALLOW else STARTED[holder]
         if policy is OverlapPolicy.CANCEL_OTHER and holder == "newer":
             step = LockStep.SKIP
-        assert decide_overlap(policy, ME["started"], HOLDERS[holder], parked) == OverlapDecision(step), (policy, parked)
+        assert decide_overlap(policy, ME["started"], HOLDERS[holder], next_holder) == OverlapDecision(step), (
+            policy,
+            next_holder,
+        )
 
 
 def test_a_retried_run_is_the_next_holder_unless_an_older_run_is() -> None:
     for policy in (OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE):
-        steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], parked).step for parked in PARKED.values()]
-        assert steps == [LockStep.PARK, LockStep.STAY, LockStep.WAIT, LockStep.TAKE_PLACE, LockStep.PARK]
+        steps = [decide_overlap(policy, AGAIN, HOLDERS["running"], next_holder).step for next_holder in PARKED.values()]
+        assert steps == [
+            LockStep.BECOME_NEXT,
+            LockStep.STAY,
+            LockStep.WAIT,
+            LockStep.REPLACE_NEXT,
+            LockStep.BECOME_NEXT,
+        ]
 
 
 def test_a_manual_retry_counts_as_new_as_its_request_under_cancel_other() -> None:
     by_hand = replace(AGAIN, budget_at=NOW + 3 * MINUTE_MS, budget_from=1)
     step = partial(decide_overlap, OverlapPolicy.CANCEL_OTHER)
-    assert step(by_hand, HOLDERS["newer"], None) == OverlapDecision(LockStep.PARK, stop_holder=True)
-    assert step(by_hand, HOLDERS["newer"], PARKED["newer"]) == OverlapDecision(LockStep.TAKE_PLACE, stop_holder=True)
+    assert step(by_hand, HOLDERS["newer"], None) == OverlapDecision(LockStep.BECOME_NEXT, stop_holder=True)
+    assert step(by_hand, HOLDERS["newer"], PARKED["newer"]) == OverlapDecision(LockStep.REPLACE_NEXT, stop_holder=True)
     assert step(by_hand, _run(4, RunState.RUNNING, 1), None) == OverlapDecision(LockStep.SKIP)
     assert step(by_hand, HOLDERS["newer"], _run(4)) == OverlapDecision(LockStep.SKIP)
     assert step(_run(4), replace(by_hand, state=RunState.RUNNING), None) == OverlapDecision(
-        LockStep.PARK, stop_holder=True
+        LockStep.BECOME_NEXT, stop_holder=True
     )
     assert step(_run(2), replace(by_hand, state=RunState.RUNNING), None) == OverlapDecision(LockStep.SKIP)
 
@@ -161,5 +170,5 @@ def test_of_two_fires_of_one_instant_neither_is_newer() -> None:
     by_hand = replace(_run(0), id=RunId(KEY, NOW, Origin.MANUAL))
     running = _run(0, RunState.RUNNING, 1)
     policy = OverlapPolicy.CANCEL_OTHER
-    assert decide_overlap(policy, by_hand, running, None) == OverlapDecision(LockStep.PARK, stop_holder=True)
+    assert decide_overlap(policy, by_hand, running, None) == OverlapDecision(LockStep.BECOME_NEXT, stop_holder=True)
     assert decide_overlap(policy, by_hand, _run(-1, RunState.RUNNING, 1), ME["unstarted"]).step is LockStep.SKIP

@@ -17,7 +17,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
-from timeball.domain.planning.exclusions import LOOK_AGAIN_MS, Exclusions, allowed_fires, exclusions
+from timeball.domain.planning.exclusions import RECHECK_MS, Exclusions, allowed_fires, exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import planned_row, queued_run
 from timeball.domain.planning.planner import Hold, SkippedRange, Start, may_start_at, plan
@@ -214,7 +214,7 @@ def test_a_frozen_job_is_not_planned_but_due_again_soon(case: str) -> None:
         assert found == Start(at, at)
     else:
         assert found == Hold(NOW + until * SECOND_MS)
-        assert found.until <= max(NOW, at) + LOOK_AGAIN_MS
+        assert found.until <= max(NOW, at) + RECHECK_MS
 
 
 @pytest.mark.parametrize(("from_at", "through_at"), [(NOW - 9_000, NOW), (NOW + 1_000, NOW + 1_000)])

@@ -38,12 +38,12 @@ class Meeting:
     planned: Run
     state: RunState
     reason: Reason | None
-    stamp: int
+    decided_at_version: int
     is_run: bool = True
 
 
-def of_version(row: Run, stamp: int) -> Run:
-    return replace(row, stamp=stamp)
+def of_version(row: Run, decided_at_version: int) -> Run:
+    return replace(row, decided_at_version=decided_at_version)
 
 
 LATE = Reason.SUPERSEDED
@@ -69,9 +69,11 @@ MEETINGS = {
         closing_row(JOB, NOW, Reason.JOB_CANCELLED, NOW), QUEUED, RunState.SKIPPED, Reason.JOB_CANCELLED, 3
     ),
     "what is under way stays": Meeting(
-        replace(QUEUED, stamp=1, state=RunState.RUNNING, attempt=1), QUEUED, RunState.RUNNING, None, 1
+        replace(QUEUED, decided_at_version=1, state=RunState.RUNNING, attempt=1), QUEUED, RunState.RUNNING, None, 1
     ),
-    "what has started before stays": Meeting(replace(QUEUED, stamp=1, attempt=1), QUEUED, RunState.QUEUED, None, 1),
+    "what has started before stays": Meeting(
+        replace(QUEUED, decided_at_version=1, attempt=1), QUEUED, RunState.QUEUED, None, 1
+    ),
 }
 
 
@@ -79,10 +81,10 @@ MEETINGS = {
 def test_a_plan_changes_the_standing_row_only_if_no_newer_version_has_decided(name: str) -> None:
     case = MEETINGS[name]
     row = met(case.standing, case.planned, NOW)
-    assert (row.state, row.reason, row.stamp, row.last_fire_at is None) == (
+    assert (row.state, row.reason, row.decided_at_version, row.last_fire_at is None) == (
         case.state,
         case.reason,
-        case.stamp,
+        case.decided_at_version,
         case.is_run,
     )
 

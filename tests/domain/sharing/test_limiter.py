@@ -22,7 +22,7 @@ from timeball.domain.sharing.limiter import (
     admit,
     called,
     expected,
-    has_place,
+    has_slot,
     is_to_be_looked_at,
     left_in_line,
     looked_at,
@@ -35,23 +35,23 @@ from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000
 NAMED = Begun(run().id, 1, NOW + LEASE_MS, revision=1)
-RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), places=("db",), revision=2)
+RUNNING = replace(claimed(run(), "owner", NOW, LEASE_MS), slots=("db",), revision=2)
 OUT = NOW + LEASE_MS
 KEY = LimiterKey("acme", "db")
-IN_LINE = replace(run(), waiting=Waiting("db", Permit.PLACE), revision=2)
-ELSEWHERE = replace(run(), waiting=Waiting("crm", Permit.TURN), revision=2)
-CALLED = Waiting("db", Permit.TURN, called=True)
-FOR_TURN = replace(run(), waiting=Waiting("db", Permit.TURN))
+IN_LINE = replace(run(), waiting=Waiting("db", Permit.SLOT), revision=2)
+ELSEWHERE = replace(run(), waiting=Waiting("crm", Permit.TOKEN), revision=2)
+CALLED = Waiting("db", Permit.TOKEN, called=True)
+FOR_TURN = replace(run(), waiting=Waiting("db", Permit.TOKEN))
 FOLLOWED = replace(RUNNING, callback=Callback(NOW, NOW + 3_600_000, execution="arn"))
 ANOTHER = Begun(run(NOW + 1).id, 1, OUT)
 
-PLACE, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
-TURN = Ask(KEY, Bounds(per_second=2, burst=1))
+SLOT, SKIPPING = Ask(KEY, Bounds(1)), Ask(KEY, Bounds(1), skips=True)
+TOKEN = Ask(KEY, Bounds(per_second=2, burst=1))
 FREE = Limiter(KEY, 0)
 TAKEN = replace(FREE, begun=(ANOTHER,))
-CALLING = replace(FREE, lines=(Permit.TURN,))
-BEGINS = LimiterDecision(NOW, has_place=True)
-WAITS, TAKES_TURN = LimiterDecision(waits_for=Permit.PLACE), LimiterDecision(waits_for=Permit.TURN)
+CALLING = replace(FREE, lines=(Permit.TOKEN,))
+BEGINS = LimiterDecision(NOW, has_slot=True)
+WAITS, TAKES_TURN = LimiterDecision(waits_for=Permit.SLOT), LimiterDecision(waits_for=Permit.TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ WAITS, TAKES_TURN = LimiterDecision(waits_for=Permit.PLACE), LimiterDecision(wai
         (replace(NAMED, revision=2), replace(run(), revision=2), NOW, True),  # another claim is under way
         (NAMED, RUNNING, NOW, True),
         (NAMED, RUNNING, OUT, True),  # its executor may be frozen, and renews its lease when it continues
-        (NAMED, replace(claimed(RUNNING, "another", NOW, LEASE_MS), places=("db",)), NOW, True),  # it was taken over
+        (NAMED, replace(claimed(RUNNING, "another", NOW, LEASE_MS), slots=("db",)), NOW, True),  # it was taken over
         (replace(NAMED, attempt=2), RUNNING, OUT, True),  # the process that began to take it over has died
-        (NAMED, replace(RUNNING, attempt=2, places=("crm",)), NOW, False),  # its job no longer names the key
+        (NAMED, replace(RUNNING, attempt=2, slots=("crm",)), NOW, False),  # its job no longer names the key
         (NAMED, FOLLOWED, OUT, True),  # the scan is about to poll its execution
         (NAMED, replace(RUNNING, state=RunState.SUCCEEDED, lease_until=None), NOW, False),
         (NAMED, replace(RUNNING, state=RunState.RETRYING, lease_until=None), NOW, False),
@@ -81,40 +81,40 @@ WAITS, TAKES_TURN = LimiterDecision(waits_for=Permit.PLACE), LimiterDecision(wai
         (NAMED, IN_LINE, NOW, True),  # it was admitted, and its message is under way
         (NAMED, IN_LINE, OUT, False),  # its message was lost
         (NAMED, frozen(IN_LINE, NOW), NOW, False),  # it waits for something else now
-        (NAMED, replace(ELSEWHERE, places=("db",)), OUT, True),  # it has a slot, and waits for another rate token
+        (NAMED, replace(ELSEWHERE, slots=("db",)), OUT, True),  # it has a slot, and waits for another rate token
         (NAMED, ELSEWHERE, NOW, False),  # it asked there first
     ],
 )
 def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_no_longer_needs_it(
     begun: Begun, row: Run | None, at: int, *, is_there: bool
 ) -> None:
-    assert has_place(FREE, begun, row, at) is is_there
+    assert has_slot(FREE, begun, row, at) is is_there
     assert looked_at(replace(FREE, begun=(begun,)), {begun.run: row}, at).begun == ((begun,) if is_there else ())
 
 
 @pytest.mark.parametrize(
     ("limiter", "asking", "ask", "passed"),
     [
-        (FREE, run(), PLACE, BEGINS),
-        (TAKEN, run(), PLACE, WAITS),
+        (FREE, run(), SLOT, BEGINS),
+        (TAKEN, run(), SLOT, WAITS),
         (TAKEN, run(), SKIPPING, LimiterDecision(is_skipped=True)),
         (TAKEN, replace(run(), attempt=1), SKIPPING, WAITS),  # it has begun, so it is not skipped
-        (replace(FREE, begun=(NAMED,)), run(), PLACE, BEGINS),  # its own: its claim's answer was lost, or an admission
-        (replace(FREE, lines=(Permit.PLACE,)), run(), PLACE, WAITS),  # it overtakes no run
-        (replace(FREE, lines=(Permit.PLACE,)), run(), TURN, LimiterDecision(NOW)),  # the line is for something else
+        (replace(FREE, begun=(NAMED,)), run(), SLOT, BEGINS),  # its own: its claim's answer was lost, or an admission
+        (replace(FREE, lines=(Permit.SLOT,)), run(), SLOT, WAITS),  # it overtakes no run
+        (replace(FREE, lines=(Permit.SLOT,)), run(), TOKEN, LimiterDecision(NOW)),  # the line is for something else
         (TAKEN, run(), Ask(KEY, Bounds(2)), BEGINS),  # its own job allows two
         (replace(TAKEN, fixed=Fixed(Bounds(1))), run(), Ask(KEY, Bounds(2)), WAITS),  # but a fixed limit has precedence
-        (replace(FREE, fixed=Fixed(Bounds(0))), run(), PLACE, WAITS),
+        (replace(FREE, fixed=Fixed(Bounds(0))), run(), SLOT, WAITS),
         (
             replace(FREE, fixed=Fixed(Bounds(0))),
             run(),
-            TURN,
+            TOKEN,
             LimiterDecision(NOW),
         ),  # its job names the key only for its rate
-        (FREE, run(), TURN, LimiterDecision(NOW)),
-        (replace(FREE, turns=Turns(NOW + 0.5)), run(), TURN, LimiterDecision(NOW + 1)),
-        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TURN, LimiterDecision(NOW + LONGEST_HOLD_MS)),
-        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS + 1)), run(), TURN, TAKES_TURN),
+        (FREE, run(), TOKEN, LimiterDecision(NOW)),
+        (replace(FREE, turns=Turns(NOW + 0.5)), run(), TOKEN, LimiterDecision(NOW + 1)),
+        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TOKEN, LimiterDecision(NOW + LONGEST_HOLD_MS)),
+        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS + 1)), run(), TOKEN, TAKES_TURN),
         (
             replace(FREE, turns=Turns(NOW + 1000)),
             run(),
@@ -122,11 +122,11 @@ def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_
             LimiterDecision(NOW),
         ),  # from the burst
         (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), LimiterDecision(NOW + 500)),
-        (replace(FREE, lines=(Permit.TURN,)), run(), TURN, TAKES_TURN),
-        (replace(FREE, lines=(Permit.TURN,)), FOR_TURN, TURN, TAKES_TURN),  # its second message, or a manual retry
-        (replace(FREE, lines=(Permit.TURN,)), replace(FOR_TURN, waiting=CALLED), TURN, LimiterDecision(NOW)),
-        (CALLING, FOR_TURN, TURN, TAKES_TURN),  # its row does not yet show that it was admitted
-        (replace(FREE, lines=(Permit.TURN,)), replace(run(), waiting=replace(CALLED, name="")), TURN, TAKES_TURN),
+        (replace(FREE, lines=(Permit.TOKEN,)), run(), TOKEN, TAKES_TURN),
+        (replace(FREE, lines=(Permit.TOKEN,)), FOR_TURN, TOKEN, TAKES_TURN),  # its second message, or a manual retry
+        (replace(FREE, lines=(Permit.TOKEN,)), replace(FOR_TURN, waiting=CALLED), TOKEN, LimiterDecision(NOW)),
+        (CALLING, FOR_TURN, TOKEN, TAKES_TURN),  # its row does not yet show that it was admitted
+        (replace(FREE, lines=(Permit.TOKEN,)), replace(run(), waiting=replace(CALLED, name="")), TOKEN, TAKES_TURN),
     ],
 )
 def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask: Ask, passed: LimiterDecision) -> None:
@@ -134,19 +134,19 @@ def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask:
 
 
 def test_a_run_that_begins_is_named_until_its_lease_would_be_out() -> None:
-    after, _ = admit(FREE, run(), PLACE, NOW, NOW, LEASE_MS)
+    after, _ = admit(FREE, run(), SLOT, NOW, NOW, LEASE_MS)
     assert (after.begun, after.said) == ((NAMED,), Bounds(1))
 
 
 def test_a_claimed_run_is_in_no_line_and_has_only_the_slots_that_it_was_just_given() -> None:
-    begun = claimed(replace(ELSEWHERE, places=("db",)), "owner", NOW, LEASE_MS)
-    assert (begun.waiting, begun.places) == (None, ())
+    begun = claimed(replace(ELSEWHERE, slots=("db",)), "owner", NOW, LEASE_MS)
+    assert (begun.waiting, begun.slots) == (None, ())
 
 
 def test_a_run_that_has_a_slot_keeps_it_while_it_waits_for_a_rate_token() -> None:
     both = Ask(KEY, Bounds(1, 2, 1))
-    after, passed = admit(replace(FREE, lines=(Permit.TURN,)), run(), both, NOW, NOW, LEASE_MS)
-    assert (after.begun, passed) == ((NAMED,), LimiterDecision(waits_for=Permit.TURN, has_place=True))
+    after, passed = admit(replace(FREE, lines=(Permit.TOKEN,)), run(), both, NOW, NOW, LEASE_MS)
+    assert (after.begun, passed) == ((NAMED,), LimiterDecision(waits_for=Permit.TOKEN, has_slot=True))
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_a_changed_rate_continues_from_the_rate_tokens_that_were_given(
     for changed in (bounded_by(limiter, new, NOW), said_anew(limiter, new, NOW)):
         _, passed = admit(changed, run(), Ask(KEY, new), NOW, NOW, LEASE_MS)
         assert changed.due_at == NOW
-        has_place = new.places is not None
-        assert passed == (LimiterDecision(NOW + next_in_ms, has_place) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
+        has_slot = new.slots is not None
+        assert passed == (LimiterDecision(NOW + next_in_ms, has_slot) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
 
 
 SLOW, FAST = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
@@ -213,9 +213,9 @@ def test_a_limiter_that_expects_a_run_stays_due_although_its_line_looks_empty() 
 
 
 def test_a_waiting_run_makes_its_limiter_due_soon() -> None:
-    after, _ = admit(TAKEN, run(), PLACE, NOW, NOW, LEASE_MS)
-    assert (after.lines, after.joined_at, after.due_at) == ((Permit.PLACE,), NOW, NOW + SECOND_MS)
-    sooner, _ = admit(replace(TAKEN, due_at=NOW + 5), run(), PLACE, NOW, NOW, LEASE_MS)
+    after, _ = admit(TAKEN, run(), SLOT, NOW, NOW, LEASE_MS)
+    assert (after.lines, after.joined_at, after.due_at) == ((Permit.SLOT,), NOW, NOW + SECOND_MS)
+    sooner, _ = admit(replace(TAKEN, due_at=NOW + 5), run(), SLOT, NOW, NOW, LEASE_MS)
     assert sooner.due_at == NOW + 5
 
 
@@ -236,29 +236,29 @@ def test_the_holders_are_read_if_there_is_no_slot_for_all_runs_that_ask(
     begun: Sequence[Begun], coming: int, *, is_read: bool
 ) -> None:
     limiter = replace(FREE, begun=tuple(begun))
-    asking = [(run(), PLACE)] * coming
+    asking = [(run(), SLOT)] * coming
     assert is_to_be_looked_at(limiter, asking) is is_read
-    assert not is_to_be_looked_at(replace(limiter, lines=(Permit.PLACE,)), asking)  # they wait in line anyway
-    assert not is_to_be_looked_at(limiter, [(run(), TURN)] * coming)
+    assert not is_to_be_looked_at(replace(limiter, lines=(Permit.SLOT,)), asking)  # they wait in line anyway
+    assert not is_to_be_looked_at(limiter, [(run(), TOKEN)] * coming)
 
 
 def test_as_many_runs_are_admitted_as_there_are_slots_and_the_limiter_names_them() -> None:
     limiter = replace(TAKEN, said=Bounds(3))
-    assert room_for(limiter, Permit.PLACE, NOW) == 2
-    after, instants = called(limiter, Permit.PLACE, [run()], NOW, LEASE_MS)
+    assert room_for(limiter, Permit.SLOT, NOW) == 2
+    after, instants = called(limiter, Permit.SLOT, [run()], NOW, LEASE_MS)
     assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, revision=1))
     assert instants == [NOW]
-    assert room_for(bounded_by(limiter, Bounds(0), NOW), Permit.PLACE, NOW) < 0
-    assert room_for(FREE, Permit.PLACE, NOW) == CALLED_AT_ONCE  # it has no limit any more
+    assert room_for(bounded_by(limiter, Bounds(0), NOW), Permit.SLOT, NOW) < 0
+    assert room_for(FREE, Permit.SLOT, NOW) == CALLED_AT_ONCE  # it has no limit any more
 
 
 def test_as_many_runs_are_admitted_as_rate_tokens_are_near_each_for_its_own() -> None:
     limiter = replace(FREE, said=Bounds(None, 2, 1), turns=Turns(free_at=NOW + 1_000))
-    assert room_for(limiter, Permit.TURN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
-    after, instants = called(limiter, Permit.TURN, [run()] * 4, NOW, LEASE_MS)
+    assert room_for(limiter, Permit.TOKEN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
+    after, instants = called(limiter, Permit.TOKEN, [run()] * 4, NOW, LEASE_MS)
     assert [at - NOW for at in instants] == [1_000, 1_500, 2_000, 2_500]
-    assert room_for(after, Permit.TURN, NOW) == 0
-    assert room_for(after, Permit.TURN, NOW + SECOND_MS) == 2
+    assert room_for(after, Permit.TOKEN, NOW) == 0
+    assert room_for(after, Permit.TOKEN, NOW + SECOND_MS) == 2
 
 
 @pytest.mark.parametrize(
@@ -267,8 +267,8 @@ def test_as_many_runs_are_admitted_as_rate_tokens_are_near_each_for_its_own() ->
         ((), False, SETTLES_MS, None),
         ((), False, SETTLES_MS - 1, SECOND_MS),  # a run that has just joined the line may not be visible yet
         ((), True, SETTLES_MS, LOOKS_MS),  # an admitted run may not have received its message yet
-        ((Permit.PLACE,), False, SETTLES_MS, LOOKS_MS),
-        ((Permit.PLACE, Permit.TURN), False, SETTLES_MS, SECOND_MS),
+        ((Permit.SLOT,), False, SETTLES_MS, LOOKS_MS),
+        ((Permit.SLOT, Permit.TOKEN), False, SETTLES_MS, SECOND_MS),
     ],
 )
 def test_a_limiter_is_due_as_long_as_a_run_may_wait(
@@ -291,5 +291,5 @@ def test_a_job_asks_for_its_keys_and_then_for_the_quotas_of_its_tenant() -> None
 
 
 def test_each_line_has_its_reason() -> None:
-    lines = [Waiting("db", Permit.PLACE), Waiting("db", Permit.TURN), Waiting("", Permit.PLACE)]
+    lines = [Waiting("db", Permit.SLOT), Waiting("db", Permit.TOKEN), Waiting("", Permit.SLOT)]
     assert [waits_because(one) for one in lines] == [Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from timeball.domain.sharing.places import MINIMUMS, PLACES, Asking, placed, room_for_alike, room_for_any
+from timeball.domain.sharing.capacity import CAPACITY, MINIMUMS, Asking, granted, room_for_alike, room_for_any
 
 HIGH, NORMAL, LOW = 0, 1, 2
 
@@ -13,19 +13,19 @@ HIGH, NORMAL, LOW = 0, 1, 2
 def got(
     asking: list[Asking], held: Mapping[tuple[str, int], int] | None = None, weights: Mapping[str, int] | None = None
 ) -> Counter[tuple[str, int]]:
-    answers = placed(held or {}, asking, weights or {})
+    answers = granted(held or {}, asking, weights or {})
     counts = Counter[tuple[str, int]]()
-    for one, has_place in zip(asking, answers, strict=True):
-        counts[one.tenant, one.rank] += one.runs * has_place
+    for one, has_slot in zip(asking, answers, strict=True):
+        counts[one.tenant, one.rank] += one.runs * has_slot
     return +counts
 
 
 def test_n_tenants_leave_one_share_of_n_plus_one_free() -> None:
     for tenants in (1, 2, 3, 9, 30):
-        counts = got([Asking(f"tenant-{n % tenants}") for n in range(PLACES * tenants)])
+        counts = got([Asking(f"tenant-{n % tenants}") for n in range(CAPACITY * tenants)])
         assert max(counts.values()) - min(counts.values()) <= 1
-        assert PLACES - counts.total() >= PLACES // (tenants + 1)
-        assert placed(counts, [Asking("another")]) == [True]
+        assert CAPACITY - counts.total() >= CAPACITY // (tenants + 1)
+        assert granted(counts, [Asking("another")]) == [True]
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,23 @@ def test_n_tenants_leave_one_share_of_n_plus_one_free() -> None:
     ],
 )
 def test_tenants_that_contend_share_by_weight(weights: Mapping[str, int], shares: Mapping[str, int]) -> None:
-    assert got([Asking("a"), Asking("b")] * PLACES, weights=weights) == {(name, HIGH): n for name, n in shares.items()}
+    assert got([Asking("a"), Asking("b")] * CAPACITY, weights=weights) == {
+        (name, HIGH): n for name, n in shares.items()
+    }
 
 
 def test_while_more_messages_wait_a_tenant_gets_no_more_than_its_share() -> None:
     asking, weights = [Asking("heavy"), Asking("light")] * 33, {"heavy": 5}
-    assert sum(placed({}, asking, weights)) == 66
-    answers = placed({}, asking, weights, more=True)
-    assert Counter(one.tenant for one, has_place in zip(asking, answers, strict=True) if has_place) == {
+    assert sum(granted({}, asking, weights)) == 66
+    answers = granted({}, asking, weights, more=True)
+    assert Counter(one.tenant for one, has_slot in zip(asking, answers, strict=True) if has_slot) == {
         "heavy": 33,
         "light": 14,
     }
 
 
 def test_other_tenants_get_the_capacity_that_a_heavy_one_does_not_want() -> None:
-    counts = got([Asking("heavy")] * 10 + [Asking("light")] * PLACES, weights={"heavy": 5})
+    counts = got([Asking("heavy")] * 10 + [Asking("light")] * CAPACITY, weights={"heavy": 5})
     assert counts == {("heavy", HIGH): 10, ("light", HIGH): 45}
 
 
@@ -71,8 +73,8 @@ def test_high_takes_what_the_minimums_leave() -> None:
     counts = Counter[int]()
     for (_, rank), count in got([Asking(one, rank) for rank in (LOW, NORMAL, HIGH) for one in tenants]).items():
         counts[rank] += count
-    assert counts == {HIGH: PLACES - sum(MINIMUMS), NORMAL: MINIMUMS[NORMAL], LOW: MINIMUMS[LOW]}
-    assert sum(MINIMUMS) <= PLACES // 5
+    assert counts == {HIGH: CAPACITY - sum(MINIMUMS), NORMAL: MINIMUMS[NORMAL], LOW: MINIMUMS[LOW]}
+    assert sum(MINIMUMS) <= CAPACITY // 5
 
 
 def test_low_gets_its_minimum_and_no_more_while_high_of_its_tenant_waits() -> None:
@@ -83,7 +85,7 @@ def test_low_gets_its_minimum_and_no_more_while_high_of_its_tenant_waits() -> No
 
 def test_each_priority_alone_may_have_all_that_tenants_may_have() -> None:
     for rank in (HIGH, NORMAL, LOW):
-        assert got([Asking(f"tenant-{n}", rank) for n in range(300)]).total() == PLACES
+        assert got([Asking(f"tenant-{n}", rank) for n in range(300)]).total() == CAPACITY
 
 
 def test_a_message_of_several_runs_gets_capacity_for_all_of_them_or_none() -> None:
@@ -95,8 +97,8 @@ def test_an_executor_asks_ahead_for_no_more_than_it_has_room_for_if_the_mix_of_t
     for held in ({"a": 50}, {"a": 10}, {"a": 30, "b": 20}, {"a": 25, "b": 25}, {f"t{n}": 2 for n in range(25)}):
         room, total = room_for_alike(held), sum(held.values())
         asking = [Asking(tenant) for tenant, count in held.items() for _ in range(count + count * room // total)]
-        assert all(placed({}, asking))
-    assert [room_for_alike({"a": 50}), room_for_alike({"a": 10}), room_for_alike({})] == [0, 40, PLACES]
+        assert all(granted({}, asking))
+    assert [room_for_alike({"a": 50}), room_for_alike({"a": 10}), room_for_alike({})] == [0, 40, CAPACITY]
 
 
 def test_it_asks_further_ahead_for_a_heavy_tenant_beside_one_that_has_its_share() -> None:
@@ -109,5 +111,5 @@ def test_it_asks_further_ahead_for_a_heavy_tenant_beside_one_that_has_its_share(
 def test_room_for_any_run_is_room_even_if_all_come_from_the_tenant_that_holds_most() -> None:
     for held in ({"a": 49}, {"a": 30, "b": 5}, {"a": 10, "b": 10, "c": 1}, {"a": 50, "b": 1}, {"a": 90}):
         room, by_rank = room_for_any(held), {(tenant, 0): count for tenant, count in held.items()}
-        assert all(placed(by_rank, [Asking("a")] * room, late=0, more=True))
-    assert [room_for_any(held) for held in ({}, {"a": 49}, {"a": 50}, {"a": 50, "b": 1})] == [PLACES, 1, 0, 0]
+        assert all(granted(by_rank, [Asking("a")] * room, late=0, more=True))
+    assert [room_for_any(held) for held in ({}, {"a": 49}, {"a": 50}, {"a": 50, "b": 1})] == [CAPACITY, 1, 0, 0]

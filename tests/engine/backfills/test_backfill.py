@@ -17,7 +17,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.backfills.backfill import cancel_backfill, create_backfills, move_on
+from timeball.engine.backfills.backfill import advance_backfills, cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.metrics import Metric
 from timeball.engine.runs.manual import retry_runs
@@ -244,7 +244,7 @@ def test_a_run_that_a_slow_scan_inserts_after_the_cancel_is_not_called_and_is_en
                 cancel(play.context(), [(KEY, None)]) if whole else cancel_backfill(play.context(), row(play))
 
             points = Points(point, meanwhile)
-            move_on(play.context(points), [one])
+            advance_backfills(play.context(points), [one])
             reached = points.reached
             service.until(at(200))
             assert service.target.visits == [], point

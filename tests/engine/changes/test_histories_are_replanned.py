@@ -67,7 +67,7 @@ Told = tuple[int, int | None, int, str, str | None, int]
 def told(play: Play) -> list[Told]:
     """Return the ledger of the job's schedule without withdrawn runs, because a resume decides about these."""
     return [
-        (run.id.fire_at, run.last_fire_at, run.count, run.state, run.reason, run.stamp)
+        (run.id.fire_at, run.last_fire_at, run.count, run.state, run.reason, run.decided_at_version)
         for run in scheduled(play)
         if run.state is not RunState.WITHDRAWN
     ]

@@ -16,7 +16,7 @@ from timeball.engine.changes.change import ChangeOutcome, SkippedNext, cancel, p
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.exclusions.freezes import create_freeze
 
-RAN, BY_HAND = ("succeeded", None), ("skipped", "skipped_by_hand")
+RAN, BY_HAND = ("succeeded", None), ("skipped", "skipped_manually")
 
 
 def begin(service: Service, timing: Timing | Schedule) -> None:
@@ -31,7 +31,7 @@ def test_the_next_fire_gets_its_row_at_once_and_the_following_fire_runs(service:
     begin(service, Every(60, at(30)))
     done = skip(service)
     assert done.row is not None
-    assert (done.row.id.fire_at, done.row.state, done.row.reason) == (at(30), RunState.SKIPPED, Reason.SKIPPED_BY_HAND)
+    assert (done.row.id.fire_at, done.row.state, done.row.reason) == (at(30), RunState.SKIPPED, Reason.SKIPPED_MANUALLY)
     assert done.changed.job is not None
     assert (done.changed.job.next_fire_at, done.changed.job.version) == (at(90), 2)
     service.until(at(100))

@@ -46,9 +46,9 @@ def planned(seed: int) -> Plan:
         parents = draw.sample(near, min(len(near), draw.randint(0 if draw.random() < 0.3 else 1, most_parents)))
         specs.append(_drawn(draw, f"n{number:02}", parents, recurs=recurs))
     odds = draw.choice((0, 0.05, 0.15, 0.3))
-    places = [place for spec in specs for place in places_of(spec)]
-    ends = {place: FAILED if draw.random() < odds else SUCCEEDED for place in places}
-    fails = {place: draw.choice((0, 0, 0, 0, 1, 2)) for place in places}
+    slots = [place for spec in specs for place in places_of(spec)]
+    ends = {place: FAILED if draw.random() < odds else SUCCEEDED for place in slots}
+    fails = {place: draw.choice((0, 0, 0, 0, 1, 2)) for place in slots}
     return Plan(specs, fails, ends, [*_deeds(draw, specs)], draw.choice((0, 0.005, 0.02)))
 
 

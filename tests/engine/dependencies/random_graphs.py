@@ -140,9 +140,9 @@ class _Story:
     def _may_mend(self, place: Place) -> bool:
         return place[0] not in self.cancelled | self.meddled
 
-    def _mend(self, places: list[Place], decided: dict[Place, str]) -> None:
+    def _mend(self, slots: list[Place], decided: dict[Place, str]) -> None:
         """Retry dead runs, which succeed or die again, or mark them as succeeded."""
-        for place in places:
+        for place in slots:
             run_id = self._run_of(place).id
             if self.draw.random() < 0.3:
                 succeed_runs(self.graph.play.context(), [run_id], "by hand")

@@ -121,7 +121,7 @@ def test_parents_of_one_child_share_one_recurrence() -> None:
         context = graph.play.context()
 
         def faults(asked: JobSpec) -> list[int | None]:
-            return [fault.place for fault in examine(context, [asked])[0].faults]
+            return [fault.index for fault in examine(context, [asked])[0].faults]
 
         assert faults(node("b", "a other")) == [1]
         assert faults(evolve(recurring("b"), depends_on=node("b", "other").depends_on)) == [0]

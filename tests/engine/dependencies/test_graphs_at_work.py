@@ -179,7 +179,7 @@ def test_a_job_with_its_own_schedule_fires_at_the_later_of_its_own_and_its_paren
 def test_an_ended_job_is_no_longer_due_after_its_children_are_notified() -> None:
     with Graph(node("a"), node("b", "a")) as graph:
         graph.until(20)
-        assert [(graph.job(job).due_at, graph.job(job).untold) for job in "ab"] == [(None, False)] * 2
+        assert [(graph.job(job).due_at, graph.job(job).must_notify_children) for job in "ab"] == [(None, False)] * 2
 
 
 def test_a_chain_runs_at_least_one_job_a_second() -> None:
@@ -208,7 +208,7 @@ def test_a_job_with_its_own_schedule_is_skipped_although_its_parent_is_gone() ->
 def test_an_ended_job_notifies_its_children_although_it_is_paused() -> None:
     with Graph(*CHAIN, failing="a") as graph:
         graph.until(20)
-        mended = evolve(graph.job("b"), blocked=None, untold=True, due_at=graph.play.clock.now())
+        mended = evolve(graph.job("b"), blocked=None, must_notify_children=True, due_at=graph.play.clock.now())
         graph.play.store.jobs.swap([Swap(graph.job("b"), mended)], graph.play.clock.now())
         pause(graph.play.context(), [(key("b"), None)])
         graph.until(25)

@@ -23,7 +23,7 @@ NEXT = CalendarUse("closed", CalendarPolicy.NEXT)
 
 RAN = "succeeded"
 CALENDAR, MISFIRED, BY_HAND, SUPERSEDED = (
-    f"skipped: {reason}" for reason in ("calendar", "misfired", "skipped_by_hand", "superseded")
+    f"skipped: {reason}" for reason in ("calendar", "misfired", "skipped_manually", "superseded")
 )
 
 

@@ -14,7 +14,7 @@ from timeball.engine.changes.skip import Skipping
 from timeball.engine.exclusions.calendars import CalendarOutcome, create_calendar, replace_calendar
 
 RAN, CALENDAR, MISFIRED = ("succeeded", None), ("skipped", "calendar"), ("skipped", "misfired")
-BY_HAND = ("skipped", "skipped_by_hand")
+BY_HAND = ("skipped", "skipped_manually")
 
 ZONE = "Pacific/Marquesas"
 """In this zone a test that begins at 09:30 UTC begins at midnight, on the 21st."""

@@ -12,7 +12,7 @@ from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Free
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
-from timeball.domain.planning.exclusions import STOPPED_LOOK_AGAIN_MS
+from timeball.domain.planning.exclusions import STOPPED_RECHECK_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Timing
 from timeball.engine.backfills.backfill import create_backfills
@@ -22,7 +22,7 @@ from timeball.engine.runs.trigger import Trigger, trigger
 SKIP, LATEST, ALL = (CatchUp(policy, 5) for policy in CatchUpPolicy)
 RAN, FROZEN = ("succeeded", None), ("skipped", "frozen")
 KNOWN = BEGINS_AFTER_MS / SECOND_MS
-ENABLED = STOPPED_LOOK_AGAIN_MS // SECOND_MS + 30
+ENABLED = STOPPED_RECHECK_MS // SECOND_MS + 30
 
 
 def begin(service: Service, timing: Timing, catch_up: CatchUp = LATEST) -> None:

@@ -121,7 +121,7 @@ class Weeks:
         service.until(self.now + 3 * DAY_MS + 1_211 * SECOND_MS)
         calm_at, job = self.now, play.job(KEY)
         outlook = outlooks(play.context(), [job], calm_at).get(KEY, NO_CALENDAR)
-        by_hand = {run.id.fire_at for run in play.runs(KEY) if run.reason is Reason.SKIPPED_BY_HAND}
+        by_hand = {run.id.fire_at for run in play.runs(KEY) if run.reason is Reason.SKIPPED_MANUALLY}
         not_shown = {
             outlook.excluded.starts_at(job.spec.schedule, at) for at in by_hand
         }  # a later PATCH of the job forgets some of them

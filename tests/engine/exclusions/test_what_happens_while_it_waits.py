@@ -213,7 +213,7 @@ def test_skipping_the_next_fire_skips_the_moved_run(service: Service) -> None:
     service.until(at("24 12:00"))
     (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
     assert skipped.row is not None
-    assert (skipped.row.id.fire_at, skipped.row.reason) == (at("23 08:00"), Reason.SKIPPED_BY_HAND)
+    assert (skipped.row.id.fire_at, skipped.row.reason) == (at("23 08:00"), Reason.SKIPPED_MANUALLY)
     (another,) = skip_next(service.play.context(), [Skipping(KEY)])
     assert another.row is not None
     assert another.row.id.fire_at == at("30 08:00")
@@ -226,7 +226,7 @@ def test_a_one_off_whose_moved_run_is_skipped_has_ended(service: Service) -> Non
     service.until(at("22 12:00"))
     (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
     assert skipped.row is not None
-    assert skipped.row.reason is Reason.SKIPPED_BY_HAND
+    assert skipped.row.reason is Reason.SKIPPED_MANUALLY
     service.until(at("23 12:00"))
     assert calls(service) == []
     assert service.play.job(KEY).status is JobStatus.SKIPPED
@@ -245,7 +245,7 @@ def test_a_fire_that_would_be_moved_may_be_skipped_before(service: Service) -> N
     begin(service, "23")
     (skipped,) = skip_next(service.play.context(), [Skipping(KEY)])
     assert skipped.row is not None
-    assert (skipped.row.id.fire_at, skipped.row.reason) == (at("23 08:00"), Reason.SKIPPED_BY_HAND)
+    assert (skipped.row.id.fire_at, skipped.row.reason) == (at("23 08:00"), Reason.SKIPPED_MANUALLY)
     service.until(at("29 00:00"))
     assert ledger(service.play) == {"23 08:00": BY_HAND}
 

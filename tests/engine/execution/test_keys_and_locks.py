@@ -62,7 +62,7 @@ def test_a_retry_that_waits_for_its_lock_releases_its_slot(service: Service) -> 
     service.play.store_jobs([_spends("spender", 9), job])
     service.until(at(40))  # its first run has failed once, has the slot again, and waits for a token
     (first, *_) = service.play.runs(JOB)
-    assert (first.attempt, first.places) == (1, ("db",))
+    assert (first.attempt, first.slots) == (1, ("db",))
     _patch(service, replace(job, schedule=Schedule(Every(2, at(42))), overlap=OverlapPolicy.SKIP))
     service.play.store_jobs([replace(spec("other", At(at(52))), flow=Flow(concurrency=SLOT))])
     service.until(at(300))
@@ -86,7 +86,7 @@ def test_a_run_that_a_user_removes_from_its_line_releases_its_slot_at_once(
     other = replace(spec("other", At(at(12))), flow=Flow(concurrency=SLOT))
     service.play.store_jobs([_spends("spender", 9), job, other])
     service.until(at(17))
-    assert service.play.runs(JOB)[0].places == ("db",)
+    assert service.play.runs(JOB)[0].slots == ("db",)
     change(service)
     service.until(at(19))
     assert len(_begun(service, "other")) == 1
@@ -140,10 +140,10 @@ def test_a_run_that_begins_after_its_job_names_no_limiter_releases_the_slot_that
     job = replace(spec("job", At(at(10))), flow=Flow(concurrency=SLOT, rate=TOKEN))
     service.play.store_jobs([_spends("spender", 9), job])
     service.until(at(15))
-    assert service.play.runs(JOB)[0].places == ("db",)
+    assert service.play.runs(JOB)[0].slots == ("db",)
     _patch(service, replace(job, flow=Flow()))
     service.until(at(17))
-    assert service.play.runs(JOB)[0].places == ()
+    assert service.play.runs(JOB)[0].slots == ()
     view = read_key(service.play.context(), LimiterKey("acme", "db"))
     assert view is not None
     assert view.holders == ()

@@ -98,5 +98,5 @@ def test_a_claim_that_was_decided_before_its_job_left_a_limiter_is_refused(monke
     monkeypatch.setattr(play.store.runs, "swap", after_a_change)
     assert _claims(play, a, "one").decision.action is ClaimAction.WAIT
     claimed = _claims(play, a, "one")
-    assert (claimed.decision.action, claimed.run and claimed.run.places) == (ClaimAction.CLAIM, ())
+    assert (claimed.decision.action, claimed.run and claimed.run.slots) == (ClaimAction.CLAIM, ())
     assert _claims(play, b, "two").decision.action is ClaimAction.CLAIM

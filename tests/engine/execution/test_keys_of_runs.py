@@ -34,11 +34,11 @@ def service() -> Iterator[Service]:
         yield made
 
 
-def _spec(name: str, places: int | None = 3, per_second: float | None = None, due_at: int = at(10)) -> JobSpec:
+def _spec(name: str, slots: int | None = 3, per_second: float | None = None, due_at: int = at(10)) -> JobSpec:
     return replace(
         spec(name, At(due_at)),
         flow=Flow(
-            concurrency=None if places is None else ConcurrencyKey("db", places),
+            concurrency=None if slots is None else ConcurrencyKey("db", slots),
             rate=None if per_second is None else RateKey("api", per_second),
         ),
     )
@@ -80,7 +80,7 @@ def test_two_hundred_jobs_share_three_slots_while_executors_are_killed(service: 
 
 
 def test_a_slot_that_becomes_free_is_taken_within_a_second(service: Service) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(10)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=1) for n in range(10)])
     _takes(service, 20)
     service.until(at(400))
     visits = sorted((one.from_at, one.to_at) for one in service.target.visits)
@@ -93,7 +93,7 @@ def test_waiting_runs_begin_by_priority_and_then_by_fire_time(service: Service) 
     named = [("first", Priority.NORMAL, 10.0)]
     named += [(f"{priority}-{n}", priority, 11 + n / 10) for n in range(3) for priority in reversed(Priority)]
     service.play.store_jobs(
-        [replace(_spec(name, places=1, due_at=at(second)), priority=priority) for name, priority, second in named]
+        [replace(_spec(name, slots=1, due_at=at(second)), priority=priority) for name, priority, second in named]
     )
     _takes(service, 5)
     service.until(at(120))
@@ -101,19 +101,19 @@ def test_waiting_runs_begin_by_priority_and_then_by_fire_time(service: Service) 
 
 
 def test_a_later_run_does_not_overtake_waiting_runs(service: Service) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=1, due_at=at(10 + n)) for n in range(20)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=1, due_at=at(10 + n)) for n in range(20)])
     _takes(service, 1.7)
     service.until(at(120))
     assert _order(service) == [f"job-{n}" for n in range(20)]
 
 
 def test_waiting_runs_show_the_reason_and_the_limiter_shows_its_holders(service: Service) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(3)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=1) for n in range(3)])
     _takes(service, 30)
     service.until(at(14))
     view = read_key(service.play.context(), DB)
     assert view is not None
-    assert view.limiter.bounds == Bounds(places=1)
+    assert view.limiter.bounds == Bounds(slots=1)
     assert [(run.state, run.attempt) for run in view.holders] == [(RunState.RUNNING, 1)]
     assert [(run.state, run.reason) for run in view.waiters] == [(RunState.QUEUED, Reason.KEY_WAIT)] * 2
     assert read_key(service.play.context(), LimiterKey("globex", "db")) is None
@@ -123,7 +123,7 @@ def test_a_limiter_exists_before_a_run_has_asked_for_it(service: Service) -> Non
     submit(service.play.context(), [_spec("job", due_at=at(3600))], NOW)
     view = read_key(service.play.context(), DB)
     assert view is not None
-    assert (view.limiter.bounds.places, view.holders, view.waiters) == (3, (), ())
+    assert (view.limiter.bounds.slots, view.holders, view.waiters) == (3, (), ())
 
 
 def test_a_run_that_finds_no_free_slot_is_skipped_if_its_job_says_so(service: Service) -> None:
@@ -139,27 +139,27 @@ def test_a_run_that_finds_no_free_slot_is_skipped_if_its_job_says_so(service: Se
 def test_a_raised_limit_lets_waiting_runs_begin_and_a_lowered_limit_admits_no_more(
     service: Service,
 ) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=2) for n in range(40)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=2) for n in range(40)])
     _takes(service, 10)
     service.until(at(15))
     assert _states(service)[RunState.RUNNING, None] == 2
-    outcome, raised = fix_key(service.play.context(), DB, Bounds(places=8), None, service.play.clock.now())
+    outcome, raised = fix_key(service.play.context(), DB, Bounds(slots=8), None, service.play.clock.now())
     assert (outcome, raised.fixed.version) == (KeyOutcome.DONE, 2)
     service.until(at(17))
     assert _states(service)[RunState.RUNNING, None] == 8
-    fix_key(service.play.context(), DB, Bounds(places=1), None, service.play.clock.now())
+    fix_key(service.play.context(), DB, Bounds(slots=1), None, service.play.clock.now())
     service.until(at(37))
     begun = len(service.target.visits)
     service.until(at(67))
     assert 2 <= len(service.target.visits) - begun <= 3
-    fix_key(service.play.context(), DB, Bounds(places=20), None, service.play.clock.now())
+    fix_key(service.play.context(), DB, Bounds(slots=20), None, service.play.clock.now())
     service.until(at(120))
     assert _states(service) == {(RunState.SUCCEEDED, None): 40}
 
 
 def test_a_limit_set_by_a_person_overrides_the_jobs_limits_until_it_is_removed(service: Service) -> None:
     context = service.play.context()
-    assert fix_key(context, DB, Bounds(places=0), None, NOW)[0] is KeyOutcome.CREATED
+    assert fix_key(context, DB, Bounds(slots=0), None, NOW)[0] is KeyOutcome.CREATED
     service.play.store_jobs([_spec(f"job-{n}") for n in range(3)])
     service.until(at(100))
     assert _states(service) == {(RunState.QUEUED, Reason.KEY_WAIT): 3}
@@ -170,7 +170,7 @@ def test_a_limit_set_by_a_person_overrides_the_jobs_limits_until_it_is_removed(s
 
 
 def test_a_rate_of_fifty_a_second_is_kept_within_five_percent(service: Service) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=None, per_second=50) for n in range(1000)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=None, per_second=50) for n in range(1000)])
     service.until(at(60))
     begun = sorted(called_at for called_at, _ in service.target.calls)
     assert len(begun) == 1000
@@ -184,7 +184,7 @@ def test_a_rate_of_fifty_a_second_is_kept_within_five_percent(service: Service) 
 @pytest.mark.parametrize(("burst", "at_once"), [(1, 1), (5, 5)])
 def test_no_more_calls_begin_at_once_than_the_burst_allows(service: Service, burst: int, at_once: int) -> None:
     rate = RateKey("api", 1, burst)
-    service.play.store_jobs([replace(_spec(f"job-{n}", places=None), flow=Flow(rate=rate)) for n in range(12)])
+    service.play.store_jobs([replace(_spec(f"job-{n}", slots=None), flow=Flow(rate=rate)) for n in range(12)])
     service.until(at(60))
     begun = Counter((called_at - at(10)) // 100 for called_at, _ in service.target.calls)
     assert (begun[0], max([n for moment, n in begun.items() if moment])) == (at_once, 1)
@@ -203,7 +203,7 @@ def test_urgent_runs_get_a_rate_token_first(service: Service) -> None:
 
 def test_a_concurrency_limit_a_rate_limit_and_a_quota_hold_together(service: Service) -> None:
     note_quotas(service.play.context(), "acme", Quotas(runs_at_once=5, runs_per_second=4))
-    service.play.store_jobs([_spec(f"job-{n}", places=2, per_second=1) for n in range(12)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=2, per_second=1) for n in range(12)])
     service.play.store_jobs([spec(f"plain-{n}", At(at(10))) for n in range(12)])
     _takes(service, 1.5)
     service.until(at(200))
@@ -215,7 +215,7 @@ def test_a_concurrency_limit_a_rate_limit_and_a_quota_hold_together(service: Ser
 
 def test_a_waiting_retry_holds_no_slot(service: Service) -> None:
     service.target.statuses = [503]
-    service.play.store_jobs([_spec("a", places=1), _spec("b", places=1, due_at=at(10.5))])
+    service.play.store_jobs([_spec("a", slots=1), _spec("b", slots=1, due_at=at(10.5))])
     service.until(at(13))
     assert _order(service) == ["a", "b"]
     service.until(at(60))
@@ -224,7 +224,7 @@ def test_a_waiting_retry_holds_no_slot(service: Service) -> None:
 
 def test_a_run_that_its_target_has_accepted_keeps_its_slot_until_it_ends(service: Service) -> None:
     service.target.statuses = [202]
-    held = replace(_spec("held", places=1), completion=Completion.CALLBACK, timeout_seconds=60)
+    held = replace(_spec("held", slots=1), completion=Completion.CALLBACK, timeout_seconds=60)
     service.play.store_jobs([replace(held, retry=replace(held.retry, max_retries=0)), _spec("next", 1, None, at(11))])
     service.until(at(60))
     assert _order(service) == ["held"]
@@ -233,14 +233,14 @@ def test_a_run_that_its_target_has_accepted_keeps_its_slot_until_it_ends(service
 
 
 def test_a_run_that_waits_longer_than_a_misfire_takes_still_runs(service: Service) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=1) for n in range(4)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=1) for n in range(4)])
     _takes(service, 100)
     service.until(at(600))
     assert _states(service) == {(RunState.SUCCEEDED, None): 4}
 
 
 def test_a_run_that_is_cancelled_or_paused_in_the_line_blocks_no_other(service: Service) -> None:
-    service.play.store_jobs([_spec(f"job-{n}", places=1, due_at=at(10 + n / 10)) for n in range(4)])
+    service.play.store_jobs([_spec(f"job-{n}", slots=1, due_at=at(10 + n / 10)) for n in range(4)])
     _takes(service, 5)
     service.until(at(12))
     cancel(service.play.context(), [(JobKey("acme", "job-1"), None)])
@@ -253,7 +253,7 @@ def test_a_run_that_is_cancelled_or_paused_in_the_line_blocks_no_other(service: 
 
 
 def test_a_run_in_a_line_keeps_the_lock_of_its_job(service: Service) -> None:
-    jobs = [_spec("holder", places=1), replace(_spec("job", places=1, due_at=at(11)), overlap=OverlapPolicy.SKIP)]
+    jobs = [_spec("holder", slots=1), replace(_spec("job", slots=1, due_at=at(11)), overlap=OverlapPolicy.SKIP)]
     service.play.store_jobs(jobs)
     _takes(service, 5)
     service.until(at(12))
@@ -267,4 +267,4 @@ def test_jobs_without_a_limiter_ask_none(service: Service) -> None:
     service.until(at(20))
     assert isinstance(service.play.store, MemoryStore)
     assert not service.play.store.limiters
-    assert {run.places for run in _runs(service)} == {()}
+    assert {run.slots for run in _runs(service)} == {()}

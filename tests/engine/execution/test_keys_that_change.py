@@ -93,7 +93,7 @@ def test_a_limit_that_a_person_sets_gives_no_second_burst(service: Service) -> N
     service.play.store_jobs([_spec(f"job-{n}", Flow(rate=rate)) for n in range(30)])
     service.until(at(11))
     begun = len(service.target.visits)
-    fix_key(service.play.context(), LimiterKey("acme", "crm"), Bounds(places=100), None, service.play.clock.now())
+    fix_key(service.play.context(), LimiterKey("acme", "crm"), Bounds(slots=100), None, service.play.clock.now())
     service.until(at(14))
     assert len(service.target.visits) - begun <= 3
 

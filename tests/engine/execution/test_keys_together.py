@@ -26,7 +26,7 @@ from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
 from timeball.engine.exclusions.freezes import note_quotas
 from timeball.engine.quotas.keys import note_keys, read_key
-from timeball.engine.runs.limiters import expect, move_on
+from timeball.engine.runs.limiters import admit_waiting, expect
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.runs.send import send
@@ -34,7 +34,7 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import Points
 
-PLACE, TURN = ConcurrencyKey("db", 1), RateKey("crm", 1)
+SLOT, TOKEN = ConcurrencyKey("db", 1), RateKey("crm", 1)
 MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 
 
@@ -56,7 +56,7 @@ def _begun(service: Service, prefix: str = "") -> list[tuple[float, float]]:
 
 def test_a_followed_execution_keeps_its_slot_until_it_has_ended(service: Service) -> None:
     service.target.lasts_ms = 100 * SECOND_MS
-    jobs = [_spec(f"job-{n}", Flow(concurrency=PLACE), at(10 + 7 * n)) for n in range(4)]
+    jobs = [_spec(f"job-{n}", Flow(concurrency=SLOT), at(10 + 7 * n)) for n in range(4)]
     service.play.store_jobs([replace(one, work=Work(MACHINE, "{}"), timeout_seconds=3600) for one in jobs])
     service.until(at(600))
     ends = sorted(one.ends_at for one in service.play.executions.started.values())
@@ -65,8 +65,8 @@ def test_a_followed_execution_keeps_its_slot_until_it_has_ended(service: Service
 
 
 def test_jobs_that_need_a_slot_and_a_token_run_beside_jobs_that_need_only_the_token(service: Service) -> None:
-    service.play.store_jobs([_spec(f"both-{n}", Flow(concurrency=PLACE, rate=TURN)) for n in range(20)])
-    service.play.store_jobs([_spec(f"turn-{n}", Flow(rate=TURN)) for n in range(60)])
+    service.play.store_jobs([_spec(f"both-{n}", Flow(concurrency=SLOT, rate=TOKEN)) for n in range(20)])
+    service.play.store_jobs([_spec(f"turn-{n}", Flow(rate=TOKEN)) for n in range(60)])
     service.target.takes = lambda call: 3 * SECOND_MS if call.run.job.job_id.startswith("both") else 0
     service.until(at(150))
     both = _begun(service, "both")
@@ -78,11 +78,11 @@ def test_jobs_that_need_a_slot_and_a_token_run_beside_jobs_that_need_only_the_to
 def test_a_run_keeps_its_limiters_slot_while_it_waits_for_its_tenants_quota(service: Service) -> None:
     note_quotas(service.play.context(), "acme", Quotas(runs_at_once=1))
     service.target.takes = lambda _: 20 * SECOND_MS
-    service.play.store_jobs([spec("plain", At(at(9))), *(_spec(f"job-{n}", Flow(concurrency=PLACE)) for n in range(2))])
+    service.play.store_jobs([spec("plain", At(at(9))), *(_spec(f"job-{n}", Flow(concurrency=SLOT)) for n in range(2))])
     service.until(at(15))
     view = read_key(service.play.context(), LimiterKey("acme", "db"))
     assert view is not None
-    assert [(run.reason, run.places) for run in view.holders] == [(Reason.QUOTA_WAIT, ("db",))]
+    assert [(run.reason, run.slots) for run in view.holders] == [(Reason.QUOTA_WAIT, ("db",))]
     assert [run.reason for run in view.waiters] == [Reason.KEY_WAIT]
     cancel(service.play.context(), [(view.holders[0].id.job, None)])
     service.until(at(60))
@@ -97,11 +97,11 @@ def _rows(play: Play) -> list[Run]:
 def _forgotten() -> tuple[Play, Run]:
     """Return a run in a line whose limiter was processed before the run joined, and is no longer due."""
     play = Play()
-    play.store_jobs([_spec("job", Flow(concurrency=PLACE), at(0))])
+    play.store_jobs([_spec("job", Flow(concurrency=SLOT), at(0))])
     play.scan_all()
     (run,) = play.runs(JobKey("acme", "job"))
-    note_keys(play.context(), [_spec("job", Flow(concurrency=PLACE))], play.clock.now())
-    waiting = lined_up(run, Waiting("db", Permit.PLACE), Reason.KEY_WAIT, None)
+    note_keys(play.context(), [_spec("job", Flow(concurrency=SLOT))], play.clock.now())
+    waiting = lined_up(run, Waiting("db", Permit.SLOT), Reason.KEY_WAIT, None)
     (swapped,) = play.store.runs.swap([Swap(run, waiting)], play.clock.now())
     assert swapped.row is not None
     play.queue.receive("normal")
@@ -164,7 +164,7 @@ def test_a_run_in_a_line_needs_no_message_and_an_admitted_run_gets_another() -> 
     assert reconcile_messages(play.context(), [run.id]) == [True]
     (standing,) = play.runs(run.id.job)
     assert replace(standing, revision=run.revision) == run
-    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Permit.PLACE, called=True))
+    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Permit.SLOT, called=True))
     play.store.runs.swap([Swap(standing, after)], play.clock.now())
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.runs(run.id.job)[0].due_at is not None
@@ -191,11 +191,11 @@ def test_a_run_admitted_by_a_process_that_died_is_admitted_again_although_others
     (limiter,) = context.store.limiters.read([key])
     assert limiter is not None
     now = play.clock.now()
-    cut_off, instants = called(expected(limiter, now), Permit.PLACE, [run], now, play.rules.lease_ms)
+    cut_off, instants = called(expected(limiter, now), Permit.SLOT, [run], now, play.rules.lease_ms)
     context.store.limiters.swap([Swap(limiter, left_in_line(cut_off, [], now, some_called=bool(instants)))], now)
     for _ in range(3):
         play.clock.advance(SETTLES_MS)
-        move_on(context, [one for one in context.store.limiters.read([key]) if one is not None])
+        admit_waiting(context, [one for one in context.store.limiters.read([key]) if one is not None])
     play.clock.advance(60 * SECOND_MS)
     play.scan_all()
     play.execute_next()
@@ -203,8 +203,8 @@ def test_a_run_admitted_by_a_process_that_died_is_admitted_again_although_others
 
 
 def test_the_slowest_rate_that_a_job_names_holds_for_all_jobs_of_its_limiter(service: Service) -> None:
-    slow = replace(spec("slow", Every(10, at(10))), flow=Flow(rate=TURN))
-    fast = [_spec(f"fast-{n}", Flow(rate=replace(TURN, per_second=10)), at(11)) for n in range(20)]
+    slow = replace(spec("slow", Every(10, at(10))), flow=Flow(rate=TOKEN))
+    fast = [_spec(f"fast-{n}", Flow(rate=replace(TOKEN, per_second=10)), at(11)) for n in range(20)]
     service.play.store_jobs([slow, *fast])
     service.until(at(45))
     begun = [one[0] for one in _begun(service)]
@@ -217,8 +217,8 @@ def test_a_run_in_a_line_for_tokens_overtakes_no_other_when_it_gets_another_mess
     service: Service, asks_again: Callable[[Context, list[RunId]], object]
 ) -> None:
     service.target.takes = lambda _: 100
-    high = [replace(_spec(f"high-{n}", Flow(rate=TURN)), priority=Priority.HIGH) for n in range(9)]
-    low = replace(_spec("low", Flow(rate=TURN)), priority=Priority.LOW)
+    high = [replace(_spec(f"high-{n}", Flow(rate=TOKEN)), priority=Priority.HIGH) for n in range(9)]
+    low = replace(_spec("low", Flow(rate=TOKEN)), priority=Priority.LOW)
     service.play.store_jobs([*high, low])
     service.until(at(14))
     (waiting,) = service.play.runs(low.key)
@@ -232,8 +232,8 @@ def test_a_run_in_a_line_for_tokens_overtakes_no_other_when_it_gets_another_mess
 
 def test_supersede_lets_only_the_newest_run_that_waits_for_a_slot_start(service: Service) -> None:
     service.target.takes = lambda call: (200 if call.run.job.job_id == "holder" else 0) * SECOND_MS
-    every = replace(spec("job", Every(2, at(10))), flow=Flow(concurrency=PLACE, supersede=True))
-    service.play.store_jobs([_spec("holder", Flow(concurrency=PLACE), at(5)), every])
+    every = replace(spec("job", Every(2, at(10))), flow=Flow(concurrency=SLOT, supersede=True))
+    service.play.store_jobs([_spec("holder", Flow(concurrency=SLOT), at(5)), every])
     service.until(at(204))
     waiting = [run for run in service.play.runs(JobKey("acme", "job")) if run.waiting is not None]
     assert [run.id.fire_at for run in waiting] == [at(204)]

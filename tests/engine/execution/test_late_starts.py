@@ -74,7 +74,7 @@ def test_a_run_that_was_given_the_lock_before_a_pause_runs_after_it_however_long
     resume(play.context(), [(KEY, None)])
     play.run_on(KEY)
     assert {run.state for run in play.runs(KEY)} == {RunState.SUCCEEDED}
-    assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
+    assert (play.job(KEY).holder, play.job(KEY).next_holder) == (None, None)
 
 
 def _stand_behind(play: Play, delivery: Delivery) -> None:

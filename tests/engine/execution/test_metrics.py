@@ -20,7 +20,7 @@ from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric, moved
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.on_run_end import change_runs
-from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.collections.rows import Swap, Swapped
 
@@ -125,7 +125,7 @@ def test_a_run_that_no_queue_delivers_is_recorded() -> None:
     play.store_jobs([spec("job", At(NOW))])
     play.scan_all()
     (run,) = play.runs(KEY)
-    play.store.runs.swap([Swap(run, replace(run, carrier_failures=MAX_CARRIER_FAILURES - 1))], NOW)
+    play.store.runs.swap([Swap(run, replace(run, delivery_failures=MAX_DELIVERY_FAILURES - 1))], NOW)
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.telemetry.counts == {(Metric.DEAD_LETTERS, "undeliverable"): 1}
 

@@ -61,7 +61,7 @@ def test_queue_one_runs_the_waiting_fire_after_the_holder_and_skips_later_fires(
 ) -> None:
     begin(service, QUEUE_ONE, Every(10, NOW), 35)
     service.until(at(33))
-    assert service.play.job(KEY).parked == RunId(KEY, at(10), Origin.SCHEDULE)
+    assert service.play.job(KEY).next_holder == RunId(KEY, at(10), Origin.SCHEDULE)
     service.until(at(110))
     ran, skipped = ("succeeded", None), ("skipped", "overlap")
     assert [fire for fire, state in ledger(service.play).items() if state == ran] == [0, 10, 40]

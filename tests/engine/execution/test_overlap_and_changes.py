@@ -54,9 +54,9 @@ def test_a_trigger_waits_for_the_run_under_way_and_runs_after_it(service: Servic
     service.until(at(5))
     trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(60))
-    holder, parked = visits(service)
-    assert parked[0] == 5
-    assert holder[2] <= parked[1] <= holder[2] + 1
+    holder, next_holder = visits(service)
+    assert next_holder[0] == 5
+    assert holder[2] <= next_holder[1] <= holder[2] + 1
     assert states(service) == [RunState.SUCCEEDED] * 2
 
 
@@ -73,7 +73,7 @@ def test_a_trigger_that_overtakes_a_one_off_runs_and_is_not_cancelled_with_it(se
 def test_a_final_fire_that_a_trigger_overtakes_while_it_waits_for_the_lock_completes_its_job(service: Service) -> None:
     begin(service, CANCEL_OTHER, Schedule(Every(5, NOW), max_runs=2), 60)
     service.until(at(6))
-    assert service.play.job(KEY).parked == RunId(KEY, at(5), Origin.SCHEDULE)
+    assert service.play.job(KEY).next_holder == RunId(KEY, at(5), Origin.SCHEDULE)
     trigger(service.play.context(), [Trigger(KEY)])
     service.until(at(200))
     assert ledger(service.play) == {0: ("cancelled", "replaced"), 5: ("skipped", "replaced")}
@@ -87,7 +87,7 @@ def test_a_run_that_waits_for_the_lock_runs_after_its_holder_whatever_its_jobs_p
     begin(service, QUEUE_ONE, Schedule(Every(5, NOW), max_runs=2), 20)
     service.until(at(11))
     job = with_spec(service.play.job(KEY), work=WORK)
-    assert job.parked is not None
+    assert job.next_holder is not None
     revise(service.play.context(), [(job, locked(overlap, job.spec.schedule))])
     service.until(at(100))
     assert states(service) == [RunState.SUCCEEDED] * 2
@@ -162,7 +162,7 @@ def test_a_reschedule_that_supersedes_the_waiting_run_is_reconciled_at_once(serv
     read = with_spec(service.play.job(KEY), work=job.spec.work)
     (changed,) = revise(service.play.context(), [(read, locked(QUEUE_ONE, Every(7, at(14))))])
     assert changed.job is not None
-    assert (changed.job.intent, changed.job.parked) == (None, None)
+    assert (changed.job.intent, changed.job.next_holder) == (None, None)
     assert ledger(service.play)[10] == ("skipped", "superseded")
 
 

@@ -80,9 +80,9 @@ def test_a_manual_retry_goes_on_when_a_pause_withdraws_the_holder_before_it() ->
     play.store.jobs.swap([Swap(job, handed_to(job, second, None))], play.clock.now())  # like a run that has just ended
     retry_runs(play.context(), [FIRST])
     assert claim(play.context(), [FIRST], "me")[0].is_done
-    assert (play.job(KEY).holder, play.job(KEY).parked) == (second, FIRST)
+    assert (play.job(KEY).holder, play.job(KEY).next_holder) == (second, FIRST)
     pause(play.context(), [(KEY, None)])
-    assert (play.job(KEY).holder, play.job(KEY).parked) == (FIRST, second)
+    assert (play.job(KEY).holder, play.job(KEY).next_holder) == (FIRST, second)
     _work(play)
     assert _first(play).state is RunState.SUCCEEDED
     play.clock.advance(HOUR_MS)
@@ -90,7 +90,7 @@ def test_a_manual_retry_goes_on_when_a_pause_withdraws_the_holder_before_it() ->
     resume(play.context(), [(KEY, None)])
     _work(play)
     assert [(run.state, run.reason) for run in play.runs(KEY)] == [(RunState.SUCCEEDED, None)] * 2
-    assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
+    assert (play.job(KEY).holder, play.job(KEY).next_holder) == (None, None)
 
 
 def _with_its_target(overlap: OverlapPolicy) -> Play:
@@ -152,7 +152,7 @@ def test_an_end_whose_effects_stall_takes_no_lock_from_the_run_that_is_retried_m
             for run in live:
                 report(play.context(), [Report(run.id, run.attempt)])
         assert [run for run in play.runs(KEY) if not run.is_terminal] == []
-        assert (play.job(KEY).holder, play.job(KEY).parked) == (None, None)
+        assert (play.job(KEY).holder, play.job(KEY).next_holder) == (None, None)
         point, reached = point + 1, max(reached, points.reached)
     assert renewed >= 5
 
@@ -171,7 +171,7 @@ def test_a_run_that_ends_together_with_a_backfills_run_of_its_job_passes_the_loc
     play.scan_all()
     (second,) = [run.id for run in play.runs(KEY) if run.id.fire_at == NOW + 10 * SECOND_MS]
     claim(play.context(), [second], "another")
-    assert play.job(KEY).parked == second
+    assert play.job(KEY).next_holder == second
     ended = [result_of(one.run, one.job, play.clock.now(), 200) for one in (held, other) if one.run and one.job]
     assert finish(play.context(), ended) == [True, True]
-    assert (play.job(KEY).holder, play.job(KEY).parked) == (second, None)
+    assert (play.job(KEY).holder, play.job(KEY).next_holder) == (second, None)

@@ -9,7 +9,7 @@ from tests.engine.hanging import HANGS_MS, Hangs, called
 from tests.engine.play import NOW, Play, inline, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Priority
-from timeball.domain.sharing.places import MINIMUMS, PLACES
+from timeball.domain.sharing.capacity import CAPACITY, MINIMUMS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
@@ -57,7 +57,7 @@ def test_an_executor_of_low_lends_capacity_to_high_and_keeps_its_minimum() -> No
     _executed(play, Priority.LOW)
     begun = _begun(play)
     assert begun["low"] == MINIMUMS[2]
-    assert begun["high"] >= PLACES // 2 - MINIMUMS[2]
+    assert begun["high"] >= CAPACITY // 2 - MINIMUMS[2]
     assert len(called(play, "slow")) == 70
 
 
@@ -71,7 +71,7 @@ def test_it_lends_capacity_even_if_its_own_runs_are_late() -> None:
 def test_while_no_higher_priority_waits_low_gets_all_that_a_tenant_may_have() -> None:
     play = _played(("slow", Priority.LOW, 60, 0))
     _executed(play, Priority.LOW)
-    assert _begun(play)["low"] == PLACES // 2
+    assert _begun(play)["low"] == CAPACITY // 2
 
 
 def test_another_tenant_of_low_is_called_on_its_instant_beside_a_flood_of_high() -> None:

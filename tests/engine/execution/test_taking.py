@@ -5,7 +5,7 @@ from collections import Counter
 
 from tests.engine.hanging import HANGS_MS, NotingInbox, called, executed, played
 from tests.engine.play import NOW, inline
-from timeball.domain.sharing.places import PLACES
+from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.taking import LOOK_EVERY_MS
@@ -51,16 +51,16 @@ def test_an_executor_that_found_nothing_more_polls_again_just_before_it_claims()
 
 
 def test_an_executor_of_which_one_tenant_has_half_takes_no_further_messages() -> None:
-    play = played(quick=(PLACES // 2 + 20, 5))
+    play = played(quick=(CAPACITY // 2 + 20, 5))
     play.clock.advance(2 * SECOND_MS)
     assert executed(play).asked == [10] * 4
-    assert called(play, "quick") == [5 * SECOND_MS] * (PLACES // 2)
+    assert called(play, "quick") == [5 * SECOND_MS] * (CAPACITY // 2)
 
 
 def test_a_tenant_whose_calls_hang_fills_half_of_an_executor_and_another_is_called_on_its_instant() -> None:
     play = played(slow=(200, 0), quick=(30, 5))
     inbox = executed(play, NOW + 900 * SECOND_MS)
-    assert sum(at < HANGS_MS for at in called(play, "slow")) == PLACES // 2
+    assert sum(at < HANGS_MS for at in called(play, "slow")) == CAPACITY // 2
     assert max(called(play, "quick")) < 5.1 * SECOND_MS
     assert len(inbox.asked) < 5 * 3 * HANGS_MS // SECOND_MS  # 150 wait, and each is kept here for up to 8 s
 
@@ -79,9 +79,9 @@ def test_batches_that_keep_ending_do_not_stop_an_executor_from_taking_more() -> 
 
 
 def test_a_message_without_capacity_comes_again_as_a_new_one_and_uses_up_no_delivery() -> None:
-    play = played(slow=(PLACES, 0))
+    play = played(slow=(CAPACITY, 0))
     executed(play, NOW + 900 * SECOND_MS)
-    assert len(called(play, "slow")) == PLACES
+    assert len(called(play, "slow")) == CAPACITY
     assert max(called(play, "slow")) < HANGS_MS + 5 * SECOND_MS
     assert (play.queue.dead, play.messages()) == ([], [])
 

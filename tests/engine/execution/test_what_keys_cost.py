@@ -15,7 +15,7 @@ from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.runs.limiters import free_places
+from timeball.engine.runs.limiters import release_slots
 from timeball.engine.scanning.scan import scan
 from timeball.ports.collections.rows import Swap
 from timeball.ports.registers.partitions import Owner
@@ -24,33 +24,33 @@ HOUR_MS = 3600 * SECOND_MS
 KEYED = Flow(concurrency=ConcurrencyKey("db", 1))
 
 
-def _line(play: Play, key: str, places: int, waiting: int) -> list[Run]:
+def _line(play: Play, key: str, slots: int, waiting: int) -> list[Run]:
     """Store runs of one job: some hold the slots of a limiter, and others wait. Return the holders."""
     now = play.clock.now()
     (job,) = play.store_jobs([replace(spec(f"of-{key}", At(now + HOUR_MS)), flow=KEYED)])
-    runs = [queued_run(job, Origin.MANUAL, now - HOUR_MS + n, now) for n in range(places + waiting)]
-    begun = [replace(claimed(run, "executor", now, HOUR_MS), places=(key,)) for run in runs[:places]]
-    waits = [lined_up(run, Waiting(key, Permit.PLACE), Reason.KEY_WAIT, None) for run in runs[places:]]
+    runs = [queued_run(job, Origin.MANUAL, now - HOUR_MS + n, now) for n in range(slots + waiting)]
+    begun = [replace(claimed(run, "executor", now, HOUR_MS), slots=(key,)) for run in runs[:slots]]
+    waits = [lined_up(run, Waiting(key, Permit.SLOT), Reason.KEY_WAIT, None) for run in runs[slots:]]
     assert play.store.runs.insert([*begun, *waits], now) == [None] * len(runs)
     named = tuple(Begun(run.id, 1, now + HOUR_MS) for run in begun)
-    limiter = Limiter(LimiterKey("acme", key), 0, Bounds(places), begun=named, lines=(Permit.PLACE,), due_at=now)
+    limiter = Limiter(LimiterKey("acme", key), 0, Bounds(slots), begun=named, lines=(Permit.SLOT,), due_at=now)
     assert play.store.limiters.insert([limiter], now) == [None]
     return begun
 
 
-def _of_an_end(places: int, waiting: int) -> tuple[Counter[str], Counter[str]]:
+def _of_an_end(slots: int, waiting: int) -> tuple[Counter[str], Counter[str]]:
     """Return how many requests the end of a run under a limiter makes, and for how many rows, by kind."""
     play = Play()
-    holder = _line(play, "db", places, waiting)[0]
+    holder = _line(play, "db", slots, waiting)[0]
     slow, now = Slow(play), play.clock.now()
-    free_places(slow.context(), [ended(holder, RunState.SUCCEEDED, now, Guarantor.MESSAGE)])
+    release_slots(slow.context(), [ended(holder, RunState.SUCCEEDED, now, Guarantor.MESSAGE)])
     return slow.requests, slow.items
 
 
 def test_the_end_of_a_run_costs_the_same_however_many_runs_wait_or_hold_slots() -> None:
-    requests, rows = _of_an_end(places=3, waiting=10)
-    assert _of_an_end(places=3, waiting=1_000) == (requests, rows)
-    assert _of_an_end(places=900, waiting=1_000) == (requests, rows)
+    requests, rows = _of_an_end(slots=3, waiting=10)
+    assert _of_an_end(slots=3, waiting=1_000) == (requests, rows)
+    assert _of_an_end(slots=900, waiting=1_000) == (requests, rows)
     assert requests.total() <= 8
     assert rows["runs.read"] <= 6
 
@@ -75,7 +75,7 @@ def test_a_repeated_end_does_not_release_the_slot_of_a_later_attempt() -> None:
     assert limiter is not None
     named = replace(limiter, begun=(replace(limiter.begun[0], revision=6),))
     assert play.store.limiters.swap([Swap(limiter, named)], now)[0].done
-    free_places(play.context(), [before])
+    release_slots(play.context(), [before])
     (after,) = play.store.limiters.read([LimiterKey("acme", "db")])
     assert after is not None
     assert [one.run for one in after.begun] == [holder.id]

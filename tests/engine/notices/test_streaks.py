@@ -31,7 +31,7 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel, resume
-from timeball.engine.notices.ends import tell_of_ends
+from timeball.engine.notices.ends import notify_of_ends
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
@@ -202,15 +202,15 @@ def test_of_two_runs_that_end_at_the_same_time_the_later_one_decides(first: RunS
     assert isinstance(runs, Meanwhile)
     runs.insert(rows[:1], at(0))
     if first is RAN:
-        tell_of_ends(play.context(), [(rows[0], job)])
+        notify_of_ends(play.context(), [(rows[0], job)])
 
     def another_ends() -> None:
         runs.insert(rows[2:], at(120))
-        tell_of_ends(play.context(), [(rows[2], job)])
+        notify_of_ends(play.context(), [(rows[2], job)])
 
     runs.insert(rows[1:2], at(60))
     runs.meanwhile = another_ends
-    tell_of_ends(play.context(), [(rows[1], job)])
+    notify_of_ends(play.context(), [(rows[1], job)])
     assert (play.job(KEY).failing is None) is (then is RAN)
     assert news(play) == [News.FAILURE, News.RECOVERY, *([News.FAILURE] if then is BROKE else [])]
 
@@ -230,7 +230,7 @@ def test_a_run_with_items_sends_one_notice_for_all_of_them() -> None:
             for number, state in enumerate((BROKE, RAN) * 20, 1)
         ]
         play.store.runs.insert([head, *items], at(place))
-        tell_of_ends(play.context(), [(run, job) for run in (*items, head)])
+        notify_of_ends(play.context(), [(run, job) for run in (*items, head)])
         assert news(play) == ([News.FAILURE] if place == 2 else [])
 
 
@@ -242,7 +242,7 @@ def test_failures_pause_a_job_that_runs_on_events(service: Service) -> None:
     ]
     for end in ends:
         play.store.runs.insert([end], at(3))
-        tell_of_ends(play.context(), [(end, job)])
+        notify_of_ends(play.context(), [(end, job)])
     service.until(at(10))
     paused = play.job(KEY)
     assert (paused.status, paused.paused_by_failures, paused.intent) == (JobStatus.PAUSED, True, None)
@@ -254,8 +254,8 @@ def test_a_failure_that_its_executor_did_not_report_is_reported_before_the_recov
     failed, succeeded = over(job, at(0), BROKE), over(job, at(60), RAN)
     play.store.runs.insert([failed, succeeded], at(60))
     play.store.jobs.swap([Swap(job, failing(job, [failed]))], at(60))
-    tell_of_ends(play.context(), [(succeeded, job)])
-    tell_of_ends(play.context(), [(failed, job)])
+    notify_of_ends(play.context(), [(succeeded, job)])
+    notify_of_ends(play.context(), [(failed, job)])
     assert news(play) == [News.FAILURE, News.RECOVERY]
 
 
@@ -270,8 +270,8 @@ def test_a_rerun_is_news_again() -> None:
         (standing,) = play.store.runs.read([end.id])
         assert standing is not None
         play.store.runs.swap([Swap(standing, replace(end, revision=standing.revision))], at(60))
-        tell_of_ends(play.context(), [(end, job)])
-        tell_of_ends(play.context(), [(end, job)])
+        notify_of_ends(play.context(), [(end, job)])
+        notify_of_ends(play.context(), [(end, job)])
     assert news(play) == [News.FAILURE, News.SUCCESS, News.RECOVERY] * 2
 
 

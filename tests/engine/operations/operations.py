@@ -9,7 +9,7 @@ from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.operations.operation import create_operation, move_on
+from timeball.engine.operations.operation import advance_operations, create_operation
 
 ALL = JobMatch()
 BY = Actor("key_1", "editor", "192.0.2.1")
@@ -68,4 +68,4 @@ def statuses(play: Play, jobs: list[Job]) -> list[JobStatus]:
 
 def repeat(play: Play, begun: Operation) -> None:
     """Repeat what a process does that has read the operation long ago."""
-    move_on(play.context(), [begun], play.clock.now() + 1)
+    advance_operations(play.context(), [begun], play.clock.now() + 1)

@@ -23,7 +23,7 @@ from timeball.domain.operations.operation import Failure, JobFault, JobMatch, Op
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import pause, resume
-from timeball.engine.operations.operation import create_operation, move_on
+from timeball.engine.operations.operation import advance_operations, create_operation
 from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import with_outages
 
@@ -42,10 +42,10 @@ def test_a_users_change_of_a_job_after_the_operation_processed_it_stays(action: 
     if action is RESUME:
         pause(play.context(), [(job.key, None) for job in jobs])
     play.store.operations.insert([operation(action, NOW)], NOW)
-    move_on(play.context(), [standing(play)], NOW)
+    advance_operations(play.context(), [standing(play)], NOW)
     begun = standing(play)
     assert len(begun.batch) == 3
-    move_on(play.context(), [begun], NOW + 1)
+    advance_operations(play.context(), [begun], NOW + 1)
     for _ in range(times):
         play.clock.advance(SECOND_MS)
         UNDOING[PAUSE if play.job(jobs[0].key).status is JobStatus.PAUSED else RESUME](play, jobs[0].key)

@@ -37,7 +37,7 @@ from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.changes.history import AuditFilter, list_audit
-from timeball.engine.operations.operation import cancel_operation, create_operation, move_on
+from timeball.engine.operations.operation import advance_operations, cancel_operation, create_operation
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_batch_under_way_at_the_cancel_counts(monkeypatch: pytest.MonkeyPatch)
     jobs = store_many(play, 3)
     play.store.operations.insert([operation(PAUSE, NOW)], NOW)
     context = play.context()
-    move_on(context, [standing(play)], NOW)  # the first search for jobs
+    advance_operations(context, [standing(play)], NOW)  # the first search for jobs
     swap = context.store.operations.swap
 
     def cancelled_meanwhile(*asked: object) -> object:
@@ -213,7 +213,7 @@ def test_a_batch_under_way_at_the_cancel_counts(monkeypatch: pytest.MonkeyPatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(context.store.operations, "swap", cancelled_meanwhile)
-        move_on(context, [standing(play)], NOW + 1)
+        advance_operations(context, [standing(play)], NOW + 1)
     assert statuses(play, jobs) == [JobStatus.PAUSED] * 3
     assert (standing(play).status, standing(play).done) == (OperationStatus.CANCELLED, 3)
 
@@ -229,7 +229,7 @@ def test_a_repeated_trigger_makes_one_run_at_the_instant_that_its_request_noted(
     play = Play()
     (job,) = store_many(play, 1)
     play.store.operations.insert([operation(TRIGGER, NOW)], NOW)
-    move_on(play.context(), [standing(play)], NOW)
+    advance_operations(play.context(), [standing(play)], NOW)
     begun = standing(play)
     for _ in range(3):
         play.clock.advance(SECOND_MS)

@@ -12,7 +12,7 @@ from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.operations.operation import JobMatch, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
-from timeball.engine.operations.operation import create_operation, move_on
+from timeball.engine.operations.operation import advance_operations, create_operation
 
 NO_RETRIES = RetryPolicy(max_retries=0)
 
@@ -49,7 +49,7 @@ def test_a_run_that_fails_again_is_not_retried_by_the_same_operation() -> None:
         (key, _) = _dead_jobs(service, 1)
         at = play.clock.now()
         play.store.operations.insert([operation(RETRY, at, JobMatch(status="failed"))], at)
-        move_on(play.context(), [standing(play)], at)
+        advance_operations(play.context(), [standing(play)], at)
         begun = standing(play)
         service.target.statuses = [400]
         service.until(at + 5 * SECOND_MS)
@@ -79,7 +79,7 @@ def test_a_repeated_operation_does_not_retry_a_run_that_failed_after_the_request
         service.until(NOW + 30 * SECOND_MS)
         at = play.clock.now()
         play.store.operations.insert([operation(RETRY, at)], at)
-        move_on(play.context(), [standing(play)], at)
+        advance_operations(play.context(), [standing(play)], at)
         begun = standing(play)
         service.target.statuses = [200, 400]
         service.until(NOW + 90 * SECOND_MS)

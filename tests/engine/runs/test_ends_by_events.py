@@ -2,7 +2,7 @@
 
 import pytest
 
-from functions.events import hear
+from functions.events import report_ends
 from tests.engine.runs.following import BROKEN, DONE, KEY, SECRET, execution_of, let_pass, run_of, started
 from timeball.aws.ended import EndedExecution
 from timeball.domain.attempts.callback_token import token_of
@@ -16,7 +16,7 @@ class TestAnEventOfItsEnd:
         play = started()
         run = run_of(play)
         ended = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), DONE)
-        assert hear(play.context(), [ended, None], lambda: (SECRET,)) == [True, True]
+        assert report_ends(play.context(), [ended, None], lambda: (SECRET,)) == [True, True]
         last = run_of(play).last
         assert (run_of(play).state, last and last.body, play.executions.looks) == (RunState.SUCCEEDED, DONE.body, [])
 
@@ -24,17 +24,17 @@ class TestAnEventOfItsEnd:
         play = started(MINUTE_MS, BROKEN, DONE)
         run = run_of(play)
         broken = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), execution_of(run), BROKEN)
-        hear(play.context(), [broken, broken], lambda: (SECRET,))
+        report_ends(play.context(), [broken, broken], lambda: (SECRET,))
         let_pass(play, 20 * SECOND_MS)
         assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 2)
-        hear(play.context(), [broken], lambda: (SECRET,))
+        report_ends(play.context(), [broken], lambda: (SECRET,))
         assert (run_of(play).state, run_of(play).attempt) == (RunState.RUNNING, 2)
 
     @pytest.mark.parametrize("token", ["", "tba_acme_1_" + "0" * 64, token_of(RunId(KEY, 1, Origin.SCHEDULE), 1, "s")])
     def test_an_event_without_the_token_of_its_attempt_is_ignored(self, token: str) -> None:
         play = started()
         run = run_of(play)
-        assert hear(
+        assert report_ends(
             play.context(), [EndedExecution(str(run.id), token, execution_of(run), DONE)], lambda: (SECRET,)
         ) == [True]
         assert run_of(play).state is RunState.RUNNING
@@ -43,5 +43,5 @@ class TestAnEventOfItsEnd:
         play = started()
         run = run_of(play)
         child = EndedExecution(str(run.id), token_of(run.id, 1, SECRET), "a child of it", DONE)
-        hear(play.context(), [child], lambda: (SECRET,))
+        report_ends(play.context(), [child], lambda: (SECRET,))
         assert run_of(play).state is RunState.RUNNING

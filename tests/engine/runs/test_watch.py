@@ -16,7 +16,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.engine.runs.watch import look_again
+from timeball.engine.runs.watch import recheck
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.collections.rows import Swap
 from timeball.ports.queue import MAX_WATCHED, Watch
@@ -163,8 +163,8 @@ def test_a_failed_check_is_repeated_and_stops_no_other() -> None:
         return method == "watch" and isinstance(item, Watch) and lost in item.runs
 
     context = replace(play.context(), queue=with_outages(play.queue, fails))
-    assert look_again(context, [many, one]) == [True, False]
-    assert look_again(play.context(), [one]) == [True]
+    assert recheck(context, [many, one]) == [True, False]
+    assert recheck(play.context(), [one]) == [True]
     assert len(store.runs) == MAX_WATCHED + 1
 
 

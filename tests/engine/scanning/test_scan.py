@@ -17,7 +17,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed, ended, retrying
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
-from timeball.engine.runs.reconcile_messages import MAX_CARRIER_FAILURES, reconcile_messages
+from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
 from timeball.engine.scanning.scan import ScanResult, scan
 from timeball.engine.side_by_side import one_after_the_other
@@ -172,7 +172,7 @@ def _run(state: str) -> Run:
     queued = Run(
         id=RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE),
         state=RunState.QUEUED,
-        stamp=1,
+        decided_at_version=1,
         priority="normal",
         shard=0,
         not_before=NOW,
@@ -184,7 +184,7 @@ def _run(state: str) -> Run:
         "queued": queued,
         "queued, due far ahead": replace(queued, not_before=NOW + HOUR_MS),
         "queued, in the due index": replace(queued, due_at=NOW + 1),
-        "queued, given up on once too often": replace(queued, carrier_failures=MAX_CARRIER_FAILURES - 1),
+        "queued, given up on once too often": replace(queued, delivery_failures=MAX_DELIVERY_FAILURES - 1),
         "running": running,
         "running, in the due index": replace(running, due_at=NOW + 1),
         "retrying": retrying(running, NOW + 9_000, failed),
@@ -218,7 +218,7 @@ def test_the_runs_row_decides_about_a_message_that_its_queue_gave_up_on(case: st
     assert after is not None
     assert (after.state, after.due_at) == (state, None if due_ms is None else NOW + due_ms)
     counts = after.state is RunState.QUEUED and before.due_at is None
-    assert after.carrier_failures == before.carrier_failures + counts
+    assert after.delivery_failures == before.delivery_failures + counts
     assert (after.reason is Reason.UNDELIVERABLE) == (after.state is RunState.FAILED)
     # A live run's row is written even if it stays the same: a scan that has read it and would drop its due key must
     # read it again.

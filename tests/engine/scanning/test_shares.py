@@ -127,19 +127,19 @@ def test_a_scan_without_time_to_read_on_continues_next_time_where_it_stopped(mon
         scan(Slow(play).context(), 0, Owner("2026", "a"), sweeps)
         scans += 1
     assert 2 < scans < 8
-    assert sweeps.places == {}
+    assert sweeps.cursors == {}
 
 
 def test_the_entry_at_which_a_scan_stopped_may_be_gone_by_the_next() -> None:
     play = Play()
     sweeps = open_days_only(0)
     bucket = 0, buckets.day_of(NOW)
-    sweeps.places[bucket] = DueCursor(NOW - 5, JobKey("gone", "job"))
+    sweeps.cursors[bucket] = DueCursor(NOW - 5, JobKey("gone", "job"))
     _store(play, "crowd", [NOW - 9] * 1_000)
     _store(play, "late", [NOW])
     scan(play.context(), 0, Owner("2026", "a"), sweeps)
     assert _sent(play)["late"] == 1
-    assert sweeps.places == {}
+    assert sweeps.cursors == {}
 
 
 def test_tenants_beyond_those_that_a_query_can_exclude_are_served_too() -> None:

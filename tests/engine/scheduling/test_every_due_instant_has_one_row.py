@@ -215,7 +215,7 @@ def _assert_nothing_is_stuck(story: Story) -> None:
     live = [run for run in play.runs(KEY) if not run.is_terminal]
     assert [run for run in live if run.id.fire_at < now - MINUTE_MS] == []
     assert [message for message in play.messages() if message[0].fire_at < now - MINUTE_MS] == []
-    for name in (job.holder, job.parked):
+    for name in (job.holder, job.next_holder):
         assert name is None or name in {run.id for run in live}
 
 

@@ -13,7 +13,7 @@ from tests.simulation.world.process import simulated
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.model.terms.dependency import Parent
 from timeball.engine.changes.change import Changed
 from timeball.engine.context import Context
@@ -87,7 +87,7 @@ def rewiring(client: Client) -> Verb:
 def cancelling(client: Client, verb: Verb) -> Verb:
     """Return how a job is cancelled: its pattern is removed too, unless another job has it."""
 
-    def cancel(context: Context, keys: Sequence[tuple[JobKey, int | None]], by: Actor = NOBODY) -> list[Changed]:
+    def cancel(context: Context, keys: Sequence[tuple[JobKey, int | None]], by: Actor = NO_ACTOR) -> list[Changed]:
         (done,) = verb(context, keys, by)
         if done.job is not None and not done.job.is_open:
             let_go(_edge_of(client, context), done.job.spec)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from functions.events import hear
+from functions.events import report_ends
 from tests.simulation.actors.client import Client
 from tests.simulation.story import TARGET, Story
 from tests.simulation.world.executions import SECRET, AwsError, Execution, SimulatedExecutions
@@ -105,6 +105,7 @@ async def _tell(story: Story, one: Execution, over_at: int, after_ms: int) -> No
     client = Client(story, story.new_process(f"{TARGET}{one.attempt}"))
     told = [parse_ended(story.executions.event_of(one))]
     while (
-        await client.request("end of an execution", one.run.job, partial(hear, secrets=lambda: (SECRET,)), told) is None
+        await client.request("end of an execution", one.run.job, partial(report_ends, secrets=lambda: (SECRET,)), told)
+        is None
     ):
         await client.process.sleep_until(client.process.now() + 2 * SECOND_MS)

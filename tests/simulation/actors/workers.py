@@ -7,7 +7,7 @@ from tests.simulation.world.process import Process
 from tests.simulation.world.receiver import HOSTS
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.reconcile_messages import reconcile_messages
-from timeball.engine.runs.watch import look_again
+from timeball.engine.runs.watch import recheck
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
@@ -90,7 +90,7 @@ async def watch_over_runs(story: Story) -> None:
         are_more = True
         while are_more and (watches := story.queue.due_watches()[:_WATCHES_AT_ONCE]):
             process.trace(f"{process.name} looks at {', '.join(str(run) for watch in watches for run in watch.runs)}")
-            gone = await process.run(look_again, context, watches)
+            gone = await process.run(recheck, context, watches)
             for watch, is_gone in zip(watches, gone, strict=True):
                 if is_gone:
                     story.queue.watches.remove(watch)

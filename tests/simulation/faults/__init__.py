@@ -2,16 +2,17 @@
 
 from tests.simulation.faults import (
     answering,
+    callbacks,
     claiming,
     depending,
     dispatching,
     finishing,
     following,
+    freezes,
     guarding,
-    hearing,
-    holding,
-    keeping,
     naming,
+    notes,
+    notices,
     operating,
     recording,
     repeating,
@@ -19,7 +20,6 @@ from tests.simulation.faults import (
     rewriting,
     settling,
     sharing,
-    telling,
     trying,
     versions,
     watching,
@@ -32,9 +32,9 @@ FAULTS = (
     | finishing.FAULTS
     | following.FAULTS
     | guarding.FAULTS
-    | hearing.FAULTS
-    | holding.FAULTS
-    | keeping.FAULTS
+    | callbacks.FAULTS
+    | freezes.FAULTS
+    | notes.FAULTS
     | operating.FAULTS
     | recording.FAULTS
     | repeating.FAULTS
@@ -46,6 +46,6 @@ FAULTS = (
     | sharing.FAULTS
     | versions.FAULTS
     | depending.FAULTS
-    | telling.FAULTS
+    | notices.FAULTS
     | naming.FAULTS
 )

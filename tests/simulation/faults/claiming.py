@@ -59,7 +59,7 @@ def _has_no_hold_window(
 def _forgets_who_waits_for_the_guard(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
 ) -> Decision:
-    return decide_claim(run, job and replace(job, holder=None, parked=None), now, rules, excluded)
+    return decide_claim(run, job and replace(job, holder=None, next_holder=None), now, rules, excluded)
 
 
 def _starts_whatever_is_late(

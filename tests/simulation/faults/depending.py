@@ -6,7 +6,7 @@ from typing import Any
 from tests.simulation.faults.hands import Fault, both, instead, lost
 from timeball.domain.graphs.join import CycleStep, JoinDecision, ParentStanding, cycle_of_parent, join
 from timeball.domain.graphs.passing import handed
-from timeball.domain.graphs.waiting import fire_time, is_as_told
+from timeball.domain.graphs.waiting import fire_time, is_as_notified
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
@@ -43,7 +43,7 @@ def _who_ever_named_them(rows: Sequence[Job | None], _: object) -> list[Job]:
 
 
 def _as_nobody_has_written_it(row: Job, read: Job) -> bool:
-    return row.untold and row.revision == read.revision
+    return row.must_notify_children and row.revision == read.revision
 
 
 FAULTS = {
@@ -64,7 +64,7 @@ FAULTS = {
         instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1
     ),
     "two jobs wake each other over an edge that is stale": Fault(
-        both(instead(naming_any, _who_ever_named_them), instead(is_as_told, _as_nobody_has_written_it)),
+        both(instead(naming_any, _who_ever_named_them), instead(is_as_notified, _as_nobody_has_written_it)),
         "what children have to learn is told in the end",
         meeting="the death of a parent of two that have swapped which of them waits for the other",
     ),

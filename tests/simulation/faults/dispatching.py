@@ -52,8 +52,13 @@ def _as_if_it_was_due(standing: Sequence[Run | None]) -> list[Run | None]:
     return [run and replace(run, due_at=run.not_before) for run in standing]
 
 
-def _whatever_its_stamp_is(standing: Run, planned: Run, now: int, rerun_stamp: int = 0) -> Run:
-    return met(replace(standing, stamp=min(standing.stamp, planned.stamp)), planned, now, rerun_stamp)
+def _whatever_its_stamp_is(standing: Run, planned: Run, now: int, rerun_at_version: int = 0) -> Run:
+    return met(
+        replace(standing, decided_at_version=min(standing.decided_at_version, planned.decided_at_version)),
+        planned,
+        now,
+        rerun_at_version,
+    )
 
 
 def _without_its_due_key(run: Run) -> Run:

@@ -62,7 +62,7 @@ def _freeing_the_guard_of_retries(context: Context) -> Context:
         return answers
 
     def freed(job: Job, run: RunId) -> Job | None:
-        return locked(job, None, job.parked) if job.holder == run else None
+        return locked(job, None, job.next_holder) if job.holder == run else None
 
     return through(context, "runs.swap", swap)
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import timeball.engine.runs.follow as following
+from tests.simulation.faults.freezes import by_its_lease
 from tests.simulation.faults.hands import Fault, given, instead
-from tests.simulation.faults.holding import by_its_lease
 from timeball.aws.executions import AwsExecutions, of_task
 from timeball.domain.attempts.callback import awaits_report, handed_over
 from timeball.domain.attempts.claim import ClaimRules, Decision, decide_claim
@@ -17,7 +17,7 @@ from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.planning.exclusions import Exclusions
-from timeball.domain.sharing.limiter import has_place
+from timeball.domain.sharing.limiter import has_slot
 from timeball.ports.executions import UNDER_WAY, ExecutionStatus
 
 _BEFORE_ITS_EXECUTION = "no attempt ends before its execution"
@@ -89,6 +89,6 @@ FAULTS = {
         instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 99
     ),
     "what is followed holds its place by its lease": Fault(
-        instead(has_place, by_its_lease), "no more runs are under way than may", 39
+        instead(has_slot, by_its_lease), "no more runs are under way than may", 39
     ),
 }

@@ -7,12 +7,12 @@ from timeball.ports.collections.rows import Swap
 
 
 def _parks(swap: Swap[Job]) -> bool:
-    return swap.after.holder == swap.before.holder and swap.after.parked not in (None, swap.before.parked)
+    return swap.after.holder == swap.before.holder and swap.after.next_holder not in (None, swap.before.next_holder)
 
 
 def _parked_behind_whoever_holds(standing: Job, swap: Swap[Job]) -> Job:
     """Let a run wait for the holder in the current row: the engine's condition is the revision of the job's row."""
-    return locked(standing, standing.holder, swap.after.parked)
+    return locked(standing, standing.holder, swap.after.next_holder)
 
 
 FAULTS = {

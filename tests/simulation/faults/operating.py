@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, answered, instead
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.tenants.actor import NOBODY, Actor
-from timeball.domain.operations.operation import Failure, Operation, treated
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
+from timeball.domain.operations.operation import Failure, Operation, progressed
 from timeball.domain.operations.operation import JobFault as Reason
 from timeball.engine.context import Context
-from timeball.engine.operations.treat import treat
+from timeball.engine.operations.apply import apply_to_job
 from timeball.engine.runs.manual import had_ended_by, is_to_be_retried
 from timeball.engine.runs.trigger import Trigger, Triggered, trigger
 from timeball.ports.errors import UnavailableError
@@ -18,7 +18,7 @@ _ONCE = "an operation deals with a job once"
 _ALL = "an operation that is through has dealt with every job"
 
 
-def _triggers_by_the_clock(context: Context, triggers: Sequence[Trigger], by: Actor = NOBODY) -> list[Triggered]:
+def _triggers_by_the_clock(context: Context, triggers: Sequence[Trigger], by: Actor = NO_ACTOR) -> list[Triggered]:
     if by.operation is not None:
         name = f"{by.operation} at {context.clock.now()}"
         triggers = [replace(one, request=name, fingerprint=name) for one in triggers]
@@ -27,7 +27,7 @@ def _triggers_by_the_clock(context: Context, triggers: Sequence[Trigger], by: Ac
 
 def _leaves_out_what_cannot_be_done(context: Context, operation: Operation, key: JobKey) -> Reason | None:
     try:
-        return treat(context, operation, key)
+        return apply_to_job(context, operation, key)
     except UnavailableError:
         return None
 
@@ -36,13 +36,13 @@ def _adds_to_whatever_stands(
     row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
     here = replace(begun, behind=row.behind, through=row.through, turn=row.turn)
-    return treated(row, here, failures, count, now, is_stuck=is_stuck)
+    return progressed(row, here, failures, count, now, is_stuck=is_stuck)
 
 
 def _is_due_at_once(
     row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
-    after = treated(row, begun, failures, count, now, is_stuck=is_stuck)
+    after = progressed(row, begun, failures, count, now, is_stuck=is_stuck)
     return after and replace(after, due_at=after.due_at and min(after.due_at, now))
 
 
@@ -58,10 +58,10 @@ FAULTS = {
         meeting="an operation that takes long, while what it retries dies again",
     ),
     "an operation goes on behind what it could not do": Fault(
-        instead(treat, _leaves_out_what_cannot_be_done), _ALL, 11
+        instead(apply_to_job, _leaves_out_what_cannot_be_done), _ALL, 11
     ),
     "an operation counts what somebody else has counted": Fault(
-        instead(treated, _adds_to_whatever_stands), "an operation counts each job once", 31
+        instead(progressed, _adds_to_whatever_stands), "an operation counts each job once", 31
     ),
-    "an operation has no pace": Fault(instead(treated, _is_due_at_once), "an operation keeps its pace", 1051),
+    "an operation has no pace": Fault(instead(progressed, _is_due_at_once), "an operation keeps its pace", 1051),
 }

@@ -5,7 +5,7 @@ from typing import Any
 from tests.simulation.faults.hands import Fault, answered, instead, lost, swapped
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.runs.run import Run
-from timeball.domain.planning.collecting import may_collect, stands_for, told_of
+from timeball.domain.planning.collecting import may_collect, request_in, stands_for
 from timeball.engine.execution.superseding import replaced
 from timeball.ports.collections.rows import Swap
 
@@ -39,7 +39,7 @@ FAULTS = {
     "a submit is answered and not collected": Fault(
         lost("runs.swap", _collects), "a submit is in the job that answers it", 95
     ),
-    "a trigger that is sent again is another": Fault(instead(told_of, lambda *_: None), _ONCE, 5),
+    "a trigger that is sent again is another": Fault(instead(request_in, lambda *_: None), _ONCE, 5),
     "a run that has begun takes a trigger in": Fault(
         instead(may_collect, lambda run: not run.is_terminal), "a run collects until it begins", 5
     ),

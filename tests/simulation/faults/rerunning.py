@@ -7,7 +7,7 @@ from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.operations.operation import Failure, Operation, treated
+from timeball.domain.operations.operation import Failure, Operation, progressed
 
 
 def _not_marked(job: Job, since: int, now: int) -> Job:
@@ -25,7 +25,7 @@ def _again_and_again(job: Job, run: Run | None, since: int) -> bool:
 def _not_counted(
     row: Operation, begun: Operation, failures: Sequence[Failure], _: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
-    return treated(row, begun, failures, 0, now, is_stuck=is_stuck)
+    return progressed(row, begun, failures, 0, now, is_stuck=is_stuck)
 
 
 FAULTS = {
@@ -36,6 +36,6 @@ FAULTS = {
         instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16
     ),
     "a job is cleared whenever it is its turn": Fault(
-        both(instead(is_cleared, _again_and_again), instead(treated, _not_counted)), "a rerun clears a run once", 56
+        both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 56
     ),
 }

@@ -64,7 +64,7 @@ def _tells_nobody(swap: Swap[Job]) -> Job:
 
 def _of_unknown_stamps(page: LedgerPage) -> LedgerPage:
     """A run's revision is no protection: a refused process reads the run again, and decides by the job it knows."""
-    return replace(page, runs=tuple(replace(run, stamp=0) for run in page.runs))
+    return replace(page, runs=tuple(replace(run, decided_at_version=0) for run in page.runs))
 
 
 def _supersedes_by_stamp(
@@ -74,7 +74,7 @@ def _supersedes_by_stamp(
     if run is None or job is None or job.status is JobStatus.CANCELLED:
         return decide_claim(run, job, now, rules, excluded)
     is_planned = run.id.origin is Origin.SCHEDULE and run.is_unstarted and run.state is RunState.QUEUED
-    if is_planned and run.stamp < job.schedule_version:
+    if is_planned and run.decided_at_version < job.schedule_version:
         return Decision(ClaimAction.END, RunState.SKIPPED, Reason.SUPERSEDED)
     return decide_claim(run, job, now, rules, excluded)
 
@@ -129,7 +129,7 @@ FAULTS = {
     ),
     "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 147),
     "what is skipped has no row": Fault(
-        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_BY_HAND), "each due instant has one row", 24
+        lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_MANUALLY), "each due instant has one row", 24
     ),
     "superseded by stamp instead of by schedule": Fault(
         instead(decide_claim, _supersedes_by_stamp),

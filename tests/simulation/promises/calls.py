@@ -60,7 +60,7 @@ def _attempts_of_a_run_come_in_order(story: Story) -> Iterator[str]:
 def _what_succeeded_was_called(story: Story) -> Iterator[str]:
     calls = story.receiver.calls()
     for run in story.store.runs.values():
-        if run.state is RunState.SUCCEEDED and run.pardon is None and run.fan is None and run.id not in calls:
+        if run.state is RunState.SUCCEEDED and run.marked_succeeded is None and run.fan is None and run.id not in calls:
             yield f"{run.id} succeeded without a call"
 
 

@@ -66,7 +66,11 @@ def _fires_of_range(schedules: Sequence[Schedule], run: Run) -> list[int]:
 
 def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> Iterator[str]:
     for write in story.store.history.runs:
-        if write.before is not None and write.before.is_superseded and write.after.stamp < write.before.stamp:
+        if (
+            write.before is not None
+            and write.before.is_superseded
+            and write.after.decided_at_version < write.before.decided_at_version
+        ):
             yield str(write)
 
 
@@ -107,7 +111,7 @@ def _a_request_skips_one_fire(story: Story) -> Iterator[str]:
     """A client without an answer repeats the request under the same name. A skipped run was never claimed."""
     skipped: Counter[JobKey] = Counter()
     for run in story.store.runs.values():
-        if run.reason is Reason.SKIPPED_BY_HAND:
+        if run.reason is Reason.SKIPPED_MANUALLY:
             skipped[run.id.job] += 1
             if run.attempt > 0:
                 yield f"{run} had begun"

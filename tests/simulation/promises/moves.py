@@ -35,9 +35,11 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         if before is None or not before.is_terminal or before.is_superseded:
             continue
         is_retried = before.state is RunState.FAILED and after.state is RunState.QUEUED
-        is_mended = is_retried or (before.state is RunState.FAILED and after.pardon is not None)
+        is_mended = is_retried or (before.state is RunState.FAILED and after.marked_succeeded is not None)
         by_operation = is_retried and is_retried_by_an_operation(story, write)
-        if is_of_a_rerun(story, write) and (after.state is not before.state or after.stamp > before.stamp):
+        if is_of_a_rerun(story, write) and (
+            after.state is not before.state or after.decided_at_version > before.decided_at_version
+        ):
             continue
         is_with_others = before.id.origin is Origin.DEPENDENCY and is_retried
         if is_with_others or (before.fan is not None and after.state is RunState.SUCCEEDED):
@@ -78,7 +80,7 @@ _REASONS_OF_A_JOB = frozenset(
         Reason.MISFIRED,
         Reason.CALENDAR,
         Reason.FROZEN,
-        Reason.SKIPPED_BY_HAND,
+        Reason.SKIPPED_MANUALLY,
     }
 )
 
@@ -112,7 +114,7 @@ def _is_found_again(story: Story, run_id: RunId, at: int) -> bool:
     if run is None or job is None or run.is_terminal:
         return True
     is_planned_anew = run.id.origin is Origin.SCHEDULE and (job.next_fire_at or LATEST) <= run.id.fire_at
-    waits = run.due_at is not None or run.state is RunState.WITHDRAWN or job.parked == run.id
+    waits = run.due_at is not None or run.state is RunState.WITHDRAWN or job.next_holder == run.id
     return waits or run.stands_in_line or is_planned_anew
 
 

@@ -15,7 +15,7 @@ from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.jobs.revision import ChangeEntry, outline, revision_of
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import NOBODY, Action
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.bill import Counted
 from timeball.domain.usage.spending import spent_by
@@ -45,7 +45,7 @@ def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
         yield "the jobs' revisions are not those of the log"
     for job, entry in of_jobs:
         by_itself = entry.action is Action.PAUSE and job.spec.pause_after_failures
-        if entry.by == NOBODY and story.users and not by_itself:  # the users of a meeting have no keys
+        if entry.by == NO_ACTOR and story.users and not by_itself:  # the users of a meeting have no keys
             yield f"no user made version {entry.revision} of {job.key.job_id}"
 
 
@@ -120,7 +120,9 @@ def _what_a_run_has_cost_only_grows(story: Story) -> Iterator[str]:
 def _skips(write: Write[Run]) -> bool:
     """Return whether a write skips fires. A row that was skipped before may get a new reason, or be part of a rerun."""
     before, after = write.before, write.after
-    is_again = before is not None and before.last_fire_at is not None and after.stamp > before.stamp
+    is_again = (
+        before is not None and before.last_fire_at is not None and after.decided_at_version > before.decided_at_version
+    )
     is_new = before is None or is_again or (before.state, before.reason) != (after.state, after.reason)
     return after.state is RunState.SKIPPED and is_new
 

@@ -21,10 +21,10 @@ def _no_row_is_rewritten_without_end(story: Story) -> Iterator[str]:
             written[after.id].append(write.at)
     for change in story.store.history.jobs:
         job, changed = change.before, change.after
-        is_same = job is not None and (job.next_fire_at, job.holder, job.parked, job.version) == (
+        is_same = job is not None and (job.next_fire_at, job.holder, job.next_holder, job.version) == (
             changed.next_fire_at,
             changed.holder,
-            changed.parked,
+            changed.next_holder,
             changed.version,
         )
         if is_same:

@@ -39,7 +39,7 @@ def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
             continue
         decided_at = (after.finished_at or 0) - MOST_SKEW_MS
         jobs = history.jobs_between(after.id.job, decided_at, write.at)
-        if all(after.id in (job.holder, job.parked) for job in jobs):
+        if all(after.id in (job.holder, job.next_holder) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
 
 
@@ -48,10 +48,15 @@ def _nobody_is_parked_behind_a_run_that_is_over(story: Story) -> Iterator[str]:
     waiting = {run for priority in Priority for run, _ in story.queue.waiting(priority)}
     for key, job in story.store.jobs.items():
         holder = None if job.holder is None else story.store.runs[job.holder]
-        parked = None if job.parked is None else story.store.runs[job.parked]
+        next_holder = None if job.next_holder is None else story.store.runs[job.next_holder]
         over = holder is None or (holder.is_terminal and holder.due_at is None)  # else the scan has not seen its end
-        if parked is not None and parked.state is RunState.QUEUED and over and not {job.holder, job.parked} & waiting:
-            yield f"{key.job_id}: {parked} is parked behind {holder}"
+        if (
+            next_holder is not None
+            and next_holder.state is RunState.QUEUED
+            and over
+            and not {job.holder, job.next_holder} & waiting
+        ):
+            yield f"{key.job_id}: {next_holder} is parked behind {holder}"
 
 
 def _no_more_backfills_run_than_may(story: Story) -> Iterator[str]:

@@ -165,15 +165,15 @@ class LaggingMemory(Memory):
 
     def _line_up(self, before: Run | None, after: Run) -> None:
         """Show a run in the index of lines after a while, or drop it."""
-        places = [one and _place_in(one) for one in (before, after)]
-        if places[0] == places[1]:
+        slots = [one and _place_in(one) for one in (before, after)]
+        if slots[0] == slots[1]:
             return
         lag_ms = self.blur.draw.choice(_LINES_LAG_MS) if self.lags else 0
 
         def show() -> None:
             self.lines.pop(after.id, None)
-            if places[1]:
-                self.lines[after.id] = places[1]
+            if slots[1]:
+                self.lines[after.id] = slots[1]
 
         self._follow(("line", after.id), lag_ms, show)
 
@@ -259,4 +259,4 @@ def _place_in(run: Run) -> tuple[str, Waiting, int] | None:
     """Return the tenant and the line in which a run stands, and its position; or None if it is in no line."""
     if run.waiting is None or not run.stands_in_line:
         return None
-    return run.id.job.tenant, run.waiting, run.place_in_line
+    return run.id.job.tenant, run.waiting, run.line_order

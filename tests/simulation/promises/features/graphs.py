@@ -147,9 +147,9 @@ def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
     since: dict[JobKey, int] = {}
     for write in history.jobs:
         before, after = write.before, write.after
-        if after.untold and (before is None or not before.untold):
+        if after.must_notify_children and (before is None or not before.must_notify_children):
             since[after.key] = write.at
-        if before is None or not before.untold or after.untold:
+        if before is None or not before.must_notify_children or after.must_notify_children:
             continue
         for key in story.store.jobs:
             child = history.job_at(key, since[after.key])

@@ -88,7 +88,7 @@ def _a_run_with_items_ends_as_these_do(story: Story) -> Iterator[str]:
             continue
         items = [history.run_at(item_id(after.id, number), write.at) for number in range(1, after.fan.count + 1)]
         states = [None if item is None else item.state for item in items]
-        if after.state is RunState.SUCCEEDED and after.pardon is None and {*states} != {RunState.SUCCEEDED}:
+        if after.state is RunState.SUCCEEDED and after.marked_succeeded is None and {*states} != {RunState.SUCCEEDED}:
             yield f"{write}, its items: {states}"
         if after.state is RunState.FAILED and None in states:
             yield f"{write}, its items: {states}"
@@ -99,7 +99,12 @@ def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]
     history = story.store.history
     for write in history.runs:
         fan = write.after.fan
-        if fan is None or fan.since is None or write.after.state is not RunState.SUCCEEDED or write.after.pardon:
+        if (
+            fan is None
+            or fan.since is None
+            or write.after.state is not RunState.SUCCEEDED
+            or write.after.marked_succeeded
+        ):
             continue
         items = [history.run_at(item_id(write.after.id, number), write.at) for number in range(1, fan.count + 1)]
         if any(item and (item.budget_at or item.created_at) < fan.since for item in items):

@@ -44,7 +44,7 @@ def _a_line_is_served_in_its_order(story: Story) -> Iterator[str]:
     A limiter that names a run gives it the slot. While scans stand still no process checks the line, and runs that come
     then get slots.
     """
-    stays = _stays(story, Permit.PLACE)
+    stays = _stays(story, Permit.SLOT)
     for key, rows in story.store.history.limiters.items():
         before: Limiter | None = None
         looked_at = 0
@@ -72,7 +72,7 @@ def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int,
     """Yield the runs that a newly named run passes, of those that the check at `known_at` must show."""
     standing = story.store.history.run_at(run, at)
     for stay in stays if standing is not None else ():
-        is_behind = standing is not None and stay.run.place_in_line < standing.place_in_line
+        is_behind = standing is not None and stay.run.line_order < standing.line_order
         is_known = stay.lasts_long_at(at) and stay.shown_at < known_at
         if is_known and is_behind and stay.run.id not in _named(row):
             yield f"{standing} passes {stay.run}, in the line of {row.key} since {stay.since_at}, at {at}"
@@ -81,10 +81,10 @@ def _passed(story: Story, stays: list[_Stay], row: Limiter, run: RunId, at: int,
 def _passed_for_turns(story: Story) -> Iterator[str]:
     """Yield the runs in lines for tokens that later runs passed in the calm. Before the calm calls get lost."""
     quiet_at = story.ends_at + MINUTE_MS
-    for key, stays in _stays(story, Permit.TURN).items():
+    for key, stays in _stays(story, Permit.TOKEN).items():
         called = [one for one in stays if one.until > quiet_at and not one.after.is_terminal]
         for one, other in product(called, stays):
-            if other.lasts_long_at(one.until) and other.run.place_in_line < one.run.place_in_line:
+            if other.lasts_long_at(one.until) and other.run.line_order < one.run.line_order:
                 yield f"{one.run} passes {other.run}, in the line of {key} since {other.since_at}, at {one.until}"
 
 

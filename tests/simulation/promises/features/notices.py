@@ -150,7 +150,13 @@ def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
     for job in _notices_of(story, News.LATE):
         notice, by = job.spec.notice, job.final_fire_at or 0
         run = story.store.runs.get(notice.run) if notice is not None and notice.run is not None else None
-        if notice is None or run is None or run.state is not RunState.SUCCEEDED or run.attempt > 1 or run.pardon:
+        if (
+            notice is None
+            or run is None
+            or run.state is not RunState.SUCCEEDED
+            or run.attempt > 1
+            or run.marked_succeeded
+        ):
             continue
         # A notice may be decided before the run's row shows it: a process that stalls writes late.
         written = (write.at for write in story.store.history.of_run(run.id) if _has_come(write.after, notice))

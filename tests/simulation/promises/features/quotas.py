@@ -38,7 +38,7 @@ def _bounds_of(story: Story, write: Write[Run]) -> Iterator[tuple[LimiterKey, Bo
             key,
             evolve(
                 loosest,
-                places=None if own.places is None else loosest.places,
+                slots=None if own.slots is None else loosest.slots,
                 per_second=None if own.per_second is None else loosest.per_second,
             ),
         )
@@ -58,9 +58,9 @@ def _named_since(story: Story, key: LimiterKey, run: RunId, at: int) -> int:
 
 def _loosest(bounds: list[Bounds]) -> Bounds:
     """Return bounds with the most of each; a bound that one of them lacks is none."""
-    places, rates, bursts = ([getattr(one, name) for one in bounds] for name in ("places", "per_second", "burst"))
+    slots, rates, bursts = ([getattr(one, name) for one in bounds] for name in ("slots", "per_second", "burst"))
     return Bounds(
-        None if None in places else max(places, default=None),
+        None if None in slots else max(slots, default=None),
         None if None in rates else max(rates, default=None),
         max((burst or 1 for burst in bursts), default=None),
     )
@@ -81,9 +81,9 @@ def _no_more_runs_are_under_way_than_may(story: Story) -> Iterator[str]:
         bounded = dict(_bounds_of(story, write)) if _is_claim(write) else {}
         for key, bounds in bounded.items():
             others = [one for one, keys in live.values() if key in keys and _counts(story, one, key, write.at)]
-            if bounds.places is not None and len(others) >= max(bounds.places, *_stated(story, others, key)):
-                yield f"{key} with {bounds.places}: {write} beside {others}"
-        live[after.id] = after, named | {key for key, bounds in bounded.items() if bounds.places is not None}
+            if bounds.slots is not None and len(others) >= max(bounds.slots, *_stated(story, others, key)):
+                yield f"{key} with {bounds.slots}: {write} beside {others}"
+        live[after.id] = after, named | {key for key, bounds in bounded.items() if bounds.slots is not None}
 
 
 def _stated(story: Story, runs: list[Run], key: LimiterKey) -> list[int]:

@@ -48,8 +48,12 @@ def parse_ended(body: str) -> EndedExecution | None:
 def _ended(detail: Mapping[str, Any], *, is_task: bool) -> EndedExecution | None:
     facts = _of_environment(detail) if is_task else _of_input(detail.get("input"))
     standing = of_task(detail) if is_task else of_execution(detail)
-    told = (facts["runId"], facts["callbackToken"], detail["taskArn" if is_task else "executionArn"])
-    return EndedExecution(*told, standing) if standing.is_over and all(isinstance(one, str) for one in told) else None
+    identity = (facts["runId"], facts["callbackToken"], detail["taskArn" if is_task else "executionArn"])
+    return (
+        EndedExecution(*identity, standing)
+        if standing.is_over and all(isinstance(one, str) for one in identity)
+        else None
+    )
 
 
 def _event(body: str) -> Mapping[str, Any]:

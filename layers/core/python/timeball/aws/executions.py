@@ -15,7 +15,7 @@ from timeball.ports.executions import UNDER_WAY, UNKNOWN, ExecutionStatus
 log = logging.getLogger(__name__)
 
 _Asked = TypeVar("_Asked")
-_Told = TypeVar("_Told")
+_Answered = TypeVar("_Answered")
 
 _SECONDS: Final = 2.0
 _TASKS_AT_ONCE: Final = 100
@@ -45,13 +45,13 @@ class AwsExecutions:
         """Stop each execution that is under way; return whether that is done."""
         return [bool(done) for done in self._in_time(self._stopped, arns)]
 
-    def _in_time(self, ask: Callable[[_Asked], _Told], asked: Sequence[_Asked]) -> list[_Told | None]:
+    def _in_time(self, ask: Callable[[_Asked], _Answered], asked: Sequence[_Asked]) -> list[_Answered | None]:
         """Ask all at once, and return the answers that come in time; None for the others."""
-        told = [self._threads.submit(ask, one) for one in asked]
-        done, late = wait(told, self._seconds)
+        futures = [self._threads.submit(ask, one) for one in asked]
+        done, late = wait(futures, self._seconds)
         for one in late:
             one.cancel()
-        return [one.result() if one in done else None for one in told]
+        return [one.result() if one in done else None for one in futures]
 
     def _described(self, arns: Sequence[str]) -> Mapping[str, ExecutionStatus]:
         try:
@@ -88,7 +88,7 @@ def of_execution(answer: Mapping[str, Any]) -> ExecutionStatus:
             return ExecutionStatus(is_over=True, body=_cut(answer.get("output")))
         case "FAILED" | "TIMED_OUT" | "ABORTED" as status:
             said = ": ".join(part for part in (answer.get("error"), answer.get("cause")) if part)
-            return ExecutionStatus(is_over=True, error=_told(f"The execution ended as {status}", said))
+            return ExecutionStatus(is_over=True, error=_sentence(f"The execution ended as {status}", said))
         case _:  # it runs, or waits for a redrive
             return UNDER_WAY
 
@@ -102,18 +102,18 @@ def of_task(task: Mapping[str, Any]) -> ExecutionStatus:
     if task.get("lastStatus") != "STOPPED":
         return UNDER_WAY
     codes = {one.get("name", "?"): one.get("exitCode") for one in task.get("containers", ())}
-    told = _told_of_the_run(task)
-    judged = {name: code for name, code in codes.items() if name in told} or codes
+    futures = _containers_of_the_run(task)
+    judged = {name: code for name, code in codes.items() if name in futures} or codes
     by_itself = task.get("stopCode") in (None, "EssentialContainerExited")
     if by_itself and judged and all(code == 0 for code in judged.values()):
         return ExecutionStatus(is_over=True, body=json.dumps({"exitCodes": codes}, separators=(",", ":")))
     why = task.get("stoppedReason") or ""
     failed = {name: code for name, code in judged.items() if code != 0} or judged
     ends = ", ".join(f"{name} {code}" for name, code in failed.items()) or "no container"
-    return ExecutionStatus(is_over=True, error=_told(f"The task stopped; exit codes: {ends}", why))
+    return ExecutionStatus(is_over=True, error=_sentence(f"The task stopped; exit codes: {ends}", why))
 
 
-def _told_of_the_run(task: Mapping[str, Any]) -> set[str]:
+def _containers_of_the_run(task: Mapping[str, Any]) -> set[str]:
     """Return the names of the containers whose environment names a run."""
     overrides = (task.get("overrides") or {}).get("containerOverrides") or ()
     return {
@@ -156,6 +156,6 @@ def _cut(text: str | None) -> str | None:
     return None if text is None else text.encode()[:_BODY_BYTES].decode("utf-8", "ignore")
 
 
-def _told(what: str, said: str) -> str:
+def _sentence(what: str, said: str) -> str:
     line = " ".join(said.split())[:500]
     return f"{what} ({line})." if line else f"{what}."

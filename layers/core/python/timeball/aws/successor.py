@@ -24,8 +24,8 @@ class Succession:
 
 def parse_succession(event: Mapping[str, Any]) -> Succession | None:
     """Return the succession in an event; None if a queue has brought the event."""
-    told = event.get("succession")
-    return Succession(told["queue"], told["until"]) if told else None
+    succession = event.get("succession")
+    return Succession(succession["queue"], succession["until"]) if succession else None
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ class ExecutorTrials:
         asked = {"tenant": trial.tenant, "work": work_text(trial.work), "timeoutSeconds": trial.timeout_seconds}
         event = json.dumps({_TRIAL: asked}).encode()
         answer = self._asker.ask_once(lambda: self._client().invoke(FunctionName=self._function, Payload=event))
-        told = answer["Payload"].read()
+        trial_answer = answer["Payload"].read()
         if "FunctionError" in answer:
             raise UnavailableError("the executor of a trial has failed")
-        tried: Tried = from_text(Tried, json.loads(told)[_TRIAL])
+        tried: Tried = from_text(Tried, json.loads(trial_answer)[_TRIAL])
         return tried
 
 
@@ -41,6 +41,6 @@ def trial_in(event: Mapping[str, Any]) -> Trial | None:
     return None if asked is None else Trial(asked["tenant"], to_work(asked["work"]), asked["timeoutSeconds"])
 
 
-def told(tried: Tried) -> dict[str, str]:
+def trial_answer(tried: Tried) -> dict[str, str]:
     """Return the answer of a function that has made a trial."""
     return {_TRIAL: to_text(tried)}

@@ -83,8 +83,13 @@ def event_bus() -> EventBridgeBus | None:
     """Return the bus of events, in the functions whose environment names it."""
     if "TIMEBALL_EVENT_BUS" not in os.environ:
         return None
-    told = BusEnvironment.read(os.environ)
-    names = BusNames(told.event_bus, told.events_arn, told.undelivered_arn, told.events_url)
+    settings_of_bus = BusEnvironment.read(os.environ)
+    names = BusNames(
+        settings_of_bus.event_bus,
+        settings_of_bus.events_arn,
+        settings_of_bus.undelivered_arn,
+        settings_of_bus.events_url,
+    )
     return EventBridgeBus(
         lambda: _client("events", PATIENTLY.patience), names, queue=lambda: _client("sqs", PATIENTLY.patience)
     )

@@ -131,7 +131,7 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         """Return the runs that wait in a line."""
         mine = Waiting(limiter.name, part)
         with self._memory.lock:
-            waiting = [(run.place_in_line, run.id) for run in self.values() if run.waiting == mine]
+            waiting = [(run.line_order, run.id) for run in self.values() if run.waiting == mine]
         return [run for _, run in sorted(waiting) if run.job.tenant == limiter.tenant][:limit]
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:

@@ -34,8 +34,8 @@ class Buckets:
         return DuePage(tuple(key for *_, key in examined if tenant_of(key) not in query.left_out), stopped)
 
 
-def _order(place: DueCursor) -> tuple[int, str]:
-    return place.due_at, _name(place.owned)
+def _order(cursor: DueCursor) -> tuple[int, str]:
+    return cursor.due_at, _name(cursor.owned)
 
 
 def _name(owned: Owned) -> str:

@@ -157,13 +157,13 @@ def _found_credentials() -> Any:  # noqa: ANN401 - botocore's
 
 def _refused(operation: str, answer: Response) -> Exception:
     """Return the error that boto3 would raise, with all that the service says of it."""
-    told = _object_in(answer.body)
-    code = str(told.get("__type", "")).rpartition("#")[2] or str(answer.status)
+    facts = _object_in(answer.body)
+    code = str(facts.get("__type", "")).rpartition("#")[2] or str(answer.status)
     code = {name.lower(): value for name, value in answer.headers.items()}.get("x-amzn-query-error", code).partition(
         ";"
     )[0]
-    message = str(told.get("message") or told.get("Message") or "")
-    said = {name: value for name, value in told.items() if name not in ("__type", "message", "Message")}
+    message = str(facts.get("message") or facts.get("Message") or "")
+    said = {name: value for name, value in facts.items() if name not in ("__type", "message", "Message")}
     parsed: Any = {
         **said,
         "Error": {"Code": code, "Message": message},
@@ -175,10 +175,10 @@ def _refused(operation: str, answer: Response) -> Exception:
 def _object_in(body: bytes) -> dict[str, Any]:
     """Return the content of a refusal, or nothing if it is no JSON: a proxy on the way may have sent it."""
     try:
-        told = json.loads(body)
+        facts = json.loads(body)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _error_class_of(code: str) -> "type[ClientError]":

@@ -49,5 +49,5 @@ def read_token(text: str) -> ClaimedToken | None:
 
 def _signature(run: RunId, attempt: int, secret: str) -> str:
     # Neither a tenant's name nor a run's id holds this separator.
-    told = f"{run.job.tenant}\x1f{run}\x1f{attempt}"
-    return hmac.new(secret.encode(), told.encode(), hashlib.sha256).hexdigest()
+    signed = f"{run.job.tenant}\x1f{run}\x1f{attempt}"
+    return hmac.new(secret.encode(), signed.encode(), hashlib.sha256).hexdigest()

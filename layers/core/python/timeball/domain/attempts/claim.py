@@ -195,7 +195,7 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
         return Decision(ClaimAction.HOLD, wait_until=held_until)
     start_at: int | None = run.not_before
     # Otherwise it waited for an earlier run, or for a limit, so it is not missed.
-    if run.id not in (job.holder, job.parked) and run.waiting is None:
+    if run.id not in (job.holder, job.next_holder) and run.waiting is None:
         start_at = may_start_at(job, run, now, rules.misfire_ms, excluded)
     if start_at is None:
         return Decision(ClaimAction.END, RunState.SKIPPED, excluded.reason_of(run.id.fire_at, run.not_before))
@@ -217,7 +217,7 @@ def _moved(run: Run, job: Job, excluded: Exclusions) -> Decision | None:
         not_before = starts_at + jitter_ms(job.key, run.id.fire_at, job.spec.jitter_seconds)
         if starts_at <= run.regular_at or not_before <= run.not_before:
             return None
-        if run.id not in (job.holder, job.parked):
+        if run.id not in (job.holder, job.next_holder):
             return (
                 None
                 if job.status is JobStatus.PAUSED

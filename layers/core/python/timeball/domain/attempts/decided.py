@@ -55,4 +55,4 @@ def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int,
         return ended(run, decision.state, now, guarantor_of(run, job, Guarantor.MESSAGE), decision.reason, last)
     begun = using(claimed(run, owner, now, rules.lease_ms), None if job is None else job.spec.task)
     starts_at = begun.not_before if decision.starts_at is None else max(run.not_before, decision.starts_at)
-    return evolve(begun, not_before=starts_at, places=decision.slots, last=last or run.last)
+    return evolve(begun, not_before=starts_at, slots=decision.slots, last=last or run.last)

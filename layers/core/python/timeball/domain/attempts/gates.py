@@ -36,7 +36,7 @@ def held_by_gates(run: Run, job: Job, now: int, misfire_ms: int, excluded: Exclu
     if run.stands_in_line and run.waiting is not None:  # the row does not show yet that its limiter admitted it
         held = held.by("limits" if run.waiting.name else "quota", now)
     if job.holder == run.id:
-        held = held.by("overlap", now if job.parked == run.id else job.handed_at or 0)
+        held = held.by("overlap", now if job.next_holder == run.id else job.handed_at or 0)
     held = _frozen(held, run, now, excluded)
     is_late = is_scheduled and is_missed(job, run.id.fire_at, run.regular_at, now, misfire_ms, excluded)
     is_extra = is_late and (not held.at_work_ms or run.not_before > held.until)

@@ -26,7 +26,7 @@ MAX_INSTANTS = 10_000
 MAX_STARTS = 100
 """The most runs that a backfill starts at once."""
 
-_LOOK_AGAIN_MS = 5 * SECOND_MS
+_RECHECK_MS = 5 * SECOND_MS
 """How soon a backfill that waits for its last run rechecks it."""
 
 _LOOK_FOR_SLOT_MS = 30 * SECOND_MS
@@ -185,7 +185,7 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
         return BackfillPlan()  # a scan looks ahead: the last run may end before the backfill is due
     if overlap.step is LockStep.SKIP:
         return BackfillPlan((skipped_backfill_run(backfill, fire_times[0], now),))
-    wait_ms = max(_pace_ms(backfill), _LOOK_AGAIN_MS)
+    wait_ms = max(_pace_ms(backfill), _RECHECK_MS)
     return BackfillPlan(look_at=now + wait_ms, stop=last if overlap.stop_holder else None)
 
 
@@ -236,7 +236,7 @@ def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
     return Run(
         id=run_id(backfill.key, fire_at),
         state=RunState.QUEUED,
-        stamp=1,
+        decided_at_version=1,
         priority=Priority.LOW,
         shard=backfill.shard,
         not_before=_turn(backfill, now),

@@ -31,7 +31,7 @@ def cancelled(job: Job, now: int) -> Job:
         schedule_version=job.schedule_version + 1,
         status=JobStatus.CANCELLED,
         next_fire_at=None,
-        untold=job.has_children,
+        must_notify_children=job.has_children,
         blocked=None,
         paused_by_failures=False,
     )
@@ -42,8 +42,14 @@ def paused(job: Job, now: int) -> Job:
 
     It then waits for its resume and is no longer blocked.
     """
-    untold = job.untold or (job.has_children and job.blocked is not None)
-    return evolve(_asked(job, Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now, blocked=None, untold=untold)
+    must_notify_children = job.must_notify_children or (job.has_children and job.blocked is not None)
+    return evolve(
+        _asked(job, Verb.PAUSE, now),
+        status=JobStatus.PAUSED,
+        paused_at=now,
+        blocked=None,
+        must_notify_children=must_notify_children,
+    )
 
 
 def resumed(job: Job, now: int) -> Job:
@@ -121,8 +127,14 @@ def _looked_at_again(job: Job, now: int) -> Job:
         return job
     if job.spec.depends_on:
         return evolve(job, due_at=now)
-    untold = job.untold or (job.has_children and job.blocked is not None)
-    return evolve(job, waits=False, blocked=None, untold=untold, due_at=now if untold else job.next_fire_at)
+    must_notify_children = job.must_notify_children or (job.has_children and job.blocked is not None)
+    return evolve(
+        job,
+        waits=False,
+        blocked=None,
+        must_notify_children=must_notify_children,
+        due_at=now if must_notify_children else job.next_fire_at,
+    )
 
 
 def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
@@ -142,9 +154,9 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
         waits_since=job.waits_since if job.waits or not waits else now,
         skips=None,
         # A plan that skips its fire, however far ahead, may still write that row: it would be outdated.
-        rerun_stamp=job.rerun_stamp if job.skips is None else job.schedule_version + 1,
+        rerun_at_version=job.rerun_at_version if job.skips is None else job.schedule_version + 1,
         blocked=None,
-        untold=job.untold or (job.has_children and job.blocked is not None),
+        must_notify_children=job.must_notify_children or (job.has_children and job.blocked is not None),
         next_fire_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),

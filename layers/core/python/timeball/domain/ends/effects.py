@@ -20,7 +20,7 @@ def releases(run: Run, job: Job) -> bool:
     cancelled may have other runs that continue.
     """
     is_being_cancelled = job.intent is not None and job.intent.verb is Verb.CANCEL
-    return run.id in (job.holder, job.parked) and holds_nothing(run) and not is_being_cancelled
+    return run.id in (job.holder, job.next_holder) and holds_nothing(run) and not is_being_cancelled
 
 
 def final_status(run: Run, job: Job) -> JobStatus | None:
@@ -47,8 +47,8 @@ def joins_cycles(run: Run, job: Job) -> bool:
 
 def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:
     """Return the guarantor of a run's effects: the scan if children, or the head of an item, must be notified."""
-    is_told = run.id.origin is Origin.DEPENDENCY or (job is not None and joins_cycles(run, job))
-    return Guarantor.SCAN if is_told else otherwise
+    notifies_children = run.id.origin is Origin.DEPENDENCY or (job is not None and joins_cycles(run, job))
+    return Guarantor.SCAN if notifies_children else otherwise
 
 
 def is_final(run: Run, job: Job) -> bool:
@@ -61,7 +61,7 @@ def concludes(run: Run, job: Job) -> bool:
 
     Nor has a run from before a rerun of the job: a process that has read it acts too late.
     """
-    is_of_now = run.stamp >= job.rerun_stamp
+    is_of_now = run.decided_at_version >= job.rerun_at_version
     return run.is_terminal and not run.is_superseded and is_of_now and is_final(run, job)
 
 

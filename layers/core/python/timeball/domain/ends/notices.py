@@ -50,20 +50,20 @@ def end_of(run: Run) -> RunEnd:
 
 def streak_length(newest: Sequence[Run]) -> int:
     """Return how many of a job's newest runs have failed in a row; the newest run comes first."""
-    return next((place for place, run in enumerate(newest) if run.state is not RunState.FAILED), len(newest))
+    return next((index for index, run in enumerate(newest) if run.state is not RunState.FAILED), len(newest))
 
 
-def looked_back(job: Job) -> int:
+def streak_needed(job: Job) -> int:
     """Return how many of its newest ends decide whether a job is failing."""
     notify = job.spec.notify
-    told_after = notify.after_failures if notify is not None and notify.watches_streaks else 0
-    return max(told_after, job.spec.pause_after_failures or 0)
+    notified_after = notify.after_failures if notify is not None and notify.watches_streaks else 0
+    return max(notified_after, job.spec.pause_after_failures or 0)
 
 
 def failing(job: Job, newest: Sequence[Run]) -> Job:
     """Return a job with `failing` set or cleared by its newest ends; the same job if that is no news.
 
-    `newest` has as many ends as `looked_back` says, and at least one. The newest comes first.
+    `newest` has as many ends as `streak_needed` says, and at least one. The newest comes first.
     """
     notify, streak = job.spec.notify or Notify(), streak_length(newest)
     if notify.watches_streaks and job.failing is None and streak >= notify.after_failures:
@@ -87,9 +87,9 @@ def notice_of_end(job: Job, news: News, end: RunEnd, since: RunEnd | None = None
 
     `since`: the end that began a streak. It identifies the notice, so that a streak has one, whichever run ends it.
     """
-    told = {"runId": str(end.run), "fireTime": format_instant(end.run.fire_at), "reason": end.reason}
+    facts = {"runId": str(end.run), "fireTime": format_instant(end.run.fire_at), "reason": end.reason}
     at = end.at or end.run.fire_at
-    return _notice(job, Notice(news, job.key.job_id, end.run), {**told, "attempts": end.attempt}, at, since or end)
+    return _notice(job, Notice(news, job.key.job_id, end.run), {**facts, "attempts": end.attempt}, at, since or end)
 
 
 def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:
@@ -97,14 +97,14 @@ def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None
     run_id, fire_at, before = (None, job.next_fire_at, job.unblocked)
     if run is not None:
         run_id, fire_at, before = run.id, run.id.fire_at, run.unblocked
-    told = {
+    facts = {
         "runId": run_id and str(run_id),
         "fireTime": None if fire_at is None else format_instant(fire_at),
         "reason": Reason.BLOCKED,
         "attempts": 0,
         "blockedBy": str(blocked.by),
     }
-    return _notice(job, Notice(News.BLOCKED, job.key.job_id, run_id), told, now, (run_id, blocked.by, before))
+    return _notice(job, Notice(News.BLOCKED, job.key.job_id, run_id), facts, now, (run_id, blocked.by, before))
 
 
 def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
@@ -123,10 +123,10 @@ def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
         (Milestone.SUCCEEDED, notify.deadline_seconds),
     ):
         if seconds is not None:
-            told = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": f"not_{milestone}"}
+            facts = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": f"not_{milestone}"}
             at = run.regular_at + seconds * SECOND_MS
             notice = Notice(News.LATE, job.key.job_id, run.id, milestone)
-            ahead = _notice(job, notice, {**told, "attempts": None}, at, (run.id, milestone))
+            ahead = _notice(job, notice, {**facts, "attempts": None}, at, (run.id, milestone))
             if ahead is not None:
                 yield ahead
 
@@ -144,14 +144,14 @@ def is_late(run: Run | None, milestone: Milestone, by: int) -> bool:
     return run.attempt == 0 or (run.first_started_at or run.claimed_at or 0) > by
 
 
-def _notice(job: Job, notice: Notice, told: Mapping[str, object], at: int, subject: object) -> JobSpec | None:
+def _notice(job: Job, notice: Notice, facts: Mapping[str, object], at: int, subject: object) -> JobSpec | None:
     target = _target(job.spec.notify or Notify(), notice.news)
     if target is None:
         return None
     # The creation tells the notice from that of an older job with the same id.
     parts = (job.key.job_id, job.created_at, notice.news, subject)
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).hexdigest()
-    payload = {"type": notice.news, "jobId": job.key.job_id, **told, "at": format_instant(at)}
+    payload = {"type": notice.news, "jobId": job.key.job_id, **facts, "at": format_instant(at)}
     return JobSpec(
         JobKey(job.key.tenant, f"notice-{digest}"),
         Schedule(At(at)),

@@ -1,7 +1,8 @@
 """The decision when a fire comes while an earlier run of its job is live: one pure function, applied at the claim.
 
-A job whose policy is not `allow` has an overlap lock: one run *holds* it, and at most one is *next in line* (`parked`).
-Only the holder may start; its end hands the lock to the next in line.
+A job whose policy is not `allow` has an overlap lock: one run *holds* it, and at most one is *next in line*
+(`next_holder`).
+Only the holder may start. Its end hands the lock to the next in line.
 """
 
 from dataclasses import dataclass
@@ -18,9 +19,9 @@ class LockStep(StrEnum):
     """It holds the lock, or needs none."""
     ACQUIRE = "acquire"
     """The lock is free: take it, then start."""
-    PARK = "park"
+    BECOME_NEXT = "become_next"
     """Be next in line: the end of the holder sends the run again."""
-    TAKE_PLACE = "take_place"
+    REPLACE_NEXT = "replace_next"
     """End the run that is next in line and replace it: that run is older, or this run has started before."""
     STAY = "stay"
     """It is next in line already."""
@@ -46,7 +47,7 @@ def holds_nothing(run: Run | None) -> bool:
 
 
 def decide_overlap(
-    policy: OverlapPolicy, run: Run, holder: Run | None, parked: Run | None, *, supersedes: bool = False
+    policy: OverlapPolicy, run: Run, holder: Run | None, next_holder: Run | None, *, supersedes: bool = False
 ) -> OverlapDecision:
     """Decide about a run that is about to be claimed, from the rows that the lock names, as read strongly.
 
@@ -62,36 +63,36 @@ def decide_overlap(
         return OverlapDecision(LockStep.START if run.attempts_spent else LockStep.ACQUIRE)
     if holder is None or holds_nothing(holder):
         return OverlapDecision(LockStep.ACQUIRE)
-    waiting = parked if parked is not None and parked.state is RunState.QUEUED else None
+    waiting = next_holder if next_holder is not None and next_holder.state is RunState.QUEUED else None
     if policy is OverlapPolicy.CANCEL_OTHER:
         return _instead_of(holder, run, waiting)
     if not run.is_unstarted:
         # It asks rarely, and newer fires ask at their instants: without this, one of these would always be next.
         is_older = waiting is not None and waiting.is_unstarted and run.asked_at < waiting.asked_at
-        return OverlapDecision(_behind(run, waiting, LockStep.TAKE_PLACE if is_older else LockStep.WAIT))
+        return OverlapDecision(_behind(run, waiting, LockStep.REPLACE_NEXT if is_older else LockStep.WAIT))
     if policy is OverlapPolicy.SKIP:
         return OverlapDecision(LockStep.SKIP)
     is_newer = supersedes and waiting is not None and waiting.is_unstarted and waiting.asked_at < run.asked_at
-    return OverlapDecision(_behind(run, waiting, LockStep.TAKE_PLACE if is_newer else LockStep.SKIP))
+    return OverlapDecision(_behind(run, waiting, LockStep.REPLACE_NEXT if is_newer else LockStep.SKIP))
 
 
-def _behind(run: Run, parked: Run | None, otherwise: LockStep) -> LockStep:
+def _behind(run: Run, next_holder: Run | None, otherwise: LockStep) -> LockStep:
     """Be next in line if no other run is. A run that cannot be skipped waits too, or newer fires would overtake it."""
     if run.state is not RunState.QUEUED:
         return LockStep.WAIT
-    if parked is None:
-        return LockStep.PARK
-    return LockStep.STAY if parked.id == run.id else otherwise
+    if next_holder is None:
+        return LockStep.BECOME_NEXT
+    return LockStep.STAY if next_holder.id == run.id else otherwise
 
 
-def _instead_of(holder: Run, run: Run, parked: Run | None) -> OverlapDecision:
+def _instead_of(holder: Run, run: Run, next_holder: Run | None) -> OverlapDecision:
     """Let the newest run continue, whatever the order of claims.
 
     A run that was retried manually is as new as its retry.
     """
     if holder.asked_at > run.asked_at:
         return OverlapDecision(LockStep.SKIP)
-    is_newer = parked is not None and parked.asked_at < run.asked_at
-    step = _behind(run, parked, LockStep.TAKE_PLACE if is_newer else LockStep.SKIP)
+    is_newer = next_holder is not None and next_holder.asked_at < run.asked_at
+    step = _behind(run, next_holder, LockStep.REPLACE_NEXT if is_newer else LockStep.SKIP)
     waits_in_line = step not in (LockStep.SKIP, LockStep.WAIT)
     return OverlapDecision(step, stop_holder=waits_in_line and not holder.cancel_requested)

@@ -29,7 +29,7 @@ MAX_ITEMS_BYTES = 256 * 1024
 """The largest size of a run's items together, in bytes."""
 
 
-_NOBODY: Mapping[str, str] = MappingProxyType({})
+_NO_REQUESTS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class NamedItems:
         """Whether there are more than a run may name."""
         return len(self.items) > MAX_ITEMS
 
-    def with_more(self, items: Iterable[str], requests: Mapping[str, str] = _NOBODY) -> "NamedItems":
+    def with_more(self, items: Iterable[str], requests: Mapping[str, str] = _NO_REQUESTS) -> "NamedItems":
         """Return them with more items at the end."""
         return NamedItems((*self.items, *items), {**self.requests, **requests})
 
@@ -161,13 +161,13 @@ def released(head: Run, fan: FanOut, through: int, now: int) -> Run:
 
 def watched(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
     """Return a head that waits for its items, by the states of the next ones; None among them: never released."""
-    over = next((place for place, item in enumerate(items) if item and not item.is_terminal), len(items))
+    over = next((index for index, item in enumerate(items) if item and not item.is_terminal), len(items))
     return evolve(head, fan=evolve(fan, over=fan.over + over), due_at=now if over else next_look(head.created_at, now))
 
 
 def concluded(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
     """Return a head whose items had all ended, by their present states: one may have been retried meanwhile."""
-    live = next((place for place, item in enumerate(items) if item and not item.is_terminal), None)
+    live = next((index for index, item in enumerate(items) if item and not item.is_terminal), None)
     if live is not None:
         return evolve(head, fan=evolve(fan, over=live), due_at=next_look(head.created_at, now))
     states = {RunState.CANCELLED if item is None else item.state for item in items}

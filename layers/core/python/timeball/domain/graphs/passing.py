@@ -37,13 +37,14 @@ def handed(payload: str | None, parents: Sequence[PassedParent]) -> str | None:
     answers = [_as_json(parent.answer) if parent.answer else "null" for parent in parents]
     if sum(len(answer.encode()) for answer in answers if answer is not None) > MAX_PASSED_BYTES:
         return None
-    told = ",".join(
-        f"{json.dumps(parent.name)}:{_told(parent, answer)}" for parent, answer in zip(parents, answers, strict=True)
+    parts = ",".join(
+        f"{json.dumps(parent.name)}:{_parent_json(parent, answer)}"
+        for parent, answer in zip(parents, answers, strict=True)
     )
-    return f'{{"payload":{"null" if payload is None else payload},"parents":{{{told}}}}}'
+    return f'{{"payload":{"null" if payload is None else payload},"parents":{{{parts}}}}}'
 
 
-def _told(parent: PassedParent, answer: str | None) -> str:
+def _parent_json(parent: PassedParent, answer: str | None) -> str:
     run_id = None if parent.run is None else str(parent.run)
     facts: dict[str, Any] = {"status": parent.status, "runId": run_id}
     if answer is None:

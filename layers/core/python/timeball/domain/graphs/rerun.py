@@ -17,7 +17,7 @@ def is_under_way(job: Job, run: Run | None) -> bool:
     if run is None or run.is_superseded:
         return False
     if run.is_terminal:
-        is_of_now = run.stamp >= job.rerun_stamp
+        is_of_now = run.decided_at_version >= job.rerun_at_version
         return job.spec.schedule.is_one_off and job.is_open and not job.waits and is_of_now
     return run.state is not RunState.WITHDRAWN and not run.waits
 
@@ -58,7 +58,7 @@ def job_cleared(job: Job, since: int, now: int) -> Job:
         job,
         status=JobStatus.PENDING,
         rerun_at=since,
-        rerun_stamp=job.schedule_version + 1,
+        rerun_at_version=job.schedule_version + 1,
         schedule_version=job.schedule_version + 1,
         version=job.version + 1,
         updated_at=now,

@@ -48,7 +48,7 @@ def moved_on(job: Job, parents: list[ParentStanding], now: int) -> Job:
         joined = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
     unblocked = job.unblocked + (job.blocked is not None and joined.blocked is None)
     if joined.blocked != job.blocked and job.has_children:
-        return evolve(job, blocked=joined.blocked, unblocked=unblocked, untold=True, due_at=now)
+        return evolve(job, blocked=joined.blocked, unblocked=unblocked, must_notify_children=True, due_at=now)
     timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
     planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
     if joined.step is CycleStep.WAIT:
@@ -68,7 +68,7 @@ def cycle_moved_on(run: Run, job: Job, parents: list[ParentStanding], now: int) 
     if joined.step is CycleStep.WAIT and now >= ends_at:
         joined = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
     if joined.blocked != run.blocked and job.has_children:
-        return evolve(_blocked_run(run, joined), untold=True, due_at=now)
+        return evolve(_blocked_run(run, joined), must_notify_children=True, due_at=now)
     match joined.step:
         case CycleStep.RUN:
             begin_at = max(run.not_before, now)
@@ -108,8 +108,8 @@ def _joined(job: Job, parents: list[ParentStanding]) -> JoinDecision:
 
 def _named_by(job: Job, parents: list[ParentStanding]) -> tuple[str, ParentStanding] | None:
     """Return the parent that names the items, with its state; None: the job has no items."""
-    places = zip(job.spec.depends_on, parents, strict=True)
-    return next(((one.job_id, standing) for one, standing in places if one.job_id == job.spec.for_each), None)
+    parents_in_order = zip(job.spec.depends_on, parents, strict=True)
+    return next(((one.job_id, standing) for one, standing in parents_in_order if one.job_id == job.spec.for_each), None)
 
 
 def _blocked_run(run: Run, joined: JoinDecision) -> Run:
@@ -140,23 +140,33 @@ def next_look(since: int, now: int) -> int:
     return now + min(max(now - since, SOONEST_LOOK_MS), LATEST_LOOK_MS)
 
 
-def told(job: Job, now: int) -> Job:
+def with_children_notified(job: Job, now: int) -> Job:
     """Return a job whose children were notified, and that still waits, is planned, or has ended as before."""
     if job.intent is not None:
-        return evolve(job, untold=False)
+        return evolve(job, must_notify_children=False)
     going_on_at = now if job.waits else job.next_fire_at
-    return evolve(job, untold=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
+    return evolve(job, must_notify_children=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
 
 
-def is_as_told(row: Job, read: Job) -> bool:
+def is_as_notified(row: Job, read: Job) -> bool:
     """Say whether children that were notified of a job as it was read need no further notification of its row."""
-    seen = (row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_stamp)
-    return row.untold and seen == (read.status, read.final_fire_at, read.blocked, read.unblocked, read.rerun_stamp)
+    seen = (row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_at_version)
+    return row.must_notify_children and seen == (
+        read.status,
+        read.final_fire_at,
+        read.blocked,
+        read.unblocked,
+        read.rerun_at_version,
+    )
 
 
-def is_run_as_told(row: Run, read: Run) -> bool:
+def is_run_as_notified(row: Run, read: Run) -> bool:
     """Say the same of a waiting run, whose children in its cycle were notified."""
-    return row.untold and (row.state, row.blocked, row.unblocked) == (read.state, read.blocked, read.unblocked)
+    return row.must_notify_children and (row.state, row.blocked, row.unblocked) == (
+        read.state,
+        read.blocked,
+        read.unblocked,
+    )
 
 
 def woken(job: Job, now: int, parents: Sequence[ParentStanding] | None = None) -> Job | None:

@@ -23,7 +23,7 @@ class Reason(StrEnum):
     )
     CALENDAR = "calendar", "The job's calendar excludes its date."
     FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
-    SKIPPED_BY_HAND = "skipped_by_hand", "A user skipped it."
+    SKIPPED_MANUALLY = "skipped_manually", "A user skipped it."
     JOB_PAUSED = "job_paused", "The job was paused when the event came."
     IN_TIME = "in_time", "It was a notice of a late run, and that run is in time."
     SUPERSEDED = "superseded", "The job was rescheduled, and the new schedule does not have this instant."
@@ -56,7 +56,7 @@ class Reason(StrEnum):
         "circuit_open",
         "The resource that it calls keeps failing, so no run calls it for a while; waiting uses up no attempt.",
     )
-    SUCCEEDED_BY_HAND = "succeeded_by_hand", "It had failed for good, and a user marked it as succeeded."
+    MARKED_SUCCEEDED = "marked_succeeded", "It had failed for good, and a user marked it as succeeded."
     HOST_PACED = (
         "host_paced",
         "The resource that it calls has failed lately, so waiting runs start at a limited rate; its start is set.",

@@ -11,7 +11,7 @@ from enum import StrEnum
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.jobs.job import OPEN, JobStatus
-from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.time.instants import SECOND_MS
 
 MAX_FAILURES = 100
@@ -135,7 +135,7 @@ class Operation:
     """When it was created; it applies to jobs created until then."""
     updated_at: int
     """When it was last changed."""
-    by: Actor = NOBODY
+    by: Actor = NO_ACTOR
     """The actor that asked for it."""
     fingerprint: str | None = None
     """A digest of what was asked for; None: unknown."""
@@ -211,7 +211,7 @@ class Look:
     """The listing has no later job."""
 
 
-def treated(
+def progressed(
     row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
     """Return the row with `count` more jobs done since it was read as `begun`; None if another process has done them.

@@ -143,7 +143,7 @@ def request_digest(request: str, fingerprint: str | None) -> str:
     return f"{_short(request)}.{_short(fingerprint or '')}"
 
 
-def told_of(run: Run, request: str) -> str | None:
+def request_in(run: Run, request: str) -> str | None:
     """Return the record of a request with the same name on a run's row (`request_digest`); None: there is none.
 
     A full row may have dropped it (`dropped`).
@@ -159,8 +159,8 @@ def is_full(run: Run) -> bool:
 
 def dropped(before: Run, after: Run) -> list[str]:
     """Return the requests whose records a run's row has dropped."""
-    told, left = before.collected, after.collected
-    return [] if told is None or left is None else [one for one in told.requests if one not in left.requests]
+    earlier, left = before.collected, after.collected
+    return [] if earlier is None or left is None else [one for one in earlier.requests if one not in left.requests]
 
 
 def name_of(request: str) -> str:

@@ -20,10 +20,10 @@ from timeball.domain.time.same_time import same_time_later
 from timeball.domain.time.schedule import Cron, Schedule, next_fire, previous_fire
 from timeball.domain.time.spans import NO_TIME, Spans, spans_of
 
-LOOK_AGAIN_MS = 15 * SECOND_MS
+RECHECK_MS = 15 * SECOND_MS
 """How soon a run that a freeze defers is rechecked: the freeze may have been lifted, and its fires grow late."""
 
-STOPPED_LOOK_AGAIN_MS = 5 * MINUTE_MS
+STOPPED_RECHECK_MS = 5 * MINUTE_MS
 """How soon a run of a disabled tenant is rechecked: tenants mostly stay disabled for long, and each recheck is a
 write."""
 
@@ -78,13 +78,13 @@ class Exclusions:
         stopped_until = self.stopped_until(fire_at, now)
         if end_at is None or stopped_until is not None:
             return stopped_until
-        return min(end_at, starts_at + LOOK_AGAIN_MS)
+        return min(end_at, starts_at + RECHECK_MS)
 
     def stopped_until(self, start_at: int, now: int) -> int | None:
         """Return when to recheck a start that a stop defers, at its instant or now if later; None if it may start."""
         starts_at = max(start_at, now)
         end_at = self.stopped.end_of(starts_at)
-        return None if end_at is None else min(end_at, starts_at + STOPPED_LOOK_AGAIN_MS)
+        return None if end_at is None else min(end_at, starts_at + STOPPED_RECHECK_MS)
 
     def suspended_at(self, start_at: int, now: int) -> tuple[int, int] | None:
         """Return the suspension (from, to) of the job at a run's start; None if there was none, or it still lasts.

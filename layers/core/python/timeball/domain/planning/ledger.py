@@ -42,7 +42,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     return Run(
         id=RunId(job.key, fire_at, origin),
         state=RunState.QUEUED,
-        stamp=job.schedule_version,
+        decided_at_version=job.schedule_version,
         priority=job.spec.priority,
         shard=job.shard,
         not_before=fire_at,
@@ -55,26 +55,32 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     )
 
 
-def met(standing: Run, planned: Run, now: int, rerun_stamp: int = 0) -> Run:
+def met(standing: Run, planned: Run, now: int, rerun_at_version: int = 0) -> Run:
     """Return the row that refused a plan's own, after the plan: unchanged, unless the plan decides about it.
 
     A plan that is not older than the row decides about two kinds of rows: a run that a slow pause withdrew, and a run
     that is superseded although the job's schedule has its fire (again). A plan that skips the fire turns the row into a
     range, which does not count as a run. A waiting run gets the plan's schedule version: a process that acts for an
     older version can then no longer withdraw or supersede it. After a rerun of the job, a row with a version before
-    `rerun_stamp` is outdated: it is planned anew, or counts as the new row if it is being retried already.
+    `rerun_at_version` is outdated: it is planned anew, or counts as the new row if it is being retried already.
     """
-    is_of_before = standing.stamp < rerun_stamp
+    is_of_before = standing.decided_at_version < rerun_at_version
     is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
-    if (is_undecided and standing.stamp <= planned.stamp) or (is_of_before and standing.is_terminal):
+    if (is_undecided and standing.decided_at_version <= planned.decided_at_version) or (
+        is_of_before and standing.is_terminal
+    ):
         is_run = planned.state is RunState.QUEUED
         if is_run:
             return planned_anew(standing, planned, now) if is_of_before else revived(standing, planned)
-        passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.stamp, now)
+        passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.decided_at_version, now)
         return evolve(passed, due_at=planned.due_at or passed.due_at)
-    if standing.state is RunState.QUEUED and standing.is_unstarted and standing.stamp < planned.stamp:
-        return put_off(standing, standing.not_before, standing.due_at, planned.stamp)
-    return evolve(standing, stamp=planned.stamp) if is_of_before else standing
+    if (
+        standing.state is RunState.QUEUED
+        and standing.is_unstarted
+        and standing.decided_at_version < planned.decided_at_version
+    ):
+        return put_off(standing, standing.not_before, standing.due_at, planned.decided_at_version)
+    return evolve(standing, decided_at_version=planned.decided_at_version) if is_of_before else standing
 
 
 def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:
@@ -106,10 +112,10 @@ def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing
     No range spans a row, whichever schedule the row comes from.
     """
 
-    def place(at: int) -> tuple[bool, int]:
+    def group_of(at: int) -> tuple[bool, int]:
         return any(row.covers(at) for row in standing), sum(row.id.fire_at <= at for row in standing)
 
-    groups = groupby(fire_times, place)
+    groups = groupby(fire_times, group_of)
     return [_range_row(job, list(group), reason, now) for (is_covered, _), group in groups if not is_covered]
 
 

@@ -52,7 +52,7 @@ class LimiterDecision:
 
     turn_at: int = 0
     """When the run may begin (ms); only if it neither waits nor is skipped."""
-    has_place: bool = False
+    has_slot: bool = False
     """The run has a slot."""
     waits_for: Permit | None = None
     """What the run waits for; None: nothing."""
@@ -64,25 +64,25 @@ def waits_because(waiting: Waiting) -> Reason:
     """Return why a run waits in a line."""
     if not waiting.name:
         return Reason.QUOTA_WAIT
-    return Reason.KEY_WAIT if waiting.part is Permit.PLACE else Reason.RATE_WAIT
+    return Reason.KEY_WAIT if waiting.part is Permit.SLOT else Reason.RATE_WAIT
 
 
 def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
     """Say whether the runs that hold slots must be read: there are too few slots for the runs that ask, but no line."""
-    coming = [ask for run, ask in asking if ask.bounds.places is not None and not _is_named(limiter, run)]
-    if not coming or not limiter.begun or Permit.PLACE in limiter.lines:
+    coming = [ask for run, ask in asking if ask.bounds.slots is not None and not _is_named(limiter, run)]
+    if not coming or not limiter.begun or Permit.SLOT in limiter.lines:
         return False
-    least = min(limiter.fixed.bounds.over(ask.bounds).places or 0 for ask in coming)
+    least = min(limiter.fixed.bounds.over(ask.bounds).slots or 0 for ask in coming)
     return len(limiter.begun) + len(coming) > least
 
 
 def looked_at(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> Limiter:
     """Return the limiter without runs that no longer need their slots, according to the rows that are given."""
-    kept = (one for one in limiter.begun if one.run not in rows or has_place(limiter, one, rows[one.run], now))
+    kept = (one for one in limiter.begun if one.run not in rows or has_slot(limiter, one, rows[one.run], now))
     return evolve(limiter, begun=tuple(kept))
 
 
-def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+def has_slot(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
     """Say whether a named run holds its slot, given its row.
 
     A running run holds it, whether or not its lease has expired. A run whose row is unchanged since it was named may be
@@ -93,12 +93,12 @@ def has_place(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool
     """
     if row is None:
         return False
-    if row.revision <= begun.revision or (row.state is RunState.RUNNING and limiter.key.name in row.places):
+    if row.revision <= begun.revision or (row.state is RunState.RUNNING and limiter.key.name in row.slots):
         return True
     if row.is_terminal or row.state is RunState.WITHDRAWN or row.waiting is None:
         return False
-    is_elsewhere = not _has_waited(row, limiter.key, Permit.PLACE)
-    return limiter.key.name in row.places if is_elsewhere else now < begun.until
+    is_elsewhere = not _has_waited(row, limiter.key, Permit.SLOT)
+    return limiter.key.name in row.slots if is_elsewhere else now < begun.until
 
 
 def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
@@ -109,14 +109,14 @@ def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
 def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
     """Return the runs that were named more than a second ago and were not sent: their rows are still in the line."""
     found = (rows.get(one.run) for one in limiter.begun if now >= one.until - 2 * lease_ms + SECOND_MS)
-    mine = Waiting(limiter.key.name, Permit.PLACE)
+    mine = Waiting(limiter.key.name, Permit.SLOT)
     return [run for run in found if run is not None and run.waiting == mine]
 
 
 def slots_of(run: Run) -> set[str]:
     """Return the names of the limiters in which a run may have a slot."""
-    called_for = () if run.waiting is None or run.waiting.part is Permit.TURN else (run.waiting.name,)
-    return {*run.places, *called_for}
+    called_for = () if run.waiting is None or run.waiting.part is Permit.TOKEN else (run.waiting.name,)
+    return {*run.slots, *called_for}
 
 
 def slots_needed(run: Run) -> set[str]:
@@ -131,29 +131,29 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
     """
     limiter, bounds = stated(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
     others = tuple(one for one in limiter.begun if one.run != run.id)
-    is_placed, most = ask.bounds.places is not None, bounds.places or 0
-    if is_placed and not _is_named(limiter, run) and (Permit.PLACE in limiter.lines or len(others) >= most):
+    is_placed, most = ask.bounds.slots is not None, bounds.slots or 0
+    if is_placed and not _is_named(limiter, run) and (Permit.SLOT in limiter.lines or len(others) >= most):
         if ask.skips and run.is_unstarted:
             return limiter, LimiterDecision(is_skipped=True)
-        return _joined(limiter, Permit.PLACE, now), LimiterDecision(waits_for=Permit.PLACE)
+        return _joined(limiter, Permit.SLOT, now), LimiterDecision(waits_for=Permit.SLOT)
     if is_placed:
         until = max([now + lease_ms, *(one.until for one in limiter.begun if one.run == run.id)])
         limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, until, run.revision)))
     turn_at, bounds = at, limiter.bounds
     if ask.bounds.per_second is not None and bounds.per_second is not None:
         turn_at, turns = _next_turn(limiter.turns, bounds, at)
-        is_behind = Permit.TURN in limiter.lines and not _is_called_for_turn(limiter, run)
+        is_behind = Permit.TOKEN in limiter.lines and not _is_called_for_turn(limiter, run)
         if is_behind or turn_at > at + LONGEST_HOLD_MS:
-            return _joined(limiter, Permit.TURN, now), LimiterDecision(waits_for=Permit.TURN, has_place=is_placed)
+            return _joined(limiter, Permit.TOKEN, now), LimiterDecision(waits_for=Permit.TOKEN, has_slot=is_placed)
         limiter = evolve(limiter, turns=turns)
-    return limiter, LimiterDecision(turn_at, has_place=is_placed)
+    return limiter, LimiterDecision(turn_at, has_slot=is_placed)
 
 
 def room_for(limiter: Limiter, part: Permit, now: int) -> int:
     """Return how many runs in a line may be admitted now."""
     bounds = limiter.bounds
-    if part is Permit.PLACE:
-        return CALLED_AT_ONCE if bounds.places is None else min(CALLED_AT_ONCE, bounds.places - len(limiter.begun))
+    if part is Permit.SLOT:
+        return CALLED_AT_ONCE if bounds.slots is None else min(CALLED_AT_ONCE, bounds.slots - len(limiter.begun))
     if bounds.per_second is None:
         return CALLED_AT_ONCE
     ahead_ms = now + CALLS_AHEAD_MS - _calls_from(limiter, now)
@@ -165,9 +165,9 @@ def called(limiter: Limiter, part: Permit, runs: Sequence[Run], now: int, lease_
 
     An admitted run's slot is reserved for two leases, until its row says that it holds the slot or needs it no more.
     """
-    if part is Permit.PLACE and limiter.bounds.places is None:
+    if part is Permit.SLOT and limiter.bounds.slots is None:
         return limiter, [now] * len(runs)
-    if part is Permit.PLACE:
+    if part is Permit.SLOT:
         named = tuple(Begun(run.id, run.attempt + 1, now + 2 * lease_ms, run.revision) for run in runs)
         return evolve(limiter, begun=(*limiter.begun, *named)), [now] * len(runs)
     per_second, first_at = limiter.bounds.per_second, _calls_from(limiter, now)
@@ -191,7 +191,7 @@ def left_in_line(limiter: Limiter, left: Sequence[Permit], now: int, *, some_cal
     is_settling = now < limiter.joined_at + SETTLES_MS
     due_at = None
     if left or some_called or is_settling:
-        due_at = now + (SECOND_MS if Permit.TURN in left or is_settling else LOOKS_MS)
+        due_at = now + (SECOND_MS if Permit.TOKEN in left or is_settling else LOOKS_MS)
     return evolve(limiter, lines=tuple(left), due_at=due_at)
 
 
@@ -206,7 +206,7 @@ def turns_taken(limiter: Limiter, now: int) -> int:
 
 def under_way(limiter: Limiter, rows: Sequence[Run | None], now: int) -> int:
     """Count the runs that may be under way, given the rows of the named runs in their order."""
-    return sum(has_place(limiter, one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
+    return sum(has_slot(limiter, one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
 
 
 def _is_named(limiter: Limiter, run: Run) -> bool:
@@ -218,7 +218,7 @@ def _is_called_for_turn(limiter: Limiter, run: Run) -> bool:
 
     A run whose row does not say so yet asks again, and is admitted again: otherwise a second message could overtake.
     """
-    return run.waiting == Waiting(limiter.key.name, Permit.TURN, called=True)
+    return run.waiting == Waiting(limiter.key.name, Permit.TOKEN, called=True)
 
 
 def _has_waited(run: Run, key: LimiterKey, part: Permit) -> bool:
@@ -227,7 +227,7 @@ def _has_waited(run: Run, key: LimiterKey, part: Permit) -> bool:
 
 def _joined(limiter: Limiter, part: Permit, now: int) -> Limiter:
     """Return the limiter with a run in a line: it is rechecked soon, for a holder may just have ended unseen."""
-    soon_at = now if part is Permit.TURN else now + SECOND_MS
+    soon_at = now if part is Permit.TOKEN else now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
     lines = tuple(one for one in Permit if one is part or one in limiter.lines)
     return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)

@@ -41,11 +41,11 @@ def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
     tenant, asks = spec.key.tenant, dict[str, Ask]()
     if spec.flow.concurrency is not None:
         skips = spec.flow.concurrency.on_full is OnFull.SKIP
-        bounds = Bounds(places=spec.flow.concurrency.limit)
+        bounds = Bounds(slots=spec.flow.concurrency.limit)
         asks[spec.flow.concurrency.key] = Ask(LimiterKey(tenant, spec.flow.concurrency.key), bounds, skips)
     if spec.flow.rate is not None:
         before = asks.get(spec.flow.rate.key, Ask(LimiterKey(tenant, spec.flow.rate.key), Bounds()))
-        bounds = Bounds(before.bounds.places, spec.flow.rate.per_second, spec.flow.rate.burst)
+        bounds = Bounds(before.bounds.slots, spec.flow.rate.per_second, spec.flow.rate.burst)
         asks[spec.flow.rate.key] = evolve(before, bounds=bounds)
     if is_bound(quotas):
         asks[""] = Ask(LimiterKey(tenant), bounds_of(quotas))

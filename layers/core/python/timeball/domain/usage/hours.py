@@ -7,7 +7,7 @@ from typing import Final
 
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 
-NOBODY: Final = ""
+UNKNOWN_TENANT: Final = ""
 """The tenant of counts whose tenant is unknown."""
 
 CALLERS: Final = "callers"

@@ -26,7 +26,7 @@ from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.planning.exclusions import STOPPED_LOOK_AGAIN_MS
+from timeball.domain.planning.exclusions import STOPPED_RECHECK_MS
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots
 from timeball.engine.compare_and_swap import compare_and_swap
@@ -50,13 +50,13 @@ def create_backfills(context: Context, backfills: Sequence[Backfill]) -> list[Ba
     created = [backfill for backfill, found in zip(backfills, standing, strict=True) if found is None]
     try:
         if created:
-            move_on(context, created)
+            advance_backfills(context, created)
     except Exception:
         log.exception("backfills are stored, and left to the scan")
     return [found or backfill for backfill, found in zip(backfills, standing, strict=True)]
 
 
-def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATEST) -> int:
+def advance_backfills(context: Context, backfills: Sequence[Backfill], stop_at: int = LATEST) -> int:
     """Advance each due, open backfill; return the number of those that advanced.
 
     ① Slots for waiting backfills. ② Stops, and the rows of the next fires. ③ Messages. ④ Swap: the next fire, the next
@@ -85,7 +85,7 @@ def move_on(context: Context, backfills: Sequence[Backfill], stop_at: int = LATE
             swaps += _begun(context, portion, now)
     swaps += [Swap(one, cancelled_backfill(one, now)) for one in backfills if one.key.job in over]
     swaps += [Swap(one, waiting(one, now)) for one in asking if one.key not in held]
-    swaps += [Swap(one, due_again(one, now + STOPPED_LOOK_AGAIN_MS)) for one in paused]
+    swaps += [Swap(one, due_again(one, now + STOPPED_RECHECK_MS)) for one in paused]
     swapped = context.store.backfills.swap(swaps, now)
     done = [swap.after for swap, outcome in zip(swaps, swapped, strict=True) if outcome.done]
     free_slots(context, {one.key.job.tenant for one in done if one.status is BackfillStatus.COMPLETED})

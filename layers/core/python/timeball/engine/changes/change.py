@@ -16,7 +16,7 @@ from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, changed_by, with_spec
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import FireChoice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
@@ -71,7 +71,7 @@ _Verb = Callable[[Job, int], Job | None]
 """From a job and an instant to the changed job; the same job if nothing changes, None if it has ended."""
 
 
-def cancel(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
+def cancel(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -> list[Changed]:
     """Cancel each job, and ask its claimed runs to stop. Cancelling a cancelled job repeats the answer.
 
     Raises UnavailableError if a job's row kept changing, or if its runs are not reconciled yet; the caller may then
@@ -80,7 +80,7 @@ def cancel(context: Context, requests: Sequence[Request], by: Actor = NOBODY) ->
     return [_change(context, key, version, _cancel, Action.CANCEL, by) for key, version in requests]
 
 
-def pause(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
+def pause(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -> list[Changed]:
     """Pause each job: no fire of its schedule starts, and fires that were dispatched ahead are withdrawn.
 
     Attempts that are under way continue, and so do retries. Raises UnavailableError, as `cancel` does.
@@ -88,13 +88,13 @@ def pause(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> 
     return [_change(context, key, version, _pause, Action.PAUSE, by) for key, version in requests]
 
 
-def resume(context: Context, requests: Sequence[Request], by: Actor = NOBODY) -> list[Changed]:
+def resume(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -> list[Changed]:
     """Resume each job. Its catch-up policy decides about the fires that were due meanwhile. Raises UnavailableError."""
     return [_change(context, key, version, _resume, Action.RESUME, by) for key, version in requests]
 
 
 def revise(
-    context: Context, requests: Sequence[tuple[Job, JobSpec]], action: Action = Action.PATCH, by: Actor = NOBODY
+    context: Context, requests: Sequence[tuple[Job, JobSpec]], action: Action = Action.PATCH, by: Actor = NO_ACTOR
 ) -> list[Changed]:
     """Give each job, as it was read, a new spec; STALE if it has changed since. Both include the work.
 
@@ -105,7 +105,7 @@ def revise(
     return [_revise(context, job, spec, action, by) for job, spec in requests]
 
 
-def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NOBODY) -> list[SkippedNext]:
+def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NO_ACTOR) -> list[SkippedNext]:
     """Skip the next fire of each pending job that has not started. Raises UnavailableError, as `cancel` does.
 
     A request whose answer was lost may be repeated only if it has a name.
@@ -150,7 +150,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     if changed.outcome is ChangeOutcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
         _look_at_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
     if changed.outcome is ChangeOutcome.DONE and _keys(spec) != _keys(job.spec):
-        _tell_keys(context, job.spec, spec)
+        _apply_to_limits(context, job.spec, spec)
     return changed
 
 
@@ -164,7 +164,7 @@ def _keys(spec: JobSpec) -> tuple[object, ...]:
     return spec.flow.concurrency, spec.flow.rate
 
 
-def _tell_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
+def _apply_to_limits(context: Context, before: JobSpec, after: JobSpec) -> None:
     """Apply the changed limits at once; if that fails, the job's next run applies them."""
     try:
         note_changed_keys(context, before, after)

@@ -82,5 +82,5 @@ def _insert_skipped(context: Context, rows: Sequence[Run], now: int) -> bool:
 def _close_superseded(context: Context, closing: Run, now: int) -> None:
     """Keep older plans from reviving a superseded run. If one revives it just now, it is aligned like any live run."""
     row = context.store.runs.read([closing.id])[0]
-    if row is not None and row.is_superseded and row.stamp < closing.stamp:
+    if row is not None and row.is_superseded and row.decided_at_version < closing.decided_at_version:
         context.store.runs.swap([Swap(row, closed(row, closing))], now)

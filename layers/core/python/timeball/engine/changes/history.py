@@ -51,8 +51,8 @@ class AuditFilter:
 
     def may_mean(self, announced: Announcement) -> bool:
         """Return whether an announcement may match. Only the job's row knows who created it."""
-        by_whom = self.key_id in (None, announced.key_id) or announced.version == 1
-        return by_whom and self.job in (None, announced.job)
+        is_by_key = self.key_id in (None, announced.key_id) or announced.version == 1
+        return is_by_key and self.job in (None, announced.job)
 
 
 def announce(context: Context, tenant: str, by: Actor, action: Action, resources: Sequence[Resource]) -> None:

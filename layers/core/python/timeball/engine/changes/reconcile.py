@@ -100,14 +100,14 @@ def _without_intent(context: Context, job: Job, now: int) -> Job:
     return with_spec(swapped.row, work=job.spec.work)
 
 
-def _leave(context: Context, job: Job, now: int, **place: Any) -> None:  # noqa: ANN401 - as `evolve`
+def _leave(context: Context, job: Job, now: int, **progress: Any) -> None:  # noqa: ANN401 - as `evolve`
     """Record on the intent how far this call has come, and leave the rest to the next call. Raises UnfinishedError.
 
     Without an intent no process has to continue the work, and there is no row to record progress on.
     """
     if job.intent is None:
         return
-    kept = context.store.jobs.swap([Swap(job, evolve(job, intent=evolve(job.intent, **place)))], now)[0]
+    kept = context.store.jobs.swap([Swap(job, evolve(job, intent=evolve(job.intent, **progress)))], now)[0]
     if not kept.done:
         raise UnavailableError(f"job {job.key.job_id} has more to reconcile, and changed meanwhile")
     raise UnfinishedError(f"job {job.key.job_id} has more to reconcile")
@@ -153,7 +153,7 @@ def _align_named(context: Context, job: Job, now: int) -> list[RunId]:
 
     The effects of their ends are carried out first, because a call that was cut off may not have done so.
     """
-    named = list(dict.fromkeys(run for run in (job.holder, job.parked, _last_run(job)) if run is not None))
+    named = list(dict.fromkeys(run for run in (job.holder, job.next_holder, _last_run(job)) if run is not None))
     rows = [row for row in (context.store.runs.read(named) if named else []) if row is not None]
     on_run_end(context, [(row, job) for row in rows])
     return _align_runs(context, job, rows, now)
@@ -195,15 +195,15 @@ def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
         return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
         return None
-    if run.stamp > job.schedule_version:
+    if run.decided_at_version > job.schedule_version:
         return None  # a later change than this reading of the job has released it
     if job.waits or not is_occurrence(job.spec.schedule, run.id.fire_at):
-        if run.stamp == job.schedule_version:
+        if run.decided_at_version == job.schedule_version:
             return None  # its parents have let the job run at this fire since this reading of the job
         return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.OWNER))
     if job.status is JobStatus.PAUSED:
         return withdrawn(run) if run.state is RunState.QUEUED else None
-    is_sent = run.state is RunState.QUEUED and run.stamp >= job.schedule_version
+    is_sent = run.state is RunState.QUEUED and run.decided_at_version >= job.schedule_version
     return None if is_sent else _let_go(job, run, now, misfire_ms)
 
 
@@ -214,7 +214,7 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     fires. The run stays in the due index until it is sent, like every run that a plan did not insert.
     """
     start_at: int | None = None
-    if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.parked):
+    if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.next_holder):
         start_at = may_start_at(job, run, now, misfire_ms, exclusions(job, None, ()))
     not_before = run.not_before if start_at is None else start_at
     due_at = max(not_before, now) if run.due_at is None else run.due_at

@@ -84,7 +84,7 @@ class FireChoice:
 def skipped_row(context: Context, job: JobKey, fire_at: int) -> Run | None:
     """Return the row of a fire if a person skipped it."""
     row = context.store.runs.read([RunId(job, fire_at, Origin.SCHEDULE)])[0]
-    return None if row is None or row.reason is not Reason.SKIPPED_BY_HAND else row
+    return None if row is None or row.reason is not Reason.SKIPPED_MANUALLY else row
 
 
 def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
@@ -135,7 +135,7 @@ def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
     fire_at = intent.next_fire_at or 0
     (excluded,) = read_exclusions(context, [job])
     is_to_start = excluded.starts_at(job.spec.schedule, fire_at) is not None
-    reason = Reason.SKIPPED_BY_HAND if is_to_start else Reason.CALENDAR
+    reason = Reason.SKIPPED_MANUALLY if is_to_start else Reason.CALENDAR
     row = hand_skipped_row(job, fire_at, reason, now)
     standing = context.store.runs.insert([row], now)[0]
     if standing is None:

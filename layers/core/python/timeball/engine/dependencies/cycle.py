@@ -117,7 +117,7 @@ def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> di
     for one in jobs:
         if one.spec.schedule.is_one_off:
             row = rows[one.key]
-            rows[one.key] = None if one.waits or row is None or row.stamp < one.rerun_stamp else row
+            rows[one.key] = None if one.waits or row is None or row.decided_at_version < one.rerun_at_version else row
         elif rows[one.key] is None and is_occurrence(start.spec.schedule, fire_at):
             rows[one.key] = range_over(context, one, fire_at)
     return rows

@@ -10,7 +10,7 @@ from functools import partial
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import ParentStanding, by_its_end, cycle_of_parent, kept_of, kept_standing, standing_of
-from timeball.domain.graphs.waiting import cycle_moved_on, is_run_as_told
+from timeball.domain.graphs.waiting import cycle_moved_on, is_run_as_notified
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -27,7 +27,7 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.collections.runs import LedgerQuery
 from timeball.ports.errors import UnavailableError
 
-_TOLD = 1_000
+_CHILDREN_AT_ONCE = 1_000
 """How many children are notified together: their rows are read, and then written, side by side."""
 _PAGE = 100
 """How many rows of a ledger are read together: rows that wait, or rows that were skipped."""
@@ -39,32 +39,36 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Evaluate the parents of waiting runs; return the runs that may be sent. Raises UnavailableError."""
     if not runs:
         return []
-    told = _tell(context, [run for run in runs if run.untold]) + [run for run in runs if not run.untold]
-    waiting = [run for run in told if run.state is RunState.QUEUED and run.waits]
+    notified = _notify_children(context, [run for run in runs if run.must_notify_children]) + [
+        run for run in runs if not run.must_notify_children
+    ]
+    waiting = [run for run in notified if run.state is RunState.QUEUED and run.waits]
     jobs = dict(zip(waiting, context.store.jobs.read([run.id.job for run in waiting]), strict=True))
     now = context.clock.now()
     standings = standings_of_runs(context, [(run, job) for run, job in jobs.items() if job is not None], now)
     swaps = [Swap(run, _after(run, jobs[run], standings.get(run, []), now)) for run in waiting]
-    _tell_of_blocks(context, [(one, jobs[one.before]) for one in swaps], now)
+    _notify_of_blocks(context, [(one, jobs[one.before]) for one in swaps], now)
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
     standing = [one.row for one in swapped if one.done and one.row is not None]
-    untold = [run for run in standing if run.untold]
-    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + look_at_cycles(context, untold)
+    to_notify = [run for run in standing if run.must_notify_children]
+    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + look_at_cycles(
+        context, to_notify
+    )
 
 
-def _tell(context: Context, runs: Sequence[Run]) -> list[Run]:
+def _notify_children(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Wake the children of the runs' jobs in their cycles; return the runs whose children are notified now.
 
-    A run stays untold if its children would see another state of it by now.
+    A run keeps its mark if its children would see another state of it by now.
     """
     wake_cycles(context, runs)
 
     def after(position: int, run: Run) -> Run | None:
-        return evolve(run, untold=False) if is_run_as_told(run, runs[position]) else None
+        return evolve(run, must_notify_children=False) if is_run_as_notified(run, runs[position]) else None
 
     standing = compare_and_swap(context.store.runs.swap, runs, after, context.clock.now())
-    return [one.row for one in standing if one.done and one.row is not None and not one.row.untold]
+    return [one.row for one in standing if one.done and one.row is not None and not one.row.must_notify_children]
 
 
 def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
@@ -86,8 +90,8 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
 def pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
     """Yield the children of jobs, each once, in pages that are notified together. Raises UnavailableError."""
     children = [*dict.fromkeys(child for page in context.store.edges.children(parents) for child in page)]
-    for start in range(0, len(children), _TOLD):
-        yield children[start : start + _TOLD]
+    for start in range(0, len(children), _CHILDREN_AT_ONCE):
+        yield children[start : start + _CHILDREN_AT_ONCE]
 
 
 def has_runs_that_wait(job: Job) -> bool:
@@ -114,7 +118,7 @@ def _wake(context: Context, runs: Sequence[Run | None]) -> None:
         raise UnavailableError("runs that wait for others kept changing")
 
 
-def _tell_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | None]], now: int) -> None:
+def _notify_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | None]], now: int) -> None:
     news = [(job, one.after) for one, job in swaps if job and one.after.blocked not in (None, one.before.blocked)]
     post(context, [(run.depth, notice_of_block(job, run.blocked, now, run)) for job, run in news if run.blocked])
 

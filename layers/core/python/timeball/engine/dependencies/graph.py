@@ -29,7 +29,7 @@ class ParentFault:
     """A fault in the parents of a job: in one of them, given by its index, or in all together."""
 
     sentence: str
-    place: int | None = None
+    index: int | None = None
 
 
 @dataclass
@@ -149,25 +149,25 @@ def _unfit_parents(
         return [
             ParentFault(f"A job may depend on at most {context.rules.max_parents} jobs; put another job in between.")
         ]
-    for place, key in enumerate(parent_keys(spec)):
+    for index, key in enumerate(parent_keys(spec)):
         parent = _spec_of(key, rows, together)
         if key == spec.key:
-            faults.append(ParentFault("A job cannot wait for itself; leave it out.", place))
+            faults.append(ParentFault("A job cannot wait for itself; leave it out.", index))
         elif parent is None and key in gone:
             continue
         elif parent is None:
-            faults.append(ParentFault("You have no job with this id; create it first.", place))
+            faults.append(ParentFault("You have no job with this id; create it first.", index))
         elif isinstance(parent.schedule.timing, OnEvents):
             faults.append(
-                ParentFault("It runs on events alone, outside any cycle; give it a schedule to wait for.", place)
+                ParentFault("It runs on events alone, outside any cycle; give it a schedule to wait for.", index)
             )
         elif key.job_id == spec.for_each and parent.for_each is not None:
             faults.append(
-                ParentFault("This job has a run for each item itself, and names none; add a job between.", place)
+                ParentFault("This job has a run for each item itself, and names none; add a job between.", index)
             )
         elif not _has_room(context, key, rows.get(key), spec.key):
             most = context.rules.max_children
-            faults.append(ParentFault(f"{most} jobs depend on this one already, which is the maximum.", place))
+            faults.append(ParentFault(f"{most} jobs depend on this one already, which is the maximum.", index))
     return faults
 
 
@@ -178,10 +178,10 @@ def _has_room(context: Context, parent: JobKey, row: Job | None, child: JobKey) 
     (children,) = context.store.edges.children([parent])
     if len(children) < most or child in children:
         return True
-    return len(children) - _forget_who_is_over(context, parent, children) < most
+    return len(children) - _forget_ended_children(context, parent, children) < most
 
 
-def _forget_who_is_over(context: Context, parent: JobKey, children: Sequence[JobKey]) -> int:
+def _forget_ended_children(context: Context, parent: JobKey, children: Sequence[JobKey]) -> int:
     """Forget the edges to jobs that have ended, are gone, or no longer depend on the parent; return their number.
 
     Edges that were noted within the hour stay: such a child may be about to be created, or to get this parent.
@@ -225,22 +225,22 @@ def _unshared(
     spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]
 ) -> Iterator[ParentFault]:
     """Yield a fault for each recurring parent with other fire times: runs of a cycle share their fire time."""
-    for place, key in enumerate(parent_keys(spec)):
+    for index, key in enumerate(parent_keys(spec)):
         parent = _spec_of(key, rows, together)
         if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
             continue
         if spec.schedule.is_one_off:
             yield ParentFault(
                 "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once.",
-                place,
+                index,
             )
         elif spec.inherits:
             yield ParentFault(
-                "Its recurrence differs from that of the first; give all the same recurrence and anchor.", place
+                "Its recurrence differs from that of the first; give all the same recurrence and anchor.", index
             )
         else:
             yield ParentFault(
-                "Its recurrence differs from that of this job; give both the same, or leave it out.", place
+                "Its recurrence differs from that of this job; give both the same, or leave it out.", index
             )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import ParentStanding, by_its_end, kept_of, standing_of
-from timeball.domain.graphs.waiting import is_as_told, moved_on, told, woken
+from timeball.domain.graphs.waiting import is_as_notified, moved_on, with_children_notified, woken
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import Parent
@@ -26,13 +26,15 @@ from timeball.ports.errors import UnavailableError
 def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
     """Evaluate the parents of waiting jobs. Return, as they stand, the jobs that may run and can be planned.
 
-    ① Notify the children of untold jobs. ② Read the parents. ③ Swap: let the job run, or skip it; or note what blocks
-    it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
+    ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
+    note what blocks it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
     """
-    asking = [job for job in jobs if job.waits or job.untold]
-    free = {job.key: job for job in jobs if not (job.waits or job.untold)}
+    asking = [job for job in jobs if job.waits or job.must_notify_children]
+    free = {job.key: job for job in jobs if not (job.waits or job.must_notify_children)}
     for _ in range(2):
-        asking = tell(context, [job for job in asking if job.untold]) + [job for job in asking if not job.untold]
+        asking = notify_children(context, [job for job in asking if job.must_notify_children]) + [
+            job for job in asking if not job.must_notify_children
+        ]
         waiting = [job for job in asking if job.waits and job.status is JobStatus.PENDING and job.intent is None]
         if not waiting:
             break
@@ -44,14 +46,14 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
         swapped = context.store.jobs.swap(swaps, now)
         asking = [one.row for one in swapped if one.done and one.row is not None]
         free |= {job.key: job for job in asking if not job.waits}
-        asking = [job for job in asking if job.untold]
+        asking = [job for job in asking if job.must_notify_children]
     return free
 
 
-def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Notify the children of jobs; return, as they stand, the jobs that are no longer untold.
+def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Notify the children of jobs; return, as they stand, the jobs whose children are notified.
 
-    Another process may have written such a job since it was read. The job stays untold if its children would see
+    Another process may have written such a job since it was read. The job keeps its mark if its children would see
     another state of it by now. Raises UnavailableError.
     """
     if not jobs:
@@ -60,10 +62,10 @@ def tell(context: Context, jobs: Sequence[Job]) -> list[Job]:
     now = context.clock.now()
 
     def after(position: int, row: Job) -> Job | None:
-        return told(row, now) if is_as_told(row, jobs[position]) else None
+        return with_children_notified(row, now) if is_as_notified(row, jobs[position]) else None
 
     standing = compare_and_swap(context.store.jobs.swap, jobs, after, now)
-    return [one.row for one in standing if one.done and one.row is not None and not one.row.untold]
+    return [one.row for one in standing if one.done and one.row is not None and not one.row.must_notify_children]
 
 
 def wake_children(context: Context, parents: Sequence[JobKey]) -> None:

@@ -32,7 +32,7 @@ from timeball.engine.execution.passing import pass_parents
 from timeball.engine.execution.superseding import replace_older, replaced
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
-from timeball.engine.runs.limiters import expect, free_places
+from timeball.engine.runs.limiters import expect, release_slots
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import admit, needs_lock
 from timeball.engine.tasks.resolving import read_jobs_of
@@ -235,7 +235,7 @@ def _pass_limiters(context: Context, starting: _Starting, now: int) -> None:
 
 
 def _admitted(admitted: Admitted) -> Decision:
-    slots = admitted.places
+    slots = admitted.slots
     if admitted.again_at is not None:
         return Decision(ClaimAction.WAIT, wait_until=admitted.again_at, slots=slots, keeps_slots=True)
     if admitted.waiting is not None:
@@ -288,7 +288,7 @@ def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunI
     over = [(one, one.run) for one in claims if one.run is not None and holds_nothing(one.run)]
     try:
         on_run_end(context, [(run, one.job) for one, run in over])
-        free_places(context, [one.run for one in claims if one.run is not None], had)
+        release_slots(context, [one.run for one in claims if one.run is not None], had)
     except UnavailableError as unavailable:
         log.warning("effects put off: %s", unavailable)
         for one, _ in over:

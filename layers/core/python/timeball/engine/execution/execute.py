@@ -2,11 +2,11 @@
 
 Lambda hands an invocation one batch, and no other before its slowest run has ended. So one target that hangs would
 block a whole executor, and as many such targets as there are executors would block all of them. Instead an executor has
-capacity for a hundred runs, which its tenants and priorities share (`sharing/places.py`), and a call that hangs
+capacity for a hundred runs, which its tenants and priorities share (`sharing/capacity.py`), and a call that hangs
 occupies only its own. While a call lasts, the executor takes more messages itself: from its queue, and from the queues
 of higher priorities, to which it lends idle capacity. A message that gets no capacity is kept for a moment
-(`slots.py`). The executor also takes more while its runs wait for their instants, if executors seem too few for what is
-due. When it is too old for that, its successor does so (`sharing/succession.py`).
+(`capacity.py`). The executor also takes more while its runs wait for their instants, if executors seem too few for what
+is due. When it is too old for that, its successor does so (`sharing/succession.py`).
 
 Invariant: each batch has an owner of its own, as if it had an invocation of its own, so no batch mistakes another's
 claim for its own.
@@ -18,10 +18,10 @@ from typing import Any
 
 from timeball.engine.context import Context
 from timeball.engine.execution.batch import Batch
+from timeball.engine.execution.capacity import Capacity
 from timeball.engine.execution.hands import Hands
 from timeball.engine.execution.invocation import UNENDING, Term
 from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.slots import Capacity
 from timeball.engine.execution.taking import AT_ONCE, LOOK_EVERY_MS, Taker
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Caller

@@ -30,10 +30,10 @@ async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offl
         log.warning("%d leases not renewed: %s", len(runs), error, exc_info=not isinstance(error, UnavailableError))
         alone = [] if len(runs) == 1 else [renew_leases(context, [flight], offload) for flight in runs]
         return [flight for those in await asyncio.gather(*alone) for flight in those]
-    return [flight for flight, row in zip(runs, rows, strict=True) if _heed(context, flight, row)]
+    return [flight for flight, row in zip(runs, rows, strict=True) if _apply_renewal(context, flight, row)]
 
 
-def _heed(context: Context, flight: InFlight, row: Run | None) -> bool:
+def _apply_renewal(context: Context, flight: InFlight, row: Run | None) -> bool:
     """Cut a call that is no longer ours, or that was asked to stop; return whether its lease now lasts longer."""
     if row is None:
         if flight.cut(None):

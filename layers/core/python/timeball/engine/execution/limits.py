@@ -33,13 +33,13 @@ _CONTENDED_MS = 800
 
 @dataclass(frozen=True)
 class Admitted:
-    """The answer to a run: it may begin at `turn_at` (ms), waits in a line, or is skipped. `places` are its slots.
+    """The answer to a run: it may begin at `turn_at` (ms), waits in a line, or is skipped. `slots` are its slots.
 
     With `again_at` the answer is not known yet.
     """
 
     turn_at: int = 0
-    places: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
     waiting: Waiting | None = None
     is_skipped: bool = False
     again_at: int | None = None
@@ -80,7 +80,7 @@ def _ask(
     by_key: dict[LimiterKey, list[tuple[Run, Ask]]] = {}
     for run, ask in sorted(asking, key=lambda one: before[one[0].id].turn_at):
         by_key.setdefault(ask.key, []).append((run, ask))
-    told: dict[RunId, Admitted] = {}
+    decided: dict[RunId, Admitted] = {}
 
     def with_those(_: int, limiter: Limiter) -> Limiter:
         own = by_key[limiter.key]
@@ -89,7 +89,7 @@ def _ask(
         for run, ask in own:
             earlier = before[run.id]
             limiter, passed = admit(limiter, run, ask, earlier.turn_at, now, context.rules.lease_ms)
-            told[run.id] = _after(earlier, passed, ask)
+            decided[run.id] = _after(earlier, passed, ask)
         return limiter
 
     rows = _rows(context, by_key, now)
@@ -98,16 +98,16 @@ def _ask(
     names = sorted((str(run.id), run.attempt) for run, _ in asking)
     again_at = now + 1 + int(fraction_of("contended", *names, now) * _CONTENDED_MS)
     lost = {run.id: evolve(before[run.id], again_at=again_at) for run, ask in asking if ask.key not in written}
-    return told | lost
+    return decided | lost
 
 
 def _after(earlier: Admitted, passed: LimiterDecision, ask: Ask) -> Admitted:
     if passed.is_skipped:
         return evolve(earlier, is_skipped=True)
-    places = (*earlier.places, ask.key.name) if passed.has_place else earlier.places
+    slots = (*earlier.slots, ask.key.name) if passed.has_slot else earlier.slots
     if passed.waits_for is not None:
-        return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for), places=places)
-    return evolve(earlier, turn_at=passed.turn_at, places=places)
+        return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for), slots=slots)
+    return evolve(earlier, turn_at=passed.turn_at, slots=slots)
 
 
 def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:

@@ -16,15 +16,15 @@ from timeball.domain.ends.notices import (
     end_of,
     failing,
     is_to_pause,
-    looked_back,
     notice_of_end,
+    streak_needed,
 )
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import NOBODY, Action
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action
 from timeball.domain.model.terms.notify import News, RunEnd
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -37,7 +37,7 @@ _IN_VAIN = 5
 """How many pages of a ledger without a counted end are read at most to find a job's newest ends."""
 
 
-def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
     """Post the notices of ended runs. Jobs whose users want no notices cost nothing. May be repeated.
 
     Raises UnavailableError.
@@ -47,24 +47,24 @@ def tell_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> No
     post(context, [(run.depth, notice_of_end(job, News.SUCCESS, end_of(run))) for run, job in succeeded])
     post(context, [_failure(job, run) for run, job in ended if not counts(run) and _is_noted(job, [run])])
     for run, job in ended:
-        if counts(run) and looked_back(job):  # a success too: this reading may not know yet that the job is failing
-            _tell_of_streak(context, run)
+        if counts(run) and streak_needed(job):  # a success too: this reading may not know yet that the job is failing
+            _notify_of_streak(context, run)
 
 
-def tell_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+def notify_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
     """Post notices of recorded failures after their runs were changed: the process that recorded one may have died.
 
     A failure that is recorded only now is notified at the latest by the run's next end. Raises UnavailableError.
     """
-    failed = [run for run, job in runs if job is not None and looked_back(job) and run.state is RunState.FAILED]
+    failed = [run for run, job in runs if job is not None and streak_needed(job) and run.state is RunState.FAILED]
     jobs = context.store.jobs.read([run.id.job for run in failed]) if failed else []
     noted = [(run, job) for run, job in zip(failed, jobs, strict=True) if job is not None and _is_noted(job, [run])]
     post(context, [_failure(job, run) for run, job in noted])
 
 
-def _tell_of_streak(context: Context, run: Run) -> None:
+def _notify_of_streak(context: Context, run: Run) -> None:
     """Record whether a job is failing now that a run has ended, pause it if that is due, and post the notices of it."""
-    is_news, told = run.state is RunState.FAILED, None
+    is_news, noted = run.state is RunState.FAILED, None
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([run.id.job], with_work=True)
         if job is None:
@@ -73,21 +73,21 @@ def _tell_of_streak(context: Context, run: Run) -> None:
         newest = _newest_ends(context, job, run) if is_news else [run]
         now, after = context.clock.now(), failing(job, newest)
         if is_to_pause(job, newest):
-            after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NOBODY, now)
+            after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NO_ACTOR, now)
             context.store.changes.note([revision_of(job), change_announced(after)], now)
         if after == job:
-            post(context, [_failure(job, run)] if job.failing != told and _is_noted(job, [run, *newest]) else [])
+            post(context, [_failure(job, run)] if job.failing != noted and _is_noted(job, [run, *newest]) else [])
             return
         if after.failing is None and job.failing is not None:
-            _tell_of_recovery(context, job, job.failing, newest[0])
+            _notify_of_recovery(context, job, job.failing, newest[0])
         (swapped,) = context.store.jobs.swap([Swap(job, after)], now)
         if swapped.done and job.failing is None:
-            told = after.failing
+            noted = after.failing
             post(context, [_failure(after, run)])
     raise UnavailableError(f"job {run.id.job.job_id} kept changing")
 
 
-def _tell_of_recovery(context: Context, job: Job, since: RunEnd, by: Run) -> None:
+def _notify_of_recovery(context: Context, job: Job, since: RunEnd, by: Run) -> None:
     """Post the notice of a recovery, and of the failure before it unless the failed run's row has expired.
 
     The process that recorded the failure may have died before it posted the notice.
@@ -112,7 +112,7 @@ def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
 
     That run may be out of reach if very many fires since then were skipped, or are live.
     """
-    most, found, in_vain = looked_back(job), list[Run](), 0
+    most, found, in_vain = streak_needed(job), list[Run](), 0
     query = LedgerQuery(job.key, most, states=DECIDED)
     while len(found) < most and in_vain < _IN_VAIN:
         page = context.store.runs.ledger(query)

@@ -41,8 +41,8 @@ def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozense
     early = [job for job, _, _, by in ahead if now < by]  # paused and resumed, so due like any job
     context.store.jobs.swap([Swap(job, due_when_passed(job, context.rules.lookahead_ms)) for job in early], now)
     left = {job.key for job in early}
-    told = [one for one in ahead if one[0].key not in left]
-    names = list(dict.fromkeys(run for _, run, _, _ in told))
+    announced = [one for one in ahead if one[0].key not in left]
+    names = list(dict.fromkeys(run for _, run, _, _ in announced))
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
-    in_time = {job.key for job, run, milestone, by in told if not is_late(rows[run], milestone, by)}
+    in_time = {job.key for job, run, milestone, by in announced if not is_late(rows[run], milestone, by)}
     return [job for job in jobs if job.key not in left], frozenset(in_time)

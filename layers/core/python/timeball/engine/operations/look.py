@@ -21,15 +21,15 @@ def look(context: Context, operation: Operation) -> Look:
     """
     if operation.rerun is not None:
         return Look((), operation.through, is_last=True)
-    places, is_last = _places(context, operation)
+    positions, is_last = _positions(context, operation)
     batch = frozenset(operation.batch)
-    fresh = [place for place in places if place.job_id not in batch or place > operation.through]
+    fresh = [position for position in positions if position.job_id not in batch or position > operation.through]
     return Look(
-        names=tuple(_meant(context, operation, fresh)), through=max([operation.through, *places]), is_last=is_last
+        names=tuple(_meant(context, operation, fresh)), through=max([operation.through, *positions]), is_last=is_last
     )
 
 
-def _places(context: Context, operation: Operation) -> tuple[list[JobPosition], bool]:
+def _positions(context: Context, operation: Operation) -> tuple[list[JobPosition], bool]:
     """Return what the listing names after `behind`, once each, and whether that is the end of the listing."""
     asked, after, found = _asked(operation), operation.behind, dict[JobPosition, None]()
     while True:
@@ -42,10 +42,10 @@ def _places(context: Context, operation: Operation) -> tuple[list[JobPosition], 
         after = JobPosition(named[-1][0], named[-1][1].job_id)
 
 
-def _meant(context: Context, operation: Operation, places: Sequence[JobPosition]) -> Iterator[str]:
+def _meant(context: Context, operation: Operation, positions: Sequence[JobPosition]) -> Iterator[str]:
     """Yield the jobs that match as they are now."""
     asked = _asked(operation)
-    keys = [JobKey(operation.key.tenant, place.job_id) for place in places]
+    keys = [JobKey(operation.key.tenant, position.job_id) for position in positions]
     jobs = [job for job in context.store.jobs.read(keys) if job is not None]
     shown = shown_statuses(context, jobs) if asked.statuses else {}
     for job in jobs:

@@ -15,15 +15,15 @@ from timeball.domain.operations.operation import (
     Operation,
     cancelled_operation,
     looked,
-    treated,
+    progressed,
 )
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
+from timeball.engine.operations.apply import apply_to_job
 from timeball.engine.operations.look import look
 from timeball.engine.operations.rerun import UnderWayError
-from timeball.engine.operations.treat import treat
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.errors import UnavailableError
 
@@ -41,7 +41,7 @@ def create_operation(context: Context, operation: Operation) -> Operation | None
     (standing,) = context.store.operations.insert([operation], context.clock.now())
     if standing is None:
         try:
-            move_on(context, [operation], context.clock.now() + _AT_ONCE_MS)
+            advance_operations(context, [operation], context.clock.now() + _AT_ONCE_MS)
         except Exception:
             log.exception("the operation is stored, and left to the scan")
     return standing
@@ -74,7 +74,7 @@ def list_operations(
     return read_page(name, context.store.operations.read, limit, after)
 
 
-def move_on(context: Context, operations: Sequence[Operation], stop_at: int) -> int:
+def advance_operations(context: Context, operations: Sequence[Operation], stop_at: int) -> int:
     """Advance each operation, as it was read, until its next step is later, or until `stop_at`; return the steps.
 
     Each makes one step at least, and a step ends soon after `stop_at`. Raises UnavailableError.
@@ -95,11 +95,11 @@ def _step(context: Context, begun: Operation, stop_at: int) -> Operation:
     If the operation was cancelled meanwhile, or another process has advanced it, it stays as it stands.
     """
     now = context.clock.now()
-    failures, count, is_stuck = _treat(context, begun, stop_at)
+    failures, count, is_stuck = _apply_to_jobs(context, begun, stop_at)
     found = look(context, begun) if begun.turn + count == len(begun.batch) and not is_stuck else None
 
     def moved_on(_: int, row: Operation) -> Operation | None:
-        after = treated(row, begun, failures, count, now, is_stuck=is_stuck)
+        after = progressed(row, begun, failures, count, now, is_stuck=is_stuck)
         return looked(after, found, now) if found is not None and after is not None and after.is_running else after
 
     (swapped,) = compare_and_swap(context.store.operations.swap, [begun], moved_on, context.clock.now())
@@ -108,7 +108,7 @@ def _step(context: Context, begun: Operation, stop_at: int) -> Operation:
     return swapped.row
 
 
-def _treat(context: Context, operation: Operation, stop_at: int) -> tuple[Sequence[Failure], int, bool]:
+def _apply_to_jobs(context: Context, operation: Operation, stop_at: int) -> tuple[Sequence[Failure], int, bool]:
     """Handle jobs one by one; return the failures, how many were handled, and whether one must be tried again.
 
     A job that failed too often to be tried again is a failure.
@@ -118,7 +118,7 @@ def _treat(context: Context, operation: Operation, stop_at: int) -> tuple[Sequen
         if count and context.clock.now() >= stop_at:
             return failures, count, False
         try:
-            fault = treat(context, operation, JobKey(operation.key.tenant, name))
+            fault = apply_to_job(context, operation, JobKey(operation.key.tenant, name))
         except UnavailableError as unavailable:
             log.warning("left for later: %s", unavailable, extra={"job_id": name})
             if count or operation.tries + 1 < MAX_TRIES:

@@ -61,8 +61,8 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
             return None
         if is_cleared(job, run, operation.created_at):
             return None
-        is_to_be_told = run is not None and run.is_terminal and run.due_at is not None
-        if is_under_way(job, run) or is_to_be_told:  # the effects of its end come first
+        has_effects_due = run is not None and run.is_terminal and run.due_at is not None
+        if is_under_way(job, run) or has_effects_due:  # the effects of its end come first
             raise UnderWayError(f"{run_id} is being run")
         if stays(job, run):
             return None

@@ -14,11 +14,11 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, new_limiter
 from timeball.domain.model.runs.run import Permit, Run
 from timeball.domain.model.tenants.quotas import NO_QUOTAS
-from timeball.domain.sharing.limiter import has_place
+from timeball.domain.sharing.limiter import has_slot
 from timeball.domain.sharing.stated import asks_of, bounded_by, said_anew
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.runs.limiters import give_back, let_go, move_on
+from timeball.engine.runs.limiters import admit_waiting, give_back, let_go
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
@@ -74,15 +74,15 @@ def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None
 
     rows = context.store.limiters.read(list(earlier | said))
     standing = compare_and_swap(context.store.limiters.swap, rows, as_said, now)
-    move_on(context, [one.row for one in standing if one.row is not None and one.row.due_at is not None])
+    admit_waiting(context, [one.row for one in standing if one.row is not None and one.row.due_at is not None])
     dropped = _lines(before) - _lines(after)
-    give_back(context, before.key, [key for key, part in dropped if part is Permit.PLACE])
+    give_back(context, before.key, [key for key, part in dropped if part is Permit.SLOT])
     let_go(context, before.key, dropped)
 
 
 def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Permit]]:
     """Return the lines in which runs of a job may wait for its limits."""
-    named = [(spec.flow.concurrency, Permit.PLACE), (spec.flow.rate, Permit.TURN)]
+    named = [(spec.flow.concurrency, Permit.SLOT), (spec.flow.rate, Permit.TOKEN)]
     return {(LimiterKey(spec.key.tenant, one.key), part) for one, part in named if one is not None}
 
 
@@ -97,12 +97,12 @@ def view_of(context: Context, limiter: Limiter) -> KeyView:
     store, now = context.store.runs, context.clock.now()
     rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
     pairs = zip(limiter.begun, rows, strict=True)
-    holders = [row for one, row in pairs if row is not None and has_place(limiter, one, row, now)]
+    holders = [row for one, row in pairs if row is not None and has_slot(limiter, one, row, now)]
     named = [run for part in Permit for run in store.in_line(limiter.key, part, MOST_SHOWN)]
     held = {run.id for run in holders}
     found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]
     waiters = [run for run in found if run.waiting is not None and run.waiting.name == limiter.key.name]
-    waiters.sort(key=attrgetter("place_in_line"))
+    waiters.sort(key=attrgetter("line_order"))
     return KeyView(limiter, tuple(holders), tuple(waiters[:MOST_SHOWN]))
 
 
@@ -131,6 +131,6 @@ def fix_key(
         after = bounded_by(row, bounds, now)
         (swapped,) = context.store.limiters.swap([Swap(row, after)], now)
         if swapped.done and swapped.row is not None:
-            move_on(context, [swapped.row] if swapped.row.due_at is not None else [])
+            admit_waiting(context, [swapped.row] if swapped.row.due_at is not None else [])
             return KeyOutcome.DONE, swapped.row
     raise ContendedError(f"key {key.name} kept changing")

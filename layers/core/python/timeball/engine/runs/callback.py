@@ -79,9 +79,11 @@ def _report(context: Context, report: Report) -> Answered:
 
     refusal, run = change_run(context, report.run, after)
     if refusal is None and run is not None and run.last is not None:
-        told = _as_reported(run.last, report)
-        if needs_a_row(told) and inline(told) == run.last:  # only the target can repeat what the row does not keep
-            keep_attempts(context, [(run.id, told)], context.clock.now())
+        reported = _as_reported(run.last, report)
+        if (
+            needs_a_row(reported) and inline(reported) == run.last
+        ):  # only the target can repeat what the row does not keep
+            keep_attempts(context, [(run.id, reported)], context.clock.now())
     return refusal, run
 
 
@@ -111,11 +113,11 @@ def _was_taken(context: Context, run: Run, report: Report) -> bool:
     last = run.last
     if last is None or not run.attempt == last.number == report.attempt:
         return False
-    told = _as_reported(last, report)
-    if inline(told) != last or (run.state is RunState.RETRYING and not report.may_retry):
+    reported = _as_reported(last, report)
+    if inline(reported) != last or (run.state is RunState.RETRYING and not report.may_retry):
         return False
     stored = [one for one in context.store.attempts.of_run(run.id) if one.number == last.number and inline(one) == last]
-    return stored in ([], [told])
+    return stored in ([], [reported])
 
 
 def _as_reported(last: Attempt, report: Report) -> Attempt:

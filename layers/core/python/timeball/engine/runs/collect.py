@@ -26,7 +26,7 @@ from timeball.domain.planning.collecting import (
     may_collect,
     name_of,
     own_run,
-    told_of,
+    request_in,
 )
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
@@ -42,10 +42,10 @@ _ROUNDS: Final = 10
 
 @dataclass(frozen=True)
 class CollectedInto:
-    """The run that an arrival is in. `told`: it was in the run before; the digest that the run has for its request."""
+    """The run that an arrival is in. `known_request`: the digest that the run has, if it was in the run before."""
 
     run: Run
-    told: str | None = None
+    known_request: str | None = None
 
 
 def collect_trigger(
@@ -123,8 +123,8 @@ def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: 
 
 def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> CollectedInto | None:
     """Add an arrival to an existing run, unless it is in it already; None if the run has begun without it."""
-    if (told := _told(context, standing, arrival)) is not None:
-        return CollectedInto(standing, told)
+    if (known_request := _known_request(context, standing, arrival)) is not None:
+        return CollectedInto(standing, known_request)
     if standing.collected is None or not may_collect(standing):
         return None
     now, run_id = context.clock.now(), standing.id
@@ -132,7 +132,9 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
     context.store.changes.note([request_announced(run_id.job.tenant, asked, Action.COLLECT, by, now)], now)
 
     def add(_: int, run: Run) -> Run | None:
-        is_in = run.fingerprint == arrival.fingerprint or (run != standing and _told(context, run, arrival) is not None)
+        is_in = run.fingerprint == arrival.fingerprint or (
+            run != standing and _known_request(context, run, arrival) is not None
+        )
         if is_in or not may_collect(run):
             return None
         after = collected(run, arrival, debounce, now)
@@ -146,19 +148,23 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
         rows = [done.row]
         if not done.done or done.row is None:
             continue
-        is_in = done.row.fingerprint == arrival.fingerprint or _told(context, done.row, arrival) is not None
+        is_in = done.row.fingerprint == arrival.fingerprint or _known_request(context, done.row, arrival) is not None
         return CollectedInto(done.row) if is_in else None
     raise ContendedError(f"{run_id} collects too many at once")
 
 
-def _told(context: Context, run: Run, arrival: Arrival) -> str | None:
+def _known_request(context: Context, run: Run, arrival: Arrival) -> str | None:
     """Return what the run has for an arrival: in its row, or in the note of a request that the row dropped."""
     if arrival.request is None:
         return None
-    told = told_of(run, arrival.request)
-    if told is None and is_full(run) and context.store.requests.noted(run.id.job, _note(run.id, arrival.request)):
+    known_request = request_in(run, arrival.request)
+    if (
+        known_request is None
+        and is_full(run)
+        and context.store.requests.noted(run.id.job, _note(run.id, arrival.request))
+    ):
         return arrival.request
-    return told
+    return known_request
 
 
 def _note(run: RunId, request: str) -> str:

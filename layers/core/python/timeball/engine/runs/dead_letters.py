@@ -16,7 +16,7 @@ from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.listed import read_page
-from timeball.engine.notices.ends import tell_after_change
+from timeball.engine.notices.ends import notify_after_change
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.collections.rows import Swap
 
@@ -113,7 +113,7 @@ def replay(context: Context, page: DeadPage, per_second: int, start_at: int | No
     *turns, next_start_at = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
     swaps = [Swap(run, reopened(run, turn)) for run, turn in zip(able, turns, strict=True)]
     dealt = _write(context, page, swaps)
-    tell_after_change(context, [(run, jobs[run.id.job]) for run in able])
+    notify_after_change(context, [(run, jobs[run.id.job]) for run in able])
     return evolve(dealt, next_start_at=next_start_at)
 
 

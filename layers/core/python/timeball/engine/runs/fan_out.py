@@ -185,7 +185,7 @@ def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Ru
     through = min(fan.released + page, fan.count)
     texts = named.items[fan.released : through]
     digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
-    rows = [item_run(head, job, fan.released + place, digest, now) for place, digest in enumerate(digests, 1)]
+    rows = [item_run(head, job, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)]
     standing = context.store.runs.insert(rows, now)
     pairs = [(there or row, row) for row, there in zip(rows, standing, strict=True)]
     pairs = list(takewhile(lambda pair: not still_to_end(*pair, fan), pairs))

@@ -37,12 +37,12 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
     """
     jobs = read_jobs_of(context, runs)
     standings = _standings(context, runs, now)
-    told = [_told(run, standing, now) for run, standing in zip(runs, standings, strict=True)]
-    telling = [(run.id, one) for run, one in zip(runs, told, strict=True) if one is not None and needs_a_row(one)]
-    keep_attempts(context, telling, now)  # before the rows: an execution whose run has ended is polled no more
+    ends = [_ended_attempt(run, standing, now) for run, standing in zip(runs, standings, strict=True)]
+    keeping = [(run.id, one) for run, one in zip(runs, ends, strict=True) if one is not None and needs_a_row(one)]
+    keep_attempts(context, keeping, now)  # before the rows: an execution whose run has ended is polled no more
     swaps = [
         Swap(run, seen_under_way(run, now, context.rules.margin_ms) if one is None else _over(run, job, one, now))
-        for run, job, one in zip(runs, jobs, told, strict=True)
+        for run, job, one in zip(runs, jobs, ends, strict=True)
     ]
     swapped = change_runs(context, {run.id: job for run, job in zip(runs, jobs, strict=True)}, swaps, now)
     return sum(outcome.done for outcome in swapped)
@@ -79,7 +79,7 @@ def _is_unwanted(run: Run, now: int) -> bool:
     return run.cancel_requested or _callback(run).until <= now
 
 
-def _told(run: Run, standing: ExecutionStatus | None, now: int) -> Attempt | None:
+def _ended_attempt(run: Run, standing: ExecutionStatus | None, now: int) -> Attempt | None:
     """Return the attempt's record if its execution has ended, or its time is up; None if it goes on.
 
     An execution that is out of time and cannot be stopped is given up after a while: AWS may never allow the stop.

@@ -43,7 +43,7 @@ _READ_MORE = 5
 _MOST_LET_GO = 1_000
 
 
-def free_places(context: Context, runs: Sequence[Run], had: Mapping[RunId, set[str]] | None = None) -> None:
+def release_slots(context: Context, runs: Sequence[Run], had: Mapping[RunId, set[str]] | None = None) -> None:
     """Pass on the slots that runs no longer need. May be repeated. Raises UnavailableError.
 
     The limiters in which a run may have a slot are on its row as it stands; for a run that was just changed, `had` has
@@ -56,12 +56,12 @@ def free_places(context: Context, runs: Sequence[Run], had: Mapping[RunId, set[s
             over.setdefault(LimiterKey(run.id.job.tenant, name), []).append(run)
     for limiter in context.store.limiters.read(list(over)) if over else ():
         if limiter is not None and limiter.due_at is not None:
-            _move_on(context, limiter, over[limiter.key])
+            _admit_from(context, limiter, over[limiter.key])
 
 
-def move_on(context: Context, limiters: Sequence[Limiter]) -> int:
+def admit_waiting(context: Context, limiters: Sequence[Limiter]) -> int:
     """Admit the runs for which each limiter has room, as it was read; return their number. Raises UnavailableError."""
-    return sum(_move_on(context, one) for one in limiters)
+    return sum(_admit_from(context, one) for one in limiters)
 
 
 def expect(context: Context, runs: Sequence[Run], *, are_new: bool = False) -> None:
@@ -107,15 +107,15 @@ def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None
         rows = context.store.runs.read([one.run for one in limiter.begun if one.run.job == job])
 
         def without(_: int, run: Run, name: str = name) -> Run | None:
-            others = tuple(one for one in run.places if one != name)
-            if name in slots_needed(run) and others != run.places:
-                return evolve(run, places=others)
+            others = tuple(one for one in run.slots if one != name)
+            if name in slots_needed(run) and others != run.slots:
+                return evolve(run, slots=others)
             is_being_claimed = run.waiting is None and not run.is_terminal and run.state is not RunState.RUNNING
             return run if is_being_claimed else None
 
         standing = compare_and_swap(context.store.runs.swap, rows, without, now)
         after = [one.row for one in standing if one.row is not None]
-        free_places(context, after, {run.id: {name} for run in after})
+        release_slots(context, after, {run.id: {name} for run in after})
 
 
 def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Permit]]) -> None:
@@ -131,7 +131,7 @@ def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Perm
         _call(context, [(run, now) for run in rows if run is not None and run.waiting == mine], now)
 
 
-def _move_on(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> int:
+def _admit_from(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> int:
     """Admit runs, in several rounds if there are many; stop where another process does so."""
     standing: Limiter | None = limiter
     count = 0
@@ -144,7 +144,7 @@ def _move_on(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> in
         standing = swapped.row
         if swapped.done:
             if not _call(context, calls, now) and standing is not None:
-                _look_again(context, standing, now)
+                _recheck_soon(context, standing, now)
             count += len(calls)
             if len(calls) < CALLED_AT_ONCE:
                 break
@@ -183,7 +183,7 @@ def _first(context: Context, limiter: Limiter, part: Permit, room: int) -> tuple
     limit = room + len(limiter.begun) + _SLACK
     ids = context.store.runs.in_line(limiter.key, part, limit)
     mine = Waiting(limiter.key.name, part)
-    named = {one.run for one in limiter.begun} if part is Permit.PLACE else set()
+    named = {one.run for one in limiter.begun} if part is Permit.SLOT else set()
     first: list[Run] = []
     standing = read = 0
     while read < len(ids) and len(first) < room:
@@ -204,7 +204,7 @@ def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
     return all(sent)
 
 
-def _look_again(context: Context, limiter: Limiter, now: int) -> None:
+def _recheck_soon(context: Context, limiter: Limiter, now: int) -> None:
     """Make a limiter due soon: a run that it names was not sent. If the limiter changes, another process checks it."""
     soon_at = now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)

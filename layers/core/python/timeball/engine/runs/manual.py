@@ -13,7 +13,7 @@ from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.transitions import asked_to_stop, due_again, ended, pardoned, reopened
+from timeball.domain.model.runs.transitions import asked_to_stop, due_again, ended, marked_as_succeeded, reopened
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.on_run_end import change_run
@@ -74,12 +74,12 @@ def cancel_runs(context: Context, ids: Sequence[RunId]) -> list[Answered]:
 def succeed_runs(context: Context, ids: Sequence[RunId], why: str) -> list[Answered]:
     """Mark each run that failed for good as succeeded; its history stays. Raises UnavailableError."""
 
-    def pardon(run: Run, _: Job | None, now: int) -> Run | Refusal:
-        if run.pardon is not None and run.state is RunState.SUCCEEDED:
+    def mark_succeeded(run: Run, _: Job | None, now: int) -> Run | Refusal:
+        if run.marked_succeeded is not None and run.state is RunState.SUCCEEDED:
             return run
-        return pardoned(run, now, why) if run.state is RunState.FAILED else Refusal.WRONG_STATE
+        return marked_as_succeeded(run, now, why) if run.state is RunState.FAILED else Refusal.WRONG_STATE
 
-    return [change_run(context, run_id, pardon) for run_id in ids]
+    return [change_run(context, run_id, mark_succeeded) for run_id in ids]
 
 
 def _retry(context: Context, run_id: RunId, edit: Edit | None) -> Answered:

@@ -20,8 +20,8 @@ from timeball.domain.model.terms.flow import unique_key
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
-from timeball.engine.notices.ends import tell_after_change, tell_of_ends
-from timeball.engine.runs.limiters import free_places
+from timeball.engine.notices.ends import notify_after_change, notify_of_ends
+from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.overlap_lock import release
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.collections.rows import Swap, Swapped
@@ -71,7 +71,7 @@ def change_run(
             return after, run
         (swapped,) = change_runs(context, {run_id: job}, [Swap(run, after)], now)
         if swapped.done:
-            tell_after_change(context, [(run, job)])
+            notify_after_change(context, [(run, job)])
             return None, swapped.row
     raise ContendedError(f"run {run_id} kept changing")
 
@@ -83,8 +83,8 @@ def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None
     """
     _conclude(context, runs)
     release(context, [run.id for run, job in runs if job is not None and releases(run, job)])
-    free_places(context, [run for run, _ in runs])
-    tell_of_ends(context, runs)
+    release_slots(context, [run for run, _ in runs])
+    notify_of_ends(context, runs)
 
 
 def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:

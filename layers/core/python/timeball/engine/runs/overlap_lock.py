@@ -19,7 +19,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
-from timeball.engine.runs.limiters import free_places
+from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.send import send
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
@@ -76,23 +76,25 @@ def _admit_one_each(
 def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tuple[LockStep, Job | None]:
     """Return the step of a run that asks for the lock, and the job with its changed lock, or None if unchanged."""
     for _ in range(TRIES):
-        holder, parked = rows.get(job.holder), rows.get(job.parked)
+        holder, next_holder = rows.get(job.holder), rows.get(job.next_holder)
         supersedes = job.spec.flow.supersede
-        overlap = decide_overlap(job.spec.overlap, run, holder, parked, supersedes=supersedes)
-        if run.not_before > now and (overlap.stop_holder or overlap.step in (LockStep.SKIP, LockStep.TAKE_PLACE)):
+        overlap = decide_overlap(job.spec.overlap, run, holder, next_holder, supersedes=supersedes)
+        if run.not_before > now and (overlap.stop_holder or overlap.step in (LockStep.SKIP, LockStep.REPLACE_NEXT)):
             return LockStep.WAIT, None  # at its instant none of this may be necessary
         make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)
-        if make_way and overlap.step is LockStep.TAKE_PLACE and parked is not None:
-            reason = Reason.OVERLAP if run.asked_at < parked.asked_at else Reason.REPLACED
-            make_way = _end(context, job, parked, now, reason)
+        if make_way and overlap.step is LockStep.REPLACE_NEXT and next_holder is not None:
+            reason = Reason.OVERLAP if run.asked_at < next_holder.asked_at else Reason.REPLACED
+            make_way = _end(context, job, next_holder, now, reason)
         if not make_way:
             rows = _rows_of(context, [job])  # one of them has changed, or no longer holds anything: decide anew
             continue
         match overlap.step:
             case LockStep.ACQUIRE:
                 handed_at = job.handed_at if job.holder == run.id else None
-                return LockStep.START, locked(job, run.id, None if job.parked == run.id else job.parked, handed_at)
-            case LockStep.PARK | LockStep.TAKE_PLACE:
+                return LockStep.START, locked(
+                    job, run.id, None if job.next_holder == run.id else job.next_holder, handed_at
+                )
+            case LockStep.BECOME_NEXT | LockStep.REPLACE_NEXT:
                 return LockStep.STAY, locked(job, job.holder, run.id)
             case step:
                 return step, None
@@ -118,7 +120,7 @@ def _end(context: Context, job: Job, run: Run, now: int, reason: Reason = Reason
     swaps = [Swap(run, ended(run, state, now, guarantor, reason))]
     (swapped,) = context.store.runs.swap(swaps, now)
     moved(context, swaps, [swapped])
-    free_places(context, [] if swapped.row is None else [swapped.row])
+    release_slots(context, [] if swapped.row is None else [swapped.row])
     return swapped.done
 
 
@@ -143,17 +145,17 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
 
 def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> Job | None:
     """Return the job with its lock taken from a run; None if the run has no lock, or is retried meanwhile."""
-    row, parked = rows.get(run), rows.get(job.parked)
+    row, next_holder = rows.get(run), rows.get(job.next_holder)
     is_over = row is None or row.is_terminal
-    if run not in (job.holder, job.parked) or not holds_nothing(row):
+    if run not in (job.holder, job.next_holder) or not holds_nothing(row):
         return None
-    if job.holder == run and parked is not None and parked.state is RunState.QUEUED:
-        if not send(context, [parked], now)[0]:
+    if job.holder == run and next_holder is not None and next_holder.state is RunState.QUEUED:
+        if not send(context, [next_holder], now)[0]:
             raise UnavailableError("the message of the next holder is not sent yet")
-        return locked(job, parked.id, None if is_over else run, handed_at=now)
+        return locked(job, next_holder.id, None if is_over else run, handed_at=now)
     if not is_over:
         return None
-    return locked(job, job.parked if job.holder == run else job.holder, None)
+    return locked(job, job.next_holder if job.holder == run else job.holder, None)
 
 
 def _named_by(context: Context, jobs: Sequence[Job]) -> Callable[[Job], _Rows]:
@@ -164,5 +166,5 @@ def _named_by(context: Context, jobs: Sequence[Job]) -> Callable[[Job], _Rows]:
 
 def _rows_of(context: Context, jobs: Sequence[Job]) -> _Rows:
     """Read the runs that the locks of jobs name."""
-    names = list(dict.fromkeys(name for job in jobs for name in (job.holder, job.parked) if name is not None))
+    names = list(dict.fromkeys(name for job in jobs for name in (job.holder, job.next_holder) if name is not None))
     return dict(zip(names, context.store.runs.read(names), strict=True))

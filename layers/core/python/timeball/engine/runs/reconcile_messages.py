@@ -22,7 +22,7 @@ from timeball.engine.runs.overlap_lock import needs_lock
 
 log = logging.getLogger(__name__)
 
-MAX_CARRIER_FAILURES = 5
+MAX_DELIVERY_FAILURES = 5
 """How often the queue may give up on a queued run before the run fails."""
 
 
@@ -53,12 +53,12 @@ def _without_message(run: Run, job: Job | None, now: int, context: Context) -> R
             return due_again(run, max((run.lease_until or 0) + context.rules.margin_ms, now))
         case RunState.QUEUED if _waits_for_lock(run, job):
             return due_again(run, max(now + context.rules.lease_ms, run.not_before))
-        case RunState.QUEUED | RunState.RETRYING if run.carrier_failures + 1 >= MAX_CARRIER_FAILURES:
+        case RunState.QUEUED | RunState.RETRYING if run.delivery_failures + 1 >= MAX_DELIVERY_FAILURES:
             log.error("run failed: its message is undeliverable", extra={"run_id": str(run.id)})
             return ended(run, RunState.FAILED, now, guarantor_of(run, job, Guarantor.MESSAGE), Reason.UNDELIVERABLE)
         case RunState.QUEUED | RunState.RETRYING:
-            backoff_ms = context.rules.lease_ms * 2**run.carrier_failures
-            return due_again(run, max(now + backoff_ms, run.not_before), run.carrier_failures + 1)
+            backoff_ms = context.rules.lease_ms * 2**run.delivery_failures
+            return due_again(run, max(now + backoff_ms, run.not_before), run.delivery_failures + 1)
         case _:
             return None
 

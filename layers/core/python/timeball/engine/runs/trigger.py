@@ -13,7 +13,7 @@ from timeball.domain.model.ids import JobKey, Origin, fraction_of
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.revision import trigger_announced
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.terms.flow import Debounce
 from timeball.domain.planning.collecting import Arrival, request_digest
 from timeball.domain.planning.ledger import queued_run
@@ -66,7 +66,7 @@ class Triggered:
     run: Run | None
 
 
-def trigger(context: Context, triggers: Sequence[Trigger], by: Actor = NOBODY) -> list[Triggered]:
+def trigger(context: Context, triggers: Sequence[Trigger], by: Actor = NO_ACTOR) -> list[Triggered]:
     """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled job may not.
 
     Raises UnavailableError if it is unknown whether a run was made; the caller may then repeat the same `request`.
@@ -106,8 +106,8 @@ def _collected(
     asked = None if one.request is None else request_digest(one.request, one.fingerprint)
     arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)
     joined = collect_trigger(context, job, debounce, one.request, arrival, by)
-    if joined.told is not None:
-        return Triggered(Triggering.REPEATED if joined.told == asked else Triggering.CONFLICT, joined.run)
+    if joined.known_request is not None:
+        return Triggered(Triggering.REPEATED if joined.known_request == asked else Triggering.CONFLICT, joined.run)
     is_new = joined.run.collected is None or joined.run.collected.count == 1
     return Triggered(Triggering.STARTED if is_new else Triggering.COLLECTED, joined.run)
 

@@ -32,7 +32,7 @@ _ABSENT_LOOKS = 3
 """A row that was absent lately may have been written just before; a row that stays absent has expired."""
 
 
-def look_again(context: Context, watches: Sequence[Watch]) -> list[bool]:
+def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
     """Check each watched run; return for each watch whether its message may go, because another one replaces it.
 
     A run that cannot be read at the moment stops no other: it is watched again. If no run of a watch can be read, the

@@ -54,7 +54,7 @@ class Sweeps:
     """What this process remembers of its scans. A new process remembers nothing, and queries.
 
     `older`: its passes, by shard. `failed`: the entries that could not be processed when their bucket was last queried,
-    by shard and day. `places`: where it stopped reading a full bucket. `turns`: the last tenant that was served in a
+    by shard and day. `cursors`: where it stopped reading a full bucket. `turns`: the last tenant that was served in a
     bucket with more tenants than fit in a page. `owned`: the owner for which it last took a partition, and when (ms).
     `found_at`: when it last found anything, or began; `looked_at`: when it last queried the open days. `shards`: the
     greatest number of shards that was ever used, read at `shards_read_at` (ms).
@@ -62,7 +62,7 @@ class Sweeps:
 
     older: dict[int, Older] = field(default_factory=dict)
     failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
-    places: dict[tuple[int, int], DueCursor] = field(default_factory=dict)
+    cursors: dict[tuple[int, int], DueCursor] = field(default_factory=dict)
     turns: dict[tuple[int, int], str] = field(default_factory=dict)
     owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
     found_at: int | None = None

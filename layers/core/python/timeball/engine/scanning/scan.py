@@ -26,15 +26,15 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.operations.operation import Operation
 from timeball.domain.sharing.fairness import in_turns
 from timeball.domain.time.instants import LATEST
-from timeball.engine.backfills.backfill import cancel_backfill, move_on
+from timeball.engine.backfills.backfill import advance_backfills, cancel_backfill
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
-from timeball.engine.dependencies.look import tell
-from timeball.engine.operations.operation import move_on as move_on_operations
+from timeball.engine.dependencies.look import notify_children
+from timeball.engine.operations.operation import advance_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.fan_out import STEPS_MS
-from timeball.engine.runs.limiters import move_on as move_lines_on
+from timeball.engine.runs.limiters import admit_waiting
 from timeball.engine.scanning.buckets import (
     PAGE,
     Sweeps,
@@ -69,7 +69,7 @@ CHUNK = 500
 A chunk's rows are written in one round trip, by twenty requests side by side. Of three chunks of jobs in flight, one
 computes while the others wait. They have no job in common, and each keeps its order of writes.
 """
-_TOLD = 10
+_NOTIFIED_AT_ONCE = 10
 """How many jobs' children are notified together: each job may have a thousand."""
 _WORK_MS = 15_000
 """How long a scan begins new chunks; the rest is backlog."""
@@ -173,13 +173,13 @@ class _Work:
         fresh = [key for key in nominated if key not in failed_before]
         again = [key for key in nominated if key in failed_before]
         stop_at = self._in(_WORK_MS)
-        changed = self._move_on(fresh[:_MAX_NOMINATED], stop_at)
-        changed += self._move_on(again[:PAGE] if self.is_throttled else again, stop_at)
+        changed = self._advance(fresh[:_MAX_NOMINATED], stop_at)
+        changed += self._advance(again[:PAGE] if self.is_throttled else again, stop_at)
         reconcile_until = self._in(_RECONCILE_MS)
         self._operate([*fresh[:_MAX_NOMINATED], *again], stop_at)
         self._each(self._reconcile, changed, reconcile_until, size=1)
 
-    def _move_on(self, nominated: Sequence[Owned], stop_at: int) -> list[Job]:
+    def _advance(self, nominated: Sequence[Owned], stop_at: int) -> list[Job]:
         """Read the nominated entries and advance them; return the jobs that must be reconciled."""
         context, store, bisect_until = self.context, self.context.store, self._in(_BISECT_MS, stop_at)
         jobs = self._due(JobKey, store.jobs.read, nominated, bisect_until)
@@ -189,17 +189,17 @@ class _Work:
         self.done.resent += sum(self._each(send_again, runs, bisect_until))
         limiters = self._due(LimiterKey, store.limiters.read, nominated, bisect_until)
         lines = [one for one in limiters if one.due_at is not None and one.due_at <= self.now]
-        self.done.resent += sum(self._each(partial(move_lines_on, context), lines, self._in(_LINES_MS, stop_at), 1))
+        self.done.resent += sum(self._each(partial(admit_waiting, context), lines, self._in(_LINES_MS, stop_at), 1))
         free = [job for job in jobs if job.intent is None]
-        untold = [job for job in free if job.untold and job.status is not JobStatus.PENDING]
-        self.done.backlog |= any(self._each(partial(tell, context), untold, stop_at, _TOLD))
+        ended = [job for job in free if job.must_notify_children and job.status is not JobStatus.PENDING]
+        self.done.backlog |= any(self._each(partial(notify_children, context), ended, stop_at, _NOTIFIED_AT_ONCE))
         self._dispatch([job for job in free if job.status is JobStatus.PENDING], stop_at)
         until = self._in(_BACKFILL_MS, stop_at)
         cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
         cancel_until = self._in(_CANCELLED_MS, until)
         taken_out = self._each(lambda ones: cancel_backfill(context, ones[0]), cancelled, cancel_until, size=1)
         going = [one for one in backfills if one.is_open]
-        moved = self._each(partial(move_on, context, stop_at=until), going, until)
+        moved = self._each(partial(advance_backfills, context, stop_at=until), going, until)
         self.done.backfilled += len(taken_out) + sum(moved)
         return [job for job in jobs if job.intent is not None]
 
@@ -211,7 +211,7 @@ class _Work:
         for left, one in zip(range(len(going), 0, -1), going, strict=True):
             now = self.context.clock.now()
             if now < until:
-                move = partial(move_on_operations, self.context, stop_at=now + (until - now) // left)
+                move = partial(advance_operations, self.context, stop_at=now + (until - now) // left)
                 self.done.operated += sum(self._each(move, [one], LATEST))
 
     def _due(

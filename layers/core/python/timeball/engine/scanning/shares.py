@@ -69,11 +69,11 @@ def shared(
             taken[query.bucket] += page.candidates
         latest = [one for one in latest if one[1].stopped is not None]
     for bucket in full:
-        sweeps.places.pop(bucket, None)
+        sweeps.cursors.pop(bucket, None)
         taken[bucket] = _cut(sweeps, bucket, taken[bucket], weights)
     for query, page in latest:
         if page.stopped is not None:
-            sweeps.places[query.bucket] = page.stopped
+            sweeps.cursors[query.bucket] = page.stopped
     found = dict.fromkeys(one for bucket in taken.values() for one in bucket)
     return Given(in_turns(found, tenant_of, weights), asked, weights, more=bool(full))
 
@@ -90,7 +90,7 @@ def _further(
     return replace(
         query,
         limit=min(query.limit * (_FURTHER if brought_little else 1), _MOST),
-        after=sweeps.places.pop(query.bucket, page.stopped) if query.after is None else page.stopped,
+        after=sweeps.cursors.pop(query.bucket, page.stopped) if query.after is None else page.stopped,
         left_out=frozenset(served[:MAX_LEFT_OUT]),
     )
 

@@ -72,10 +72,10 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     planning = [one for one in dispatched if one.job.key in free]
     excluded = read_exclusions(context, [one.job for one in planning])
     plans = [
-        (one, _nothing_to_tell(one.job) if one.job.key in needless else _planned(context, one.job, read_at, kept))
+        (one, _skip_needless(one.job) if one.job.key in needless else _planned(context, one.job, read_at, kept))
         for one, kept in zip(planning, excluded, strict=True)
     ]
-    _look_again(context, [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)], read_at)
+    _recheck_later(context, [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)], read_at)
     _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
     writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
     _insert(context, writing, read_at)
@@ -106,7 +106,7 @@ def _planned(context: Context, job: Job, now: int, excluded: Exclusions) -> Plan
         return None
 
 
-def _nothing_to_tell(notice: Job) -> Plan:
+def _skip_needless(notice: Job) -> Plan:
     """Return the plan of a needless notice: skip it. A notice that is in the queue already is sent all the same."""
     at = notice.next_fire_at or 0
     return SkippedRange(at, at, Reason.IN_TIME)
@@ -120,7 +120,7 @@ def _hold_back(context: Context, held: Sequence[tuple[Dispatched, int]], now: in
     context.store.jobs.swap([Swap(one.job, held_back(one.job, until + lookahead_ms)) for one, until in held], now)
 
 
-def _look_again(context: Context, waiting: Sequence[tuple[Job, int | None]], now: int) -> None:
+def _recheck_later(context: Context, waiting: Sequence[tuple[Job, int | None]], now: int) -> None:
     """Conclude jobs whose ledger is complete, if their final run is over.
 
     The other jobs stay due: at their next fire or, if their ledger is complete, for another check.
@@ -154,12 +154,12 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     changing: list[tuple[Dispatched, Swap[Run]]] = []
     for (one, _), row, standing in zip(planned, rows, inserted, strict=True):
         if standing is None:
-            is_told = row.last_fire_at is not None and row.reason is not Reason.IN_TIME
-            one.row, one.skipped = row, row.count if is_told else 0
-            _tell_skipped(context, one)
+            is_counted = row.last_fire_at is not None and row.reason is not Reason.IN_TIME
+            one.row, one.skipped = row, row.count if is_counted else 0
+            _record_skipped(context, one)
             continue
-        one.is_older = standing.stamp < one.job.schedule_version
-        after = met(standing, row, now, one.job.rerun_stamp)
+        one.is_older = standing.decided_at_version < one.job.schedule_version
+        after = met(standing, row, now, one.job.rerun_at_version)
         if after.is_superseded:
             continue  # by a version of the job that is newer than this reading of it
         one.row = standing
@@ -169,10 +169,10 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     for (one, _), outcome in zip(changing, swapped, strict=True):
         one.row = outcome.row if outcome.done else None
         one.skipped = int(one.row is not None and one.row.is_terminal)
-        _tell_skipped(context, one)
+        _record_skipped(context, one)
 
 
-def _tell_skipped(context: Context, one: Dispatched) -> None:
+def _record_skipped(context: Context, one: Dispatched) -> None:
     """Record the fires that a plan has skipped. Only the process whose write skips them does so."""
     if one.row is not None and one.skipped:
         skipped(context, one.row, one.skipped)

@@ -10,7 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.jobs.new_job import new_job
-from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.engine.context import Context
 from timeball.engine.dependencies.bind import bind
 from timeball.engine.quotas.keys import note_keys
@@ -42,7 +42,7 @@ def submit(
     context: Context,
     specs: Sequence[JobSpec],
     now: int,
-    by: Actor = NOBODY,
+    by: Actor = NO_ACTOR,
     depth: int = 0,
     ancestors: Mapping[JobKey, int] = _NO_ANCESTORS,
 ) -> list[Submitted]:

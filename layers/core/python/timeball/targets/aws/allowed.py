@@ -14,11 +14,11 @@ from typing import Final
 from timeball.domain.model.tenants.tenant import TENANT_NAME
 from timeball.domain.model.terms.target import AwsTarget, arns_of
 
-_PLACE: Final = r"[a-z0-9*?-]{1,30}:[0-9*?]{1,12}"
+_REGION_AND_ACCOUNT: Final = r"[a-z0-9*?-]{1,30}:[0-9*?]{1,12}"
 """A region and an account."""
 _KINDS: Final = (
-    rf"(?:lambda:{_PLACE}:function:|sqs:{_PLACE}:|sns:{_PLACE}:|states:{_PLACE}:stateMachine:|events:{_PLACE}:event-bus/"
-    rf"|ecs:{_PLACE}:(?:cluster|task-definition)/|ec2:{_PLACE}:(?:subnet|security-group)/)"
+    rf"(?:lambda:{_REGION_AND_ACCOUNT}:function:|sqs:{_REGION_AND_ACCOUNT}:|sns:{_REGION_AND_ACCOUNT}:|states:{_REGION_AND_ACCOUNT}:stateMachine:|events:{_REGION_AND_ACCOUNT}:event-bus/"
+    rf"|ecs:{_REGION_AND_ACCOUNT}:(?:cluster|task-definition)/|ec2:{_REGION_AND_ACCOUNT}:(?:subnet|security-group)/)"
 )
 _TENANTS: Final = rf"{TENANT_NAME.pattern}(?:\+{TENANT_NAME.pattern})*"
 _ENTRY: Final = re.compile(rf"(arn:aws[a-z-]*:{_KINDS}[^\s,=]{{1,500}})(?:=({_TENANTS}))?", re.ASCII)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, TypeVarTuple
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.verdict import Failed
 from timeball.domain.model.terms.target import AwsTarget, HttpTarget, is_followed
-from timeball.domain.sharing.places import PLACES
+from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
@@ -24,7 +24,7 @@ from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.sizes import too_large
 from timeball.targets.aws.verdict import BODY_BYTES, AwsReply, answered, refused, reply_of
 from timeball.targets.envelope import facts_of
-from timeball.targets.witness import Witness
+from timeball.targets.trace import Trace
 
 _T = TypeVar("_T")
 _Given = TypeVarTuple("_Given")
@@ -43,7 +43,7 @@ So a thread is left behind for about the time of its call at the most: otherwise
 occupy all threads.
 """
 
-_THREADS = 2 * PLACES
+_THREADS = 2 * CAPACITY
 """One for each call that is under way, and as many for threads that their calls have left behind."""
 
 
@@ -52,16 +52,16 @@ async def aws_caller(
     clock: Clock,
     sign: Sign | None = None,
     connect: Connect = connect,
-    witness: Witness | None = None,
+    trace: Trace | None = None,
     allowed: AllowedArns | None = None,
 ) -> AsyncIterator["AwsCaller"]:
-    """Open a caller of targets of AWS, with an optional witness. Requests that hang at its end are left behind.
+    """Open a caller of targets of AWS, with an optional trace. Requests that hang at its end are left behind.
 
     `allowed`: what tenants' targets may name; without it, everything that IAM allows.
     """
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="aws")
     try:
-        yield AwsCaller(clock, threads, connect, sign, witness, allowed)
+        yield AwsCaller(clock, threads, connect, sign, trace, allowed)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -75,12 +75,12 @@ class AwsCaller:
         threads: ThreadPoolExecutor,
         connect: Connect,
         sign: Sign | None = None,
-        witness: Witness | None = None,
+        trace: Trace | None = None,
         allowed: AllowedArns | None = None,
     ) -> None:
         self._clock = clock
         self._allowed = allowed
-        self._witness = witness
+        self._trace = trace
         self._threads = threads
         self._connect = connect
         self._sign = sign
@@ -106,8 +106,8 @@ class AwsCaller:
         try:
             async with asyncio.timeout(call.timeout_seconds):
                 request = await self._request(call, target)
-                if self._witness is not None:
-                    self._witness.request = shown(request)
+                if self._trace is not None:
+                    self._trace.request = shown(request)
                 reply = await self._in_thread(self._ask, call, request, sent)
         except TimeoutError:
             sent.is_over = True
@@ -122,8 +122,8 @@ class AwsCaller:
         return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
 
     async def _request(self, call: Call, target: AwsTarget) -> AwsRequest:
-        """Return the request to AWS. A trial, which has a witness, has no run to report on."""
-        token, may_report = None, (call.takes_report or is_followed(target)) and self._witness is None
+        """Return the request to AWS. A trial, which has a trace, has no run to report on."""
+        token, may_report = None, (call.takes_report or is_followed(target)) and self._trace is None
         if may_report and self._sign is not None:  # the first of a process reads the secret
             token = await self._in_thread(self._sign, call.run, call.attempt)
         return request_of(target, call, facts_of(call, token))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from timeball.domain.sharing.places import PLACES
+from timeball.domain.sharing.capacity import CAPACITY
 
 _CONNECT_SECONDS = 5
 
@@ -35,7 +35,7 @@ def _client(service: str, region: str, seconds: int) -> Any:  # noqa: ANN401 - a
         connect_timeout=min(_CONNECT_SECONDS, seconds),
         read_timeout=seconds,
         retries={"total_max_attempts": 1},
-        max_pool_connections=PLACES,
+        max_pool_connections=CAPACITY,
         tcp_keepalive=True,  # a function may be silent for minutes
     )
     make: Any = boto3.client  # its type knows only literal names

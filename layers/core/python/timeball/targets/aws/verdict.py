@@ -116,7 +116,7 @@ def answered(call: Call, called_at: int, finished_at: int, reply: AwsReply) -> A
         return Answer(done, called_at, finished_at, reply.status, reply.body, is_down=False)
     status = _as_status(reply)
     what = "The function failed" if reply.code == _OF_FUNCTION else f"AWS refused the call: {reply.code}"
-    error = f"{what}{_told(reply.message)}"
+    error = f"{what}{_in_brackets(reply.message)}"
     verdict = Failed(may_retry=is_retried(call, status))
     return Answer(verdict, called_at, finished_at, reply.status, reply.body, error, is_down=status >= _FAULT)
 
@@ -164,6 +164,6 @@ def _said_by_function(text: str) -> str:
     return str(said.get("errorMessage", "")) if isinstance(said, dict) else ""
 
 
-def _told(message: str) -> str:
+def _in_brackets(message: str) -> str:
     line = " ".join(message.split())[:500]
     return f" ({line})." if line else "."

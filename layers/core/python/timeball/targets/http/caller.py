@@ -28,7 +28,7 @@ from timeball.targets.http.shown import Showing
 from timeball.targets.http.transfers import Transfers, open_transfers
 from timeball.targets.http.url import Url, parse_url
 from timeball.targets.http.verdict import answered, unsent
-from timeball.targets.witness import Witness
+from timeball.targets.trace import Trace
 
 Sign = Callable[[RunId, int], str]
 """Return the token of an attempt. It may block."""
@@ -42,17 +42,17 @@ async def http_caller(
     trust: Path | None = None,
     sign: Sign | None = None,
     ring: KeyRing | None = None,
-    witness: Witness | None = None,
+    trace: Trace | None = None,
 ) -> AsyncIterator["HttpCaller"]:
     """Open a caller of webhooks in the running loop. Name look-ups that hang at its end are left behind.
 
     `trust`: the file of certificates to verify by, if not the system's. `sign`: returns the token of an attempt whose
     target may report on it. `ring`: the keys that sign webhooks; without it, a webhook that asks for a signature is not
-    sent. `witness`: records the one call that is made.
+    sent. `trace`: records the one call that is made.
     """
     with open_names(lookup, rules) as names, open_transfers() as transfers:
         signing = None if ring is None else KeyFetcher(ring)
-        showing = None if witness is None else Showing(witness)
+        showing = None if trace is None else Showing(trace)
         yield HttpCaller(clock, names, transfers, trust, sign, signing, showing)
 
 
@@ -114,7 +114,7 @@ class HttpCaller:
         token, keys = await self._secrets(call, target)
         request = request_of(call, self._clock.now(), token, keys)
         if self._showing is not None:
-            self._showing.sends(request, target.headers, len(keys), self._clock.now())
+            self._showing.record_request(request, target.headers, len(keys), self._clock.now())
         return request
 
     async def _secrets(self, call: Call, target: HttpTarget) -> tuple[str | None, Keys]:
@@ -139,7 +139,7 @@ class HttpCaller:
             finally:
                 exchange.close()
                 if self._showing is not None:
-                    self._showing.hears(exchange, curl, self._clock.now())
+                    self._showing.record_answer(exchange, curl, self._clock.now())
             return sentence_of(code, curl.getinfo(pycurl.OS_ERRNO), exchange)
 
     async def _addresses(self, call: Call, url: Url) -> Sequence[str]:

@@ -135,8 +135,8 @@ def _taken(opened: socket.socket) -> int:
     """Return how many bytes were read from the wire, as far as the system reports it."""
     if sys.platform != "linux":
         return 0
-    told = opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)
-    received = int.from_bytes(told[_RECEIVED_AT:], sys.byteorder) - _END_OF_STREAM
+    tcp_info = opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)
+    received = int.from_bytes(tcp_info[_RECEIVED_AT:], sys.byteorder) - _END_OF_STREAM
     if received <= WIRE_BYTES:
         return received
     unread = array("i", [0])

@@ -56,7 +56,7 @@ def handle_of(
     curl.setopt(pycurl.HTTPHEADER, _lines(request))
     if request.url.host not in addresses:  # it is a name
         curl.setopt(pycurl.RESOLVE, [_known(request.url, addresses)])
-        curl.setopt(pycurl.RESOLVER_START_FUNCTION, _ask_nobody)
+        curl.setopt(pycurl.RESOLVER_START_FUNCTION, _refuse_to_resolve)
     curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(timeout_seconds * 1000) + 1000)  # by then the call is over
     for option, callback in (
         (pycurl.OPENSOCKETFUNCTION, exchange.open_socket),
@@ -86,7 +86,7 @@ def _known(url: Url, addresses: Sequence[str]) -> str:
     return f"+{url.host}:{url.port}:{','.join(f'[{one}]' if ':' in one else one for one in addresses)}"
 
 
-def _ask_nobody(*_: object) -> int:
+def _refuse_to_resolve(*_: object) -> int:
     """Refuse libcurl a look-up of its own, whose addresses the rules would not check."""
     return 1
 

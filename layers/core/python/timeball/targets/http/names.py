@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.sharing.fairness import next_in_share
-from timeball.domain.sharing.places import PLACES
 from timeball.targets.http.addresses import AddressRules
 
-_THREADS = 2 * PLACES
+_THREADS = 2 * CAPACITY
 """Twice the number of calls under way: one tenant's look-ups take half of them at the most."""
 
 Lookup = Callable[[str, int], Sequence[str]]

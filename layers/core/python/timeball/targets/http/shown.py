@@ -8,32 +8,32 @@ import pycurl
 from timeball.domain.time.instants import SECOND_MS
 from timeball.targets.http.exchange import Exchange
 from timeball.targets.http.request import HttpRequest
-from timeball.targets.witness import Witness
+from timeball.targets.trace import Trace
 
 _LONGEST_BODY: Final = 16 * 1024
 _LONGEST_HEADERS: Final = 8 * 1024
 
 
 class Showing:
-    """Records the one call that is made in a witness."""
+    """Records the one call that is made in a trace."""
 
-    def __init__(self, witness: Witness) -> None:
-        self._witness = witness
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
         self._sent_at: int | None = None
 
-    def sends(self, request: HttpRequest, own: Collection[str], signatures: int, now: int) -> None:
+    def record_request(self, request: HttpRequest, own: Collection[str], signatures: int, now: int) -> None:
         """Record the request. The user's `own` headers are shown without values, which may be secret."""
         hidden = {name.lower() for name in own}
         headers = {name: None if name.lower() in hidden else value for name, value in request.headers.items()}
         body = None if request.body is None else request.body[:_LONGEST_BODY].decode("utf-8", "ignore")
-        self._witness.request = {"method": request.method, "url": str(request.url), "headers": headers, "body": body}
-        self._witness.signatures = signatures
+        self._trace.request = {"method": request.method, "url": str(request.url), "headers": headers, "body": body}
+        self._trace.signatures = signatures
         self._sent_at = now
 
-    def hears(self, exchange: Exchange, curl: pycurl.Curl, now: int) -> None:
+    def record_answer(self, exchange: Exchange, curl: pycurl.Curl, now: int) -> None:
         """Record what has come so far, and how long each phase took that was reached; TLS only if it is used."""
         if exchange.headed_at is not None:
-            self._witness.headers = _shown_headers(exchange.headers())
+            self._trace.headers = _shown_headers(exchange.headers())
         connecting, greeting = curl.getinfo(pycurl.CONNECT_TIME), curl.getinfo(pycurl.APPCONNECT_TIME)
         parts = {
             "name": _between(self._sent_at, exchange.opened_at),
@@ -42,7 +42,7 @@ class Showing:
             "wait": _between(exchange.called_at, exchange.headed_at),
             "body": _between(exchange.headed_at, now),
         }
-        self._witness.took_ms = {part: took for part, took in parts.items() if took is not None}
+        self._trace.took_ms = {part: took for part, took in parts.items() if took is not None}
 
 
 def _between(begin: int | None, end: int | None) -> int | None:

@@ -33,8 +33,8 @@ class DynamoCalendars(DynamoRows[CalendarKey, Calendar]):
 
     def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
         """Return the jobs that may name a calendar."""
-        place = use_key(key, JobKey(key.tenant, ""))["pk"]
-        rows = islice(self._table.reader.between(place, _behind(USE, after), USE + LAST), limit)
+        partition = use_key(key, JobKey(key.tenant, ""))["pk"]
+        rows = islice(self._table.reader.between(partition, _behind(USE, after), USE + LAST), limit)
         return [(JobKey(key.tenant, str(row["sk"]).removeprefix(USE)), int(row["at"])) for row in rows]
 
 

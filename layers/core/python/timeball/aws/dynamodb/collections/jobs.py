@@ -29,7 +29,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that does not exist; first its work, if that has a row of its own."""
-        self._works.place(rows)
+        self._works.store_new(rows)
         return super().insert(rows, now)
 
     def read(self, keys: Sequence[JobKey], *, strong: bool = True, with_work: bool = False) -> list[Job | None]:
@@ -62,7 +62,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def swap(self, swaps: Sequence[Swap[Job]], now: int) -> list[Swapped[Job]]:
         """Change each job's row if it has the revision that was read; new work is written before the row names it."""
         swaps = [swap if _brings_work(swap) else Swap(_without(swap.before), _without(swap.after)) for swap in swaps]
-        self._works.place([swap.after for swap in swaps])
+        self._works.store_new([swap.after for swap in swaps])
         answers = super().swap(swaps, now)
         left = [swap.before for swap, answer in zip(swaps, answers, strict=True) if answer.done]
         self._works.forget(left, now)

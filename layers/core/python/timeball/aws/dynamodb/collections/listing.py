@@ -12,7 +12,7 @@ from operator import itemgetter
 from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
-from timeball.aws.dynamodb.table.strata import place_of, strata
+from timeball.aws.dynamodb.table.strata import position_of, strata
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.time.instants import LATEST
 from timeball.domain.usage.estimate import Estimate, estimated, goes_on
@@ -70,7 +70,7 @@ class Listing:
             partition = list_partition(tenant, state, stratum.name)
             rows = self._reader.listed(BY_STATE, partition, 0, LATEST, _SAMPLED_AT_ONCE, forward=True)
             found += [job_of(row["pk"]) for row in rows]
-        return nsmallest(most, found, key=lambda job: place_of(tenant, job.job_id))
+        return nsmallest(most, found, key=lambda job: position_of(tenant, job.job_id))
 
     def page_of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
         """Return a page of a task's jobs."""

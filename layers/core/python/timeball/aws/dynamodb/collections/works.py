@@ -34,7 +34,7 @@ class DynamoWorks:
         rows = self._reader.get([work_key(key, digest) for key, digest in names])
         return [to_work(row["work"]) if row else None for row in rows]
 
-    def place(self, jobs: Sequence[Job]) -> None:
+    def store_new(self, jobs: Sequence[Job]) -> None:
         """Write the rows of works that are too large for their jobs' rows."""
         self._write(_large(jobs), _NEVER)
 

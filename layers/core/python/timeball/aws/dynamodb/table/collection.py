@@ -44,7 +44,7 @@ class TableAccess:
 class RowKind(Generic[RowKey, Row]):
     """The properties of one collection: the keys of its rows, and how rows turn into items and back."""
 
-    place: Callable[[RowKey], Key]
+    key_of: Callable[[RowKey], Key]
     to_item: Callable[[Row, int], Item]
     to_row: Callable[[dict[str, Any]], Row]
 
@@ -66,7 +66,7 @@ class DynamoRows(Generic[RowKey, Row]):
 
     def read(self, keys: Sequence[RowKey], *, strong: bool = True) -> list[Row | None]:
         """Return each row."""
-        found = self._table.reader.get([self._kind.place(key) for key in keys], strong=strong)
+        found = self._table.reader.get([self._kind.key_of(key) for key in keys], strong=strong)
         return [self._kind.to_row(row) if row else None for row in found]
 
     def swap(self, swaps: Sequence[Swap[Row]], now: int) -> list[Swapped[Row]]:

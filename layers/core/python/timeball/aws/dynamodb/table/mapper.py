@@ -97,7 +97,7 @@ class Mapper:
             item |= self._listed(run.id.job.tenant, DEAD, str(run.id), run.finished_at)
         if run.waiting is not None and run.stands_in_line:
             line = line_partition(LimiterKey(run.id.job.tenant, run.waiting.name), run.waiting.part)
-            item |= {"listed_at": run.place_in_line, "list_key": line}
+            item |= {"listed_at": run.line_order, "list_key": line}
         if run.is_terminal:
             item["expires_at"] = self.expiry(run.finished_at or now)
         return item
@@ -132,8 +132,8 @@ class Mapper:
     def of_task(self, task: Task, _: int) -> Item:
         """Return a task's row, listed unless it is deleted. It never expires: finished jobs may run again."""
         item = _row(task_key(task.key), task)
-        place = self._listed(task.key.tenant, REGISTERED, task.key.task_id, task.created_at)
-        return item if task.is_deleted else item | place
+        listing = self._listed(task.key.tenant, REGISTERED, task.key.task_id, task.created_at)
+        return item if task.is_deleted else item | listing
 
     def of_operation(self, operation: Operation, now: int) -> Item:
         """Return a bulk operation's row, listed by its creation. `now` is the time of writing, for the due bucket."""
@@ -279,8 +279,8 @@ def to_operation(row: dict[str, Any]) -> Operation:
     return from_item(Operation, row, key=owner_of_row(row["pk"], row["sk"]))
 
 
-def _row(key: Key, value: object, told_by_key: str = "") -> Item:
-    return {**key, "v": SCHEMA_VERSION, **to_item(value, told_by_key)}
+def _row(key: Key, value: object, key_field: str = "") -> Item:
+    return {**key, "v": SCHEMA_VERSION, **to_item(value, key_field)}
 
 
 def _bucket(row: Job | Run | Backfill | Operation | Limiter, now: int) -> Item:

@@ -45,10 +45,10 @@ def strata(shards: int) -> tuple[Stratum, ...]:
 
 def stratum_of(tenant: str, name: str, shards: int) -> str:
     """Return the name of the stratum of an entry of a tenant."""
-    place = place_of(tenant, name)
-    return next(one.name for one in strata(shards) if place < one.end)
+    position = position_of(tenant, name)
+    return next(one.name for one in strata(shards) if position < one.end)
 
 
-def place_of(tenant: str, name: str) -> float:
+def position_of(tenant: str, name: str) -> float:
     """Return the hash, in [0, 1), of a tenant's entry."""
     return fraction_of("listed", tenant, name)

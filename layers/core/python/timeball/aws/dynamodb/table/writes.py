@@ -156,8 +156,8 @@ class Writer:
             request: Any = [statements[position] for position in rest]
             responses = self._client.batch_execute_statement(Statements=request)["Responses"]
             codes = [response.get("Error", {}).get("Code", "") for response in responses]
-            told = zip(rest, responses, codes, strict=True)
-            answers.update({position: response for position, response, code in told if not is_unknown(code)})
+            answered = zip(rest, responses, codes, strict=True)
+            answers.update({position: response for position, response, code in answered if not is_unknown(code)})
             if unknown := sorted({*filter(is_unknown, codes)}):
                 raise UnavailableError(f"of {len(rest)} writes at once: {', '.join(unknown)}")
 

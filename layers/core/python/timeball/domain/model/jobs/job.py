@@ -13,7 +13,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.model.terms.calendar import CalendarUse
 from timeball.domain.model.terms.dependency import (
     DEPENDENCY_TIMEOUT_SECONDS,
@@ -111,7 +111,7 @@ class Change:
     """When the change was asked for (ms)."""
     action: Action = Action.CREATE
     """What was asked for."""
-    by: Actor = NOBODY
+    by: Actor = NO_ACTOR
     """The actor that asked for it."""
     status: JobStatus = JobStatus.PENDING
     """The job's status after the change."""
@@ -184,7 +184,7 @@ class Job:
     paced_until: int = 0  # no missed fire is caught up before this instant; 0: no bound
     plan_failures: int = 0  # failed plans in a row
     holder: RunId | None = None  # the run that holds the overlap lock (overlap.py); None: the lock is free
-    parked: RunId | None = None  # the run that gets the overlap lock next; None: no run waits for it
+    next_holder: RunId | None = None  # the run that gets the overlap lock next; None: no run waits for it
     handed_at: int | None = None  # when an earlier run handed the lock to the holder; None: no run did
     intent: Intent | None = None  # the change that its runs must be reconciled with; None: none
     live_from: int | None = None  # earliest fire with a possibly live run, beyond its policies (reach.py); None: none
@@ -203,13 +203,15 @@ class Job:
     ended: tuple[Ended, ...] = ()  # which of its parents have ended, and how, while it waits
     has_children: bool = False  # other jobs depend on it
     is_gate: bool = False  # a one-off that a recurring job depends on; its row is kept for good
-    untold: bool = False  # due to notify its children: it ended, or became blocked, or is no longer blocked
+    must_notify_children: bool = (
+        False  # due to notify its children: it ended, or became blocked, or is no longer blocked
+    )
     ancestors: int = 0  # a lower bound of the number of jobs that it depends on, directly or through others
     proposed: Proposed | None = None  # parents that a change is about to add; None: none
     failing: RunEnd | None = None  # end of the run that completed a streak of failures; None: it is not failing
     paused_by_failures: bool = False  # its failed runs paused it, not a user
     rerun_at: int | None = None  # when a rerun of it was asked for; None: it is not run again
-    rerun_stamp: int = 0  # ledger rows decided at an older version precede the rerun: they do not end it
+    rerun_at_version: int = 0  # ledger rows decided at an older version precede the rerun: they do not end it
     collecting: int | None = None  # instant of the manual run that collects triggers and has not begun; None: none
     version: int = 1  # counts the changes of users
     schedule_version: int = 1  # counts the changes that no planned fire may survive unseen
@@ -289,6 +291,6 @@ def _look_at(final_fire_at: int, now: int) -> int:
     return now + min(max(now - final_fire_at, MINUTE_MS), HOUR_MS)
 
 
-def locked(job: Job, holder: RunId | None, parked: RunId | None, handed_at: int | None = None) -> Job:
+def locked(job: Job, holder: RunId | None, next_holder: RunId | None, handed_at: int | None = None) -> Job:
     """Return the job with its overlap lock held by one run, perhaps handed over by an ended run, and a next holder."""
-    return evolve(job, holder=holder, parked=parked, handed_at=handed_at)
+    return evolve(job, holder=holder, next_holder=next_holder, handed_at=handed_at)

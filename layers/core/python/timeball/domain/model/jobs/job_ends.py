@@ -12,9 +12,17 @@ def concluded(job: Job, status: JobStatus, now: int) -> Job:
 
     It leaves the due index, unless it has an intent or its children must be notified.
     """
-    untold = job.has_children
-    due_at = job.due_at if job.intent is not None else now if untold else None
-    return evolve(job, status=status, updated_at=now, next_fire_at=None, due_at=due_at, untold=untold, blocked=None)
+    must_notify_children = job.has_children
+    due_at = job.due_at if job.intent is not None else now if must_notify_children else None
+    return evolve(
+        job,
+        status=status,
+        updated_at=now,
+        next_fire_at=None,
+        due_at=due_at,
+        must_notify_children=must_notify_children,
+        blocked=None,
+    )
 
 
 def settled(job: Job) -> Job:
@@ -25,8 +33,8 @@ def settled(job: Job) -> Job:
     """
     bare = evolve(job, intent=None)
     if job.status is not JobStatus.PENDING:
-        return evolve(bare, due_at=job.due_at if job.untold else None)
-    stays_due = job.next_fire_at is None or job.waits or job.untold
+        return evolve(bare, due_at=job.due_at if job.must_notify_children else None)
+    stays_due = job.next_fire_at is None or job.waits or job.must_notify_children
     return evolve(bare, due_at=job.due_at if stays_due else job.next_fire_at, paused_at=None)
 
 
@@ -43,6 +51,6 @@ def past_skipped(job: Job, row: Run, now: int) -> Job:
     after = advanced(bare, row, now, is_older=True) if is_next else bare
     following_at = next_fire(job.spec.schedule, row.id.fire_at)
     is_last_before = following_at is None or after.next_fire_at is None or following_at >= after.next_fire_at
-    if row.reason not in (Reason.SKIPPED_BY_HAND, Reason.CALENDAR) or not is_last_before:
+    if row.reason not in (Reason.SKIPPED_MANUALLY, Reason.CALENDAR) or not is_last_before:
         return evolve(after, skipped_from=job.skipped_from)
     return evolve(after, skipped_from=row.id.fire_at if job.skipped_from is None else job.skipped_from)

@@ -2,12 +2,12 @@
 
 from timeball.domain.model.ids import Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import OnEvents, first_fire
 
 
-def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NOBODY, depth: int = 0) -> Job:
+def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NO_ACTOR, depth: int = 0) -> Job:
     """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on.
 
     A one-off with parents is due at once, so that its parents are evaluated: they may have ended already.

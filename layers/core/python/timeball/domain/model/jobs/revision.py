@@ -11,7 +11,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Change, Job, JobSpec, RuleSet
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import NOBODY, Action, Actor, Resource, ResourceKind
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, Resource, ResourceKind
 
 SHOWN_PAYLOAD_BYTES: Final = 1_000
 """A list of revisions leaves out larger payloads."""
@@ -74,7 +74,7 @@ class Announcement:
     """`action/kind/id` of any other request; empty for a change of a job and for a trigger."""
     key_id: str
     """The id of the API key that asks; empty: no user asks."""
-    by: Actor = field(default=NOBODY, compare=False)
+    by: Actor = field(default=NO_ACTOR, compare=False)
     """The actor that asks."""
 
     @property

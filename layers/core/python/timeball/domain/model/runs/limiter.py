@@ -11,7 +11,7 @@ from timeball.domain.model.runs.run import Permit
 class Bounds:
     """What a limiter allows."""
 
-    places: int | None = None
+    slots: int | None = None
     """How many runs may hold a slot at once; None: no bound."""
     per_second: float | None = None
     """How many rate tokens there are in a second; None: no bound."""

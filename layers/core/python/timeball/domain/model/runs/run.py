@@ -14,7 +14,7 @@ from timeball.domain.model.runs.attempt import Attempt
 from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.held import FREE, Held
 from timeball.domain.model.runs.spent import NOTHING, Spent
-from timeball.domain.model.tenants.actor import NOBODY, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.terms.dependency import Blocked, Ended
 from timeball.domain.model.terms.flow import Collected
 
@@ -68,9 +68,9 @@ class Callback:
 class Permit(StrEnum):
     """The two things that a limiter hands out, each with a line of its own."""
 
-    PLACE = "place"
+    SLOT = "slot"
     """A slot: it is held until the run has ended."""
-    TURN = "turn"
+    TOKEN = "token"  # noqa: S105 - a rate token, and no password
     """A rate token: an instant at which a run may begin."""
 
 
@@ -97,7 +97,7 @@ class Run:
     """The job, the instant, and why it exists."""
     state: RunState
     """Where it stands; see `MOVES`."""
-    stamp: int
+    decided_at_version: int
     """The schedule version by which the run was last decided."""
     priority: str
     """The queue that carries it."""
@@ -125,7 +125,7 @@ class Run:
     """When it ended; None: it has not ended."""
     cancel_requested: bool = False
     """It was asked to stop; `reason` says why."""
-    carrier_failures: int = 0
+    delivery_failures: int = 0
     """How often in a row the queue could not deliver its message."""
     reason: Reason | None = None
     """Why it waits, is asked to stop, or ended as it did; None: nothing to say."""
@@ -155,8 +155,8 @@ class Run:
     """How long earlier waits for the circuit took in this budget."""
     payload_edited_at: int | None = None
     """When a manual retry last changed its payload; None: never."""
-    triggered_by: Actor = NOBODY
-    """The actor that triggered it; NOBODY: no user did."""
+    triggered_by: Actor = NO_ACTOR
+    """The actor that triggered it; NO_ACTOR: no user did."""
     task_id: str | None = None
     """The task of its job; None: the job names no task."""
     task_version: int | None = None
@@ -165,7 +165,7 @@ class Run:
     """Its generation (generations.py)."""
     joined: bool = False
     """It is a fire of the schedule of a job that has parents."""
-    pardon: str | None = None
+    marked_succeeded: str | None = None
     """Why a person marked it as succeeded; None: no person did."""
     waits: bool = False
     """It waits for the runs of its parents in its cycle, and is due."""
@@ -175,7 +175,7 @@ class Run:
     """How often it stopped being blocked."""
     ended: tuple[Ended, ...] = ()
     """Which of its parents have ended in its cycle, and how."""
-    untold: bool = False
+    must_notify_children: bool = False
     """The children in its cycle must still be notified of `blocked`."""
     let_go_at: int | None = None
     """When its parents let it run; None: they have not, or it has none."""
@@ -193,11 +193,11 @@ class Run:
     """The triggers or submits that it has collected; None: it does not collect."""
     waiting: Waiting | None = None
     """The line in which it waits: its limiter is due instead of the run; None: it waits in no line."""
-    places: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
     """The limiters in which it may hold a slot while it runs, was admitted, or waits for another limiter."""
 
     @property
-    def place_in_line(self) -> int:
+    def line_order(self) -> int:
         """The sort key of a line: by priority, then by fire time."""
         return ("high", "normal", "low").index(self.priority) * 10**15 + self.id.fire_at
 

@@ -40,7 +40,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         deferred_ms=run.waited_for_host_ms,
         named=None,
         waiting=None,
-        places=(),
+        slots=(),
     )
 
 
@@ -110,10 +110,10 @@ def requeued(run: Run) -> Run:
     return evolve(_move(run, RunState.QUEUED), due_at=None)
 
 
-def due_again(run: Run, due_at: int | None, carrier_failures: int | None = None) -> Run:
+def due_again(run: Run, due_at: int | None, delivery_failures: int | None = None) -> Run:
     """Return the run in the same state, due at `due_at`; None: out of the due index."""
-    failures = run.carrier_failures if carrier_failures is None else carrier_failures
-    return evolve(run, due_at=due_at, carrier_failures=failures)
+    failures = run.delivery_failures if delivery_failures is None else delivery_failures
+    return evolve(run, due_at=due_at, delivery_failures=failures)
 
 
 def asked_to_stop(run: Run, reason: Reason) -> Run:
@@ -124,13 +124,13 @@ def asked_to_stop(run: Run, reason: Reason) -> Run:
     return evolve(asked, lease_until=run.callback.called_at, due_at=run.callback.called_at)  # past: needs no clock
 
 
-def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, places: tuple[str, ...] = ()) -> Run:
+def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, slots: tuple[str, ...] = ()) -> Run:
     """Return a run that waits in a line instead of being claimed. It has no due key: its limiter admits it.
 
     It keeps its slots in other limiters. If the run is taken over, `last` is the lost attempt.
     """
     waits = run if last is None else retrying(run, run.not_before, last)
-    return evolve(waits, due_at=None, reason=reason, waiting=waiting, places=places)
+    return evolve(waits, due_at=None, reason=reason, waiting=waiting, slots=slots)
 
 
 def called(run: Run, now: int = 0) -> Run:
@@ -142,9 +142,9 @@ def called(run: Run, now: int = 0) -> Run:
 
 
 def out_of_line(run: Run) -> Run:
-    """Return a run that waits in no line and gives up what it holds there; `places` names the limiters to release."""
+    """Return a run that waits in no line and gives up what it holds there; `slots` names the limiters to release."""
     left = run.waiting
-    return run if left is None else evolve(run, waiting=None, places=(*run.places, left.name), reason=None)
+    return run if left is None else evolve(run, waiting=None, slots=(*run.slots, left.name), reason=None)
 
 
 def withdrawn(run: Run) -> Run:
@@ -153,14 +153,14 @@ def withdrawn(run: Run) -> Run:
     return evolve(moved, due_at=None, reason=None, deferred_since=None, blocked=None)
 
 
-def put_off(run: Run, not_before: int, due_at: int | None, stamp: int | None = None) -> Run:
+def put_off(run: Run, not_before: int, due_at: int | None, version: int | None = None) -> Run:
     """Return an unstarted run that starts at `not_before` and is due at `due_at`; a withdrawn run is queued again."""
     moved = out_of_line(run) if run.state is RunState.QUEUED else _move(run, RunState.QUEUED)
     return evolve(
         moved,
         not_before=not_before,
         due_at=due_at,
-        stamp=run.stamp if stamp is None else stamp,
+        decided_at_version=run.decided_at_version if version is None else version,
         deferred_since=None,
         deferred_ms=run.waited_for_host_ms,
     )
@@ -171,14 +171,14 @@ def moved_later(run: Run, moved_to: int, not_before: int) -> Run:
     return evolve(put_off(run, not_before, not_before), moved_to=moved_to, reason=None)
 
 
-def superseded(run: Run, stamp: int, now: int, guarantor: Guarantor) -> Run:
-    """Return an unstarted run whose fire the schedule of version `stamp` does not have."""
-    return evolve(ended(run, RunState.SKIPPED, now, guarantor, Reason.SUPERSEDED), stamp=stamp)
+def superseded(run: Run, version: int, now: int, guarantor: Guarantor) -> Run:
+    """Return an unstarted run whose fire the schedule of version `decided_at_version` does not have."""
+    return evolve(ended(run, RunState.SKIPPED, now, guarantor, Reason.SUPERSEDED), decided_at_version=version)
 
 
 def closed(run: Run, closing: Run) -> Run:
     """Return a superseded run as the row that closes its fire, so that no plan of an older version revives it."""
-    return evolve(run, reason=closing.reason, stamp=closing.stamp)
+    return evolve(run, reason=closing.reason, decided_at_version=closing.decided_at_version)
 
 
 def revived(run: Run, planned: Run) -> Run:
@@ -188,15 +188,15 @@ def revived(run: Run, planned: Run) -> Run:
     """
     if run.collected is not None and run.moved_to is not None and run.not_before > planned.not_before:
         planned = evolve(planned, not_before=run.not_before, moved_to=run.moved_to, due_at=run.not_before)
-    again = put_off(run, planned.not_before, planned.due_at, planned.stamp)
+    again = put_off(run, planned.not_before, planned.due_at, planned.decided_at_version)
     again = evolve(again, finished_at=None, reason=planned.reason, let_go_at=planned.let_go_at)
     return evolve(again, waits=planned.waits, joined=planned.joined, moved_to=planned.moved_to, fan=None)
 
 
-def passed_over(run: Run, reason: Reason, stamp: int, now: int) -> Run:
+def passed_over(run: Run, reason: Reason, version: int, now: int) -> Run:
     """Return an unstarted, superseded or (by a rerun) outdated run as a range of one fire, which counts as no run."""
     skipped = run if run.state is RunState.SKIPPED else _move(out_of_line(run), RunState.SKIPPED)
-    return evolve(skipped, stamp=stamp, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
+    return evolve(skipped, decided_at_version=version, reason=reason, last_fire_at=run.id.fire_at, finished_at=now)
 
 
 def frozen(run: Run, until: int) -> Run:
@@ -236,7 +236,7 @@ def _with_fresh_budget(run: Run, not_before: int) -> Run:
         not_before=not_before,
         due_at=not_before,
         finished_at=None,
-        carrier_failures=0,
+        delivery_failures=0,
         budget_from=run.attempt,
         budget_at=not_before,
         discarded_at=None,
@@ -258,7 +258,7 @@ def cleared(run: Run, now: int, *, waits: bool) -> Run:
         reason=Reason.WAITING_FOR_PARENTS if waits else None,
         waits=waits,
         blocked=None,
-        pardon=None,
+        marked_succeeded=None,
         let_go_at=None,
         cancel_requested=False,
         fan=None,
@@ -271,21 +271,21 @@ def planned_anew(run: Run, planned: Run, now: int) -> Run:
     return evolve(
         moved,
         due_at=planned.due_at,
-        stamp=planned.stamp,
+        decided_at_version=planned.decided_at_version,
         reason=planned.reason,
         let_go_at=planned.let_go_at,
         waits=planned.waits,
         joined=planned.joined,
         last_fire_at=None,
-        pardon=None,
+        marked_succeeded=None,
         cancel_requested=False,
         fan=None,
     )
 
 
-def pardoned(run: Run, now: int, why: str) -> Run:
+def marked_as_succeeded(run: Run, now: int, why: str) -> Run:
     """Return a failed run that a person marks as succeeded. The scan carries out the effects."""
-    return evolve(ended(run, RunState.SUCCEEDED, now, Guarantor.SCAN, Reason.SUCCEEDED_BY_HAND), pardon=why)
+    return evolve(ended(run, RunState.SUCCEEDED, now, Guarantor.SCAN, Reason.MARKED_SUCCEEDED), marked_succeeded=why)
 
 
 def discarded(run: Run, now: int) -> Run:

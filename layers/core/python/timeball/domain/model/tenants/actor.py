@@ -70,5 +70,5 @@ class Actor:
     """The bulk operation by which the caller acts; None: it acts directly."""
 
 
-NOBODY = Actor()
+NO_ACTOR = Actor()
 """The actor of everything that Timeball does by itself."""

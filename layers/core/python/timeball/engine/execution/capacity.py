@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.sharing.places import LOWEST, Asking, Holder, placed
+from timeball.domain.sharing.capacity import LOWEST, Asking, Holder, granted
 from timeball.domain.sharing.succession import kept_ms
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Context
@@ -137,8 +137,8 @@ class Capacity:
         late = min(
             (rank for rank, until in self._late_until.items() if until > self._context.clock.now()), default=LOWEST
         )
-        answers = placed(self._held(), [one.asking for one in asks], self.weights, late=late, more=self.has_more)
-        return [one for one, has_place in zip(asks, answers, strict=True) if has_place]
+        answers = granted(self._held(), [one.asking for one in asks], self.weights, late=late, more=self.has_more)
+        return [one for one, is_granted in zip(asks, answers, strict=True) if is_granted]
 
     async def _weigh(self, asks: Sequence[Kept]) -> None:
         """Read the weights if tenants compete: there are several, and a message must wait, here or in the queue."""

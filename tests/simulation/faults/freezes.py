@@ -10,7 +10,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.sharing.limiter import LimiterDecision, admit, has_place, left_in_line, room_for
+from timeball.domain.sharing.limiter import LimiterDecision, admit, has_slot, left_in_line, room_for
 from timeball.domain.sharing.stated import Ask
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
@@ -32,12 +32,12 @@ def _nobody_is_noted(
 
 
 def _only_who_is_seen(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    return has_place(limiter, evolve(begun, revision=0), row, now)
+    return has_slot(limiter, evolve(begun, revision=0), row, now)
 
 
 def by_its_lease(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
     is_out = row is not None and row.state is RunState.RUNNING and now >= (row.lease_until or 0)
-    return not is_out and has_place(limiter, begun, row, now)
+    return not is_out and has_slot(limiter, begun, row, now)
 
 
 def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool:
@@ -58,11 +58,11 @@ def _nobody_without_room(limiter: Limiter, left: Sequence[Permit], now: int, *, 
 
 
 def _no_room_for_turns(limiter: Limiter, part: Permit, now: int) -> int:
-    return room_for(limiter, part, now) if part is Permit.PLACE else 0
+    return room_for(limiter, part, now) if part is Permit.SLOT else 0
 
 
 def _whatever_it_has_become(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
-    return has_place(limiter, evolve(begun, revision=LATEST, until=LATEST), row, now)
+    return has_slot(limiter, evolve(begun, revision=LATEST, until=LATEST), row, now)
 
 
 def _still_in_line(run: Run, owner: str, now: int, lease_ms: int) -> Run:
@@ -84,14 +84,14 @@ FAULTS = {
     "who begins under a key is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 9),
     "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
     "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
-    "who is named and not yet claimed is dropped": Fault(instead(has_place, _only_who_is_seen), AT_ONCE, 17),
+    "who is named and not yet claimed is dropped": Fault(instead(has_slot, _only_who_is_seen), AT_ONCE, 17),
     "who is over keeps its place": Fault(
-        instead(has_place, _whoever_was_named), "no slot stays free while a run waits for it", 4
+        instead(has_slot, _whoever_was_named), "no slot stays free while a run waits for it", 4
     ),
-    "what its target has keeps no place": Fault(instead(has_place, by_its_lease), AT_ONCE, 9),
-    "a slot is free when a lease is out": Fault(instead(has_place, by_its_lease), AT_ONCE, 9),
+    "what its target has keeps no place": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
+    "a slot is free when a lease is out": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
     "a slot is reserved for whatever its run has become": Fault(
-        instead(has_place, _whatever_it_has_become), "no slot stays free while a run waits for it", 12
+        instead(has_slot, _whatever_it_has_become), "no slot stays free while a run waits for it", 12
     ),
     "a limiter calls no run for its turn": Fault(
         instead(room_for, _no_room_for_turns), "turns are given while a run waits for one", 9

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-PLACES = 100
+CAPACITY = 100
 """How many runs an executor holds at once. A call that is under way needs a socket and some kilobytes."""
 
 MINIMUMS = (0, 15, 5)
@@ -49,22 +49,25 @@ class Asking:
 
 
 def level(
-    held: Mapping[str, int], wanted: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES
+    held: Mapping[str, int],
+    wanted: Mapping[str, int],
+    weights: Mapping[str, int] = _NO_WEIGHTS,
+    capacity: int = CAPACITY,
 ) -> float:
     """Return how many runs a tenant of weight 1 may hold, given what each tenant holds, and what it wants in all."""
-    lowest, highest = 0.0, float(places)
+    lowest, highest = 0.0, float(capacity)
     for _ in range(14):
         middle = (lowest + highest) / 2
         taken = sum(max(held.get(one, 0), min(many, weights.get(one, 1) * middle)) for one, many in wanted.items())
-        lowest, highest = (middle, highest) if taken + middle <= places else (lowest, middle)
+        lowest, highest = (middle, highest) if taken + middle <= capacity else (lowest, middle)
     return highest
 
 
-def placed(
+def granted(
     held: Mapping[Holder, int],
     asking: Sequence[Asking],
     weights: Mapping[str, int] = _NO_WEIGHTS,
-    places: int = PLACES,
+    capacity: int = CAPACITY,
     late: int = LOWEST,
     *,
     more: bool = False,
@@ -75,16 +78,16 @@ def placed(
     ordered as they ask. `late` is the rank of the highest priority whose runs wait too long. With `more`, the messages
     are a sample of the waiting ones, and tenants share as if the others were alike.
     """
-    free = places - sum(held.values())
+    free = capacity - sum(held.values())
     of_tenant, of_rank, of_holder = Counter[str](), Counter[int](), Counter(held)
     for (tenant, rank), count in held.items():
         of_tenant[tenant] += count
         of_rank[rank] += count
     wanted = of_tenant + _runs(asking)
-    if wanted.total() <= places // 2 and late == LOWEST:
+    if wanted.total() <= capacity // 2 and late == LOWEST:
         return [True] * len(asking)
-    minimums = [minimum * places // PLACES for minimum in MINIMUMS]
-    highest = level(of_tenant, _times(_MORE, wanted) if more else wanted, weights, places)
+    minimums = [minimum * capacity // CAPACITY for minimum in MINIMUMS]
+    highest = level(of_tenant, _times(_MORE, wanted) if more else wanted, weights, capacity)
     shares = {tenant: max(1, int(weights.get(tenant, 1) * highest)) for tenant in wanted}
     lines: dict[Holder, list[int]] = {}
     for number in range(len(asking) - 1, -1, -1):
@@ -119,36 +122,36 @@ def placed(
     return answers
 
 
-def room_for_others(held: Mapping[str, int], places: int = PLACES) -> int:
+def room_for_others(held: Mapping[str, int], capacity: int = CAPACITY) -> int:
     """Return how many more runs are certainly accepted if they belong to tenants that hold little by now.
 
     A tenant that holds much comes after all others in its queue, so its messages do not count.
     """
     most = max((count for count in held.values() if count < _MUCH), default=0)
-    return max(0, places - sum(held.values()) - most + 1) // 2
+    return max(0, capacity - sum(held.values()) - most + 1) // 2
 
 
-def room_for_alike(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES) -> int:
+def room_for_alike(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, capacity: int = CAPACITY) -> int:
     """Return how many more runs are accepted if tenants share in them as they share in what is held.
 
     Runs of a tenant beyond its share do not count: others have room beside them.
     """
     if not held:
-        return places
-    highest = level({}, _times(_MORE, held), weights, places)
+        return capacity
+    highest = level({}, _times(_MORE, held), weights, capacity)
     counted = {tenant: min(count, weights.get(tenant, 1) * highest) for tenant, count in held.items()}
     total, most = sum(counted.values()), max(count / weights.get(tenant, 1) for tenant, count in counted.items())
-    return int(max(0, (places - total - most) * total // (total + most)))
+    return int(max(0, (capacity - total - most) * total // (total + most)))
 
 
-def room_for_any(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, places: int = PLACES) -> int:
+def room_for_any(held: Mapping[str, int], weights: Mapping[str, int] = _NO_WEIGHTS, capacity: int = CAPACITY) -> int:
     """Return how many more runs are accepted, even if all belong to the tenant that has the most of its share."""
     if not held:
-        return places
+        return capacity
     most = max(held, key=lambda tenant: held[tenant] / weights.get(tenant, 1))
-    wanted = {**_times(_MORE, held), most: places}
-    share = int(weights.get(most, 1) * level(held, wanted, weights, places))
-    return max(0, min(places - sum(held.values()), share - held[most]))
+    wanted = {**_times(_MORE, held), most: capacity}
+    share = int(weights.get(most, 1) * level(held, wanted, weights, capacity))
+    return max(0, min(capacity - sum(held.values()), share - held[most]))
 
 
 def _times(factor: int, counts: Mapping[str, int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass
-class Witness:
+class Trace:
     """The request and the answer's headers of one call, and how long each phase took (ms)."""
 
     request: Mapping[str, Any] = field(default_factory=dict)

@@ -38,7 +38,7 @@ _RUNS = 10
 _RAN = frozenset(RunState) - {RunState.SKIPPED}
 
 
-def treat(context: Context, operation: Operation, key: JobKey) -> JobFault | None:
+def apply_to_job(context: Context, operation: Operation, key: JobKey) -> JobFault | None:
     """Apply the operation to a job; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     if operation.action is OperationAction.TRIGGER:
         return _triggered(context, operation, key)
