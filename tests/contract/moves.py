@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.contract.rows import KEY, NOW, backfill, job, operation, other_spec, run, run_id, task_spec
 from timeball.domain.attempts.callback import handed_over
-from timeball.domain.attempts.circuit_breaker import Host, HostKey, Segment
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey, Segment
 from timeball.domain.backfills.backfill import (
     Backfill,
     cancelled_backfill,
@@ -25,18 +25,18 @@ from timeball.domain.changes.reach import noted
 from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes, without_freeze
-from timeball.domain.model.jobs.job import Job, JobStatus, advanced, locked, looked_at, with_spec
+from timeball.domain.model.jobs.job import Job, JobStatus, advanced, locked, rechecked_later, with_spec
 from timeball.domain.model.jobs.job_delays import pushed_back, replanned
 from timeball.domain.model.jobs.job_ends import concluded, settled
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.guarantor import Guarantor
-from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, Turns
+from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, RateTokens
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import (
+    admitted,
     asked_to_stop,
-    called,
     claimed,
     deferred,
     discarded,
@@ -58,11 +58,11 @@ from timeball.domain.operations.operation import (
     Failure,
     JobFault,
     JobPosition,
-    Look,
+    NextBatch,
     Operation,
     cancelled_operation,
-    looked,
     progressed,
+    with_next_batch,
 )
 from timeball.domain.sharing.patterns import NotedPattern, Patterns
 from timeball.domain.sharing.stated import bounded_by
@@ -81,7 +81,7 @@ JOB_MOVES: dict[str, Callable[[Job], Job]] = {
     "advanced": lambda row: advanced(row, run(), NOW),
     "advanced behind a fire that is caught up": lambda row: advanced(row, replace(run(), not_before=NOW + 9_000), NOW),
     "advanced to its end": lambda row: advanced(with_spec(row, schedule=Schedule(At(NOW))), run(), NOW),
-    "looked at, at its end": lambda row: looked_at(replace(row, final_fire_at=NOW), NOW),
+    "looked at, at its end": lambda row: rechecked_later(replace(row, final_fire_at=NOW), NOW),
     "replanned": lambda row: replanned(row, NOW + 60_000),
     "pushed back": lambda row: pushed_back(row, NOW + 1_000),
     "concluded": lambda row: concluded(row, JobStatus.COMPLETED, NOW + 5),
@@ -113,8 +113,11 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "held back": (run(), deferred(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
     "lined up": (run(), IN_LINE),
     "lined up after an attempt was lost": (RUNNING, lined_up(RUNNING, SLOT, Reason.KEY_WAIT, FAILED)),
-    "called": (IN_LINE, called(IN_LINE)),
-    "begun with a place": (called(IN_LINE), replace(claimed(called(IN_LINE), "owner", NOW, 30_000), slots=("db", ""))),
+    "called": (IN_LINE, admitted(IN_LINE)),
+    "begun with a place": (
+        admitted(IN_LINE),
+        replace(claimed(admitted(IN_LINE), "owner", NOW, 30_000), slots=("db", "")),
+    ),
     "handed over": (RUNNING, HANDED_OVER),
     "heard of": (HANDED_OVER, replace(HANDED_OVER, lease_until=NOW + 60_000)),
     "ended by its target's word": (HANDED_OVER, ended(HANDED_OVER, RunState.SUCCEEDED, NOW + 9, Guarantor.SCAN)),
@@ -136,19 +139,19 @@ BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "cancelled and stopped": lambda row: backfill_due_again(cancelled_backfill(row, NOW + 5), None),
 }
 
-_LOOK = Look(("job", "another"), JobPosition(NOW, "job"), is_last=False)
-LOOKED = looked(operation(), _LOOK, NOW + 1)
+_LOOK = NextBatch(("job", "another"), JobPosition(NOW, "job"), is_last=False)
+LOOKED = with_next_batch(operation(), _LOOK, NOW + 1)
 _FAILURES = [Failure("another", JobFault.JOB_ENDED)]
 TREATED = progressed(LOOKED, LOOKED, _FAILURES, 2, NOW + 2, is_stuck=False) or LOOKED
 OPERATION_MOVES: dict[str, tuple[Operation, Operation]] = {
     "looked": (operation(), LOOKED),
     "treated": (LOOKED, TREATED),
     "stuck": (LOOKED, progressed(LOOKED, LOOKED, [], 0, NOW + 2, is_stuck=True) or LOOKED),
-    "over": (TREATED, looked(TREATED, replace(_LOOK, names=(), is_last=True), NOW + 9_000)),
+    "over": (TREATED, with_next_batch(TREATED, replace(_LOOK, names=(), is_last=True), NOW + 9_000)),
     "cancelled": (LOOKED, cancelled_operation(LOOKED, NOW + 5)),
 }
 
-HOST = Host(HostKey("acme", "https://[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
+HOST = Circuit(CircuitKey("acme", "https://[2001:db8::1]:8443"), failures=3, refilled_at=NOW)
 RESTS = replace(HOST, failures=5, openings=1, open_until=NOW + 30_000, is_half_open=True)
 SLOW = replace(HOST, segments=(Segment("reports", 5, 1, NOW + 30_000, is_half_open=True), Segment("", 1)))
 HOST_MOVES = {
@@ -247,7 +250,7 @@ LIMITER = Limiter(
     3,
     Bounds(3, 0.5, 2),
     begun=(Begun(run_id(), 1, NOW), Begun(run_id(NOW + 1), 2, NOW + 9, revision=7)),
-    turns=Turns(NOW + 0.25, NOW + 1.5),
+    tokens=RateTokens(NOW + 0.25, NOW + 1.5),
     rate_said_at=NOW,
     lines=(Permit.SLOT, Permit.TOKEN),
     joined_at=NOW,
@@ -271,7 +274,7 @@ MOVES = {
         f"operations: {name}": Move("operations", *pair, operation("another")) for name, pair in OPERATION_MOVES.items()
     },
     **{
-        f"hosts: {name}": Move("hosts", *pair, Host(HostKey("other", HOST.key.host)))
+        f"circuits: {name}": Move("circuits", *pair, Circuit(CircuitKey("other", HOST.key.resource)))
         for name, pair in HOST_MOVES.items()
     },
     **{

@@ -67,16 +67,16 @@ def _tasks(make: Any) -> list[str]:
 
 def test_an_execution_is_under_way_until_it_is_stopped_and_a_repeated_stop_is_harmless(subject: Subject) -> None:
     executions, (one, two) = subject.executions, subject.arns
-    assert executions.look([one, two]) == [UNDER_WAY, UNDER_WAY]
+    assert executions.poll([one, two]) == [UNDER_WAY, UNDER_WAY]
     assert executions.stop([one]) == executions.stop([one]) == [True]
-    stopped, other = executions.look([one, two])
+    stopped, other = executions.poll([one, two])
     assert stopped is not None
     assert (stopped.is_over, other) == (True, UNDER_WAY)  # moto does not record that a task was stopped
-    assert (executions.look([]), executions.stop([])) == ([], [])
+    assert (executions.poll([]), executions.stop([])) == ([], [])
 
 
 def test_an_unknown_execution_is_reported_as_unknown_and_cannot_be_stopped(subject: Subject) -> None:
-    assert subject.executions.look([NOBODYS]) == [UNKNOWN]
+    assert subject.executions.poll([NOBODYS]) == [UNKNOWN]
     assert subject.executions.stop([NOBODYS]) == [False]
 
 
@@ -88,7 +88,7 @@ def test_a_task_that_ecs_reports_missing_is_unknown() -> None:
         stub.add_response("describe_tasks", {"tasks": [], "failures": [{"arn": task, "reason": "MISSING"}]})
         stub.add_client_error("stop_task", "InvalidParameterException", "The referenced task was not found.", 400)
         executions = AwsExecutions(lambda *_: client, threads)
-        assert (executions.look([task]), executions.stop([task])) == ([UNKNOWN], [False])
+        assert (executions.poll([task]), executions.stop([task])) == ([UNKNOWN], [False])
 
 
 def test_an_execution_about_which_aws_does_not_answer_has_no_standing() -> None:
@@ -97,7 +97,7 @@ def test_an_execution_about_which_aws_does_not_answer_has_no_standing() -> None:
 
     with ThreadPoolExecutor(1) as threads:
         for executions in (AwsExecutions(connect, threads), Unknown()):
-            assert executions.look([NOBODYS, "arn:aws:ecs:r:1:task/c/t"]) == [None, None]
+            assert executions.poll([NOBODYS, "arn:aws:ecs:r:1:task/c/t"]) == [None, None]
             assert executions.stop([NOBODYS]) == [False]
 
 
@@ -121,7 +121,7 @@ def test_a_service_that_hangs_delays_a_poll_only_briefly_and_other_answers_are_k
     with ThreadPoolExecutor(8) as threads:
         executions = AwsExecutions(lambda _, region: Client(region), threads, seconds=0.1)
         try:
-            assert executions.look([answers, *hanging]) == [ExecutionStatus(is_over=True), *[None] * 100]
+            assert executions.poll([answers, *hanging]) == [ExecutionStatus(is_over=True), *[None] * 100]
             assert executions.stop(hanging) == [False] * 100
         finally:
             go_on.set()

@@ -58,7 +58,7 @@ def _patience(part: Any) -> Patience:
 
 
 def _of_context(context: Context) -> set[Patience]:
-    parts: list[Any] = [context.store.hosts, context.queue]
+    parts: list[Any] = [context.store.circuits, context.queue]
     return {_patience(part) for part in (parts[0]._table.writer, parts[0]._table.reader, parts[1])}
 
 

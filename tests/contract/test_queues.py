@@ -156,7 +156,7 @@ def test_a_message_that_names_no_run_is_an_error_of_its_own(body: str) -> None:
 
 
 def test_a_watch_arrives_as_it_was_sent_when_its_time_has_come(queues: Queues) -> None:
-    due = Watch(tuple(_run(step) for step in range(MAX_WATCHED)), NOW, look=3)
+    due = Watch(tuple(_run(step) for step in range(MAX_WATCHED)), NOW, round_number=3)
     later = Watch((_run(0),), NOW + 60_000)
     assert queues.queue.watch([due, later]) == [True, True]
     assert list(queues.due_watches()) == [due]

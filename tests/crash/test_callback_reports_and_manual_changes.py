@@ -9,7 +9,7 @@ import pytest
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Completion, JobStatus
 from timeball.domain.model.runs.run import RunState
@@ -97,8 +97,8 @@ def _lost(play: Play) -> None:
 
 def _host_rests(play: Play) -> None:
     _queued(play)
-    host = Host(HostKey("acme", "https://target.example"), failures=5, openings=1, open_until=NOW + 20_000)
-    play.store.hosts.insert([host], NOW)
+    host = Circuit(CircuitKey("acme", "https://target.example"), failures=5, openings=1, open_until=NOW + 20_000)
+    play.store.circuits.insert([host], NOW)
 
 
 def _complete(play: Play) -> None:

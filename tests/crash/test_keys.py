@@ -271,8 +271,8 @@ def _let_lines_lag(play: Play) -> None:
             shown_at[0] = play.clock.now() + SETTLES_MS
         return swap(swaps, now)
 
-    def lagging(limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
-        return in_line(limiter, part, limit) if play.clock.now() >= shown_at[0] else []
+    def lagging(limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
+        return in_line(limiter, permit, limit) if play.clock.now() >= shown_at[0] else []
 
     play.store.runs.swap, play.store.runs.in_line = noting, lagging  # type: ignore[method-assign]
 

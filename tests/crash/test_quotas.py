@@ -11,11 +11,11 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.sharing.intake import Reservation
+from timeball.domain.sharing.submit_budget import Reservation
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.intake import take_in
+from timeball.engine.quotas.reservations import reserve
 from timeball.engine.scheduling.submit import submit
 
 MOST = 2
@@ -24,7 +24,7 @@ MOST = 2
 def _create(play: Play, name: str) -> bool:
     """Create a job of a tenant that may have two; return False if that is one too many."""
     now = play.clock.now()
-    if take_in(play.context(), Reservation("acme", 1, now, per_second=9, active=MOST)) is not None:
+    if reserve(play.context(), Reservation("acme", 1, now, per_second=9, active=MOST)) is not None:
         return False
     submit(play.context(), [spec(name, At(NOW + DAY_MS))], now)
     return True

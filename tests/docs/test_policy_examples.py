@@ -19,7 +19,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.planning.exclusions import Exclusions, exclusions
+from timeball.domain.planning.blackouts import Blackouts, blackouts_of
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.planning.planner import may_start_at
@@ -57,7 +57,7 @@ def test_a_jittered_fire_starts_when_the_page_says(fire_time: str, starts: str) 
 @pytest.mark.parametrize(("expression", "fire_time", "starts"), _rows("| `cronExpression` | fire time | starts |"))
 def test_a_fire_starts_on_the_next_allowed_day_as_the_page_says(expression: str, fire_time: str, starts: str) -> None:
     day = date(2026, 11, 28).toordinal() - date(1970, 1, 1).toordinal()
-    excluded = Exclusions(local_days("Europe/Berlin", ((day, day + 3),)), moves_in="Europe/Berlin")
+    excluded = Blackouts(local_days("Europe/Berlin", ((day, day + 3),)), moves_in="Europe/Berlin")
     (found,) = (
         excluded.starts_at(Schedule(Cron(expression, "Europe/Berlin")), fire.fire_at)
         for fire in preview(Schedule(Cron(expression, "Europe/Berlin")), NINE, 30)
@@ -92,7 +92,7 @@ def test_fires_of_a_pause_are_caught_up_as_the_page_says(catch_up: str, runs: st
         (
             at,
             may_start_at(
-                job, queued_run(job, Origin.SCHEDULE, at, at), now, Rules().misfire_ms, exclusions(job, None, ())
+                job, queued_run(job, Origin.SCHEDULE, at, at), now, Rules().misfire_ms, blackouts_of(job, None, ())
             ),
         )
         for at in (NINE + minute * MINUTE_MS for minute in range(1, 11))

@@ -9,7 +9,7 @@ import pytest
 from functions.api.jobs.policies import RetryPolicyField
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
-from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, Host, HostKey, HostRules, admit
+from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, Circuit, CircuitKey, CircuitRules, check
 from timeball.domain.attempts.retry import patience_ms
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import RetryPolicy as Policy
@@ -43,8 +43,8 @@ def test_every_cause_on_the_page_is_one_that_a_policy_may_name(cause: str) -> No
 
 
 def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
-    rules, page = HostRules(), _section("When a host is down")
-    assert Rules().hosts == rules
+    rules, page = CircuitRules(), _section("When a host is down")
+    assert Rules().circuits == rules
     for shown in (
         f"fails {rules.failures} times in a row",
         f"for {rules.open_ms // SECOND_MS} s",
@@ -62,12 +62,12 @@ def test_a_host_that_is_down_is_left_alone_as_the_page_says() -> None:
 
 def test_as_many_retries_leave_in_the_first_second_as_the_page_says() -> None:
     host, retry = (
-        Host(HostKey("acme", "https://target.example"), failures=1),
+        Circuit(CircuitKey("acme", "https://target.example"), failures=1),
         replace(run(), state=RunState.RETRYING, attempt=1),
     )
     starts: list[int] = []
     for _ in range(100):
-        host, admission = admit(host, retry, NOW, HostRules())
+        host, admission = check(host, retry, NOW, CircuitRules())
         starts.append(NOW if admission.until is None else admission.until)
     count = len([start_at for start_at in starts if start_at < NOW + SECOND_MS])
     assert f"so {count} in the first second" in _section("When a host is down").replace("\n", " ")

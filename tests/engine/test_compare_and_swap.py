@@ -4,24 +4,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tests.engine.play import NOW, Play
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.ports.collections.rows import Swap, Swapped
-from timeball.testing.memory_collections import MemoryHosts
+from timeball.testing.memory_collections import MemoryCircuits
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore
 
-KEYS = [HostKey("acme", name) for name in ("a", "b", "c")]
+KEYS = [CircuitKey("acme", name) for name in ("a", "b", "c")]
 
 
-class Contested(MemoryHosts):
+class Contested(MemoryCircuits):
     """Hosts of which another writer comes first, this many times."""
 
     def __init__(self, memory: Memory, times: int) -> None:
         super().__init__(memory)
         self.times = times
 
-    def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+    def swap(self, swaps: Sequence[Swap[Circuit]], now: int) -> list[Swapped[Circuit]]:
         if self.times:
             self.times -= 1
             super().swap(
@@ -30,31 +30,33 @@ class Contested(MemoryHosts):
         return super().swap(swaps, now)
 
 
-def _failed_once_more(_: int, host: Host) -> Host:
+def _failed_once_more(_: int, host: Circuit) -> Circuit:
     return replace(host, failures=host.failures + 1)
 
 
-def _change(play: Play, change: Callable[[int, Host], Host | None], read: Sequence[Host | None]) -> list[Swapped[Host]]:
-    return compare_and_swap(play.store.hosts.swap, read, change, NOW)
+def _change(
+    play: Play, change: Callable[[int, Circuit], Circuit | None], read: Sequence[Circuit | None]
+) -> list[Swapped[Circuit]]:
+    return compare_and_swap(play.store.circuits.swap, read, change, NOW)
 
 
-def _play(times: int) -> tuple[Play, list[Host | None]]:
-    play = Play(MemoryStore(hosts=lambda memory: Contested(memory, times)))
-    play.store.hosts.insert([Host(key, failures=7) for key in KEYS[:2]], NOW)
-    return play, play.store.hosts.read(KEYS)
+def _play(times: int) -> tuple[Play, list[Circuit | None]]:
+    play = Play(MemoryStore(circuits=lambda memory: Contested(memory, times)))
+    play.store.circuits.insert([Circuit(key, failures=7) for key in KEYS[:2]], NOW)
+    return play, play.store.circuits.read(KEYS)
 
 
 def test_each_row_is_changed_from_its_current_state_and_a_missing_row_stays_missing() -> None:
     play, read = _play(times=3)
     changed = _change(play, _failed_once_more, read)
-    assert changed == [Swapped(done=True, row=row) for row in play.store.hosts.read(KEYS)]
+    assert changed == [Swapped(done=True, row=row) for row in play.store.circuits.read(KEYS)]
     assert [(row.failures, row.openings) for one in changed if (row := one.row)] == [(8, 3), (8, 3)]
 
 
 def test_a_row_that_need_not_change_counts_as_done_and_is_not_written() -> None:
     play, read = _play(times=0)
     assert _change(play, lambda *_: None, read) == [Swapped(done=True, row=row) for row in read]
-    assert play.store.hosts.read(KEYS) == read
+    assert play.store.circuits.read(KEYS) == read
 
 
 def test_a_row_that_is_written_unchanged_gets_a_new_revision() -> None:
@@ -77,7 +79,7 @@ def test_each_row_is_changed_by_its_index_in_the_list() -> None:
 
 def test_a_row_that_keeps_changing_is_reported_as_not_done_and_the_others_are_done() -> None:
     play, _ = _play(times=TRIES)
-    play.store.hosts.insert([Host(KEYS[2])], NOW)
-    changed = _change(play, _failed_once_more, play.store.hosts.read(KEYS))
+    play.store.circuits.insert([Circuit(KEYS[2])], NOW)
+    changed = _change(play, _failed_once_more, play.store.circuits.read(KEYS))
     assert [one.done for one in changed] == [False, False, True]
-    assert [one.row for one in changed] == play.store.hosts.read(KEYS)
+    assert [one.row for one in changed] == play.store.circuits.read(KEYS)

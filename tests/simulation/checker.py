@@ -19,8 +19,8 @@ from tests.simulation.promises import (
     sharing,
 )
 from tests.simulation.promises.features import (
+    blackouts,
     events,
-    exclusions,
     executions,
     flow,
     graphs,
@@ -47,7 +47,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *records.PROMISES,
     *rewriting.PROMISES,
     *events.PROMISES,
-    *exclusions.PROMISES,
+    *blackouts.PROMISES,
     *executions.PROMISES,
     *flow.PROMISES,
     *graphs.PROMISES,

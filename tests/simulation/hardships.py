@@ -86,7 +86,7 @@ class Hardships:
         return self._comes("the terms", 0.2)
 
     @property
-    def has_intakes(self) -> bool:
+    def has_submit_budgets(self) -> bool:
         """Whether the quotas of tenants also bound what they create."""
         return self._comes("the intakes", 0.3)
 

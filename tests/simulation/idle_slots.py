@@ -42,7 +42,7 @@ class IdleTurns:
     def look(self, story: Story) -> None:
         """Note the next token of each limiter with runs that wait for one at this instant."""
         now, lines, before = story.clock.now(), _lines(story, Permit.TOKEN), self.next
-        free = {key: row.turns.free_at for key in lines if (row := story.store.limiters.get(key)) is not None}
+        free = {key: row.tokens.free_at for key in lines if (row := story.store.limiters.get(key)) is not None}
         standing = {key: before.get(key, (free_at, now)) for key, free_at in free.items()}
         self.next = {key: one if one[0] == free[key] else (free[key], now) for key, one in standing.items()}
         for key, (_, since_at) in self.next.items():
@@ -50,11 +50,11 @@ class IdleTurns:
                 self.found[key] = f"{key} has given no turn for {now - since_at} ms: {lines[key][0]} waits for one"
 
 
-def _lines(story: Story, part: Permit) -> dict[LimiterKey, list[Run]]:
+def _lines(story: Story, permit: Permit) -> dict[LimiterKey, list[Run]]:
     """Return the runs that wait in the lines of limiters for slots, or for tokens."""
     lines = defaultdict[LimiterKey, list[Run]](list)
     for run in story.store.past.live.values():
-        if run.waiting is not None and run.waiting.part is part and run.stands_in_line:
+        if run.waiting is not None and run.waiting.permit is permit and run.stands_in_line:
             lines[LimiterKey(run.id.job.tenant, run.waiting.name)].append(run)
     return lines
 

@@ -281,7 +281,7 @@ class Story:
         self.executions.is_calm = True
         self.receiver.down_until.clear()
         if self.is_long:
-            self.store.hosts.clear()  # the rows of hosts expire
+            self.store.circuits.clear()  # the rows of hosts expire
         self.receiver.statuses, self.receiver.takes_ms = (200,), (10, 200, 3_000)
         for row in [*self.store.freezes.values()]:
             ended = [evolve(one, to_at=min(one.span[1], self.clock.now())) for one in row.items]

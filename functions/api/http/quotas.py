@@ -12,12 +12,12 @@ from functions.api.http.edge import ApiContext
 from functions.api.http.problems import FieldError, invalid, over_quota
 from functions.api.http.request import Request
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.sharing.intake import Reservation
 from timeball.domain.sharing.making import MOST_OF_A_REQUEST
+from timeball.domain.sharing.submit_budget import Reservation
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.exclusions.read import read_quotas
-from timeball.engine.quotas import intake
-from timeball.engine.quotas.intake import Refused, take_in
+from timeball.engine.quotas import reservations
+from timeball.engine.quotas.reservations import Refused, reserve
 
 PAYLOAD: Final = "payloadBytes"
 PERIOD: Final = "leastPeriodSeconds"
@@ -55,25 +55,25 @@ def count_events(edge: ApiContext, request: Request, amount: int) -> None:
     _count(edge, replace(_taking(edge, request, amount), active=0))
 
 
-def _count(edge: ApiContext, taking: Reservation) -> Reservation:
-    match take_in(edge.context, taking):
+def _count(edge: ApiContext, reservation: Reservation) -> Reservation:
+    match reserve(edge.context, reservation):
         case Refused.SUBMITS:
-            when = "fewer at once" if taking.amount > taking.per_second else "them again a second later"
+            when = "fewer at once" if reservation.amount > reservation.per_second else "them again a second later"
             raise over_quota(
-                "submitsPerSecond", f"You may submit {taking.per_second} jobs and events a second; send {when}.", 1
+                "submitsPerSecond", f"You may submit {reservation.per_second} jobs and events a second; send {when}.", 1
             )
         case Refused.ACTIVE:
             raise over_quota(
                 "activeJobs",
-                f"You may have {taking.active} open jobs; cancel some, or wait until some have ended.",
+                f"You may have {reservation.active} open jobs; cancel some, or wait until some have ended.",
                 _ENDS_SECONDS,
             )
-    return taking
+    return reservation
 
 
 def uncount_submits(edge: ApiContext, counted: Reservation, amount: int) -> None:
     """Subtract jobs that were counted, because they existed already."""
-    intake.give_back(edge.context, counted, amount)
+    reservations.release(edge.context, counted, amount)
 
 
 def check_product(amount: int, times: int, what: str, jobs: str) -> None:

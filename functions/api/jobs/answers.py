@@ -29,7 +29,7 @@ from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.model.terms.policies import CatchUpPolicy, OverlapPolicy
 from timeball.domain.model.terms.task_use import Override
 from timeball.domain.model.terms.work import TASKS_TARGET
-from timeball.domain.planning.exclusions import Exclusions, fires_to_come
+from timeball.domain.planning.blackouts import Blackouts, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, fires
@@ -292,6 +292,6 @@ def _moved(job: Job, waiting: Run | None) -> Iterator[int]:
     return iter([waiting.id.fire_at] if waiting is not None and is_behind else [])
 
 
-def _planned(job: Job, excluded: Exclusions) -> Iterator[int]:
+def _planned(job: Job, excluded: Blackouts) -> Iterator[int]:
     left = None if job.spec.schedule.max_runs is None else max(0, job.spec.schedule.max_runs - job.runs_planned)
     return islice(fires_to_come(job, excluded), left)

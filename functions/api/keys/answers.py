@@ -88,11 +88,11 @@ def _holder(limiter: Limiter, run: Run) -> HolderAnswer:
 
 
 def _waiter(run: Run) -> WaiterAnswer:
-    is_for_a_turn = run.waiting is not None and run.waiting.part is Permit.TOKEN
+    is_for_a_token = run.waiting is not None and run.waiting.permit is Permit.TOKEN
     return WaiterAnswer(
         run_id=str(run.id),
         job_id=run.id.job.job_id,
         priority=Priority(run.priority),
         fire_time=format_instant(run.id.fire_at),
-        waits_for="turn" if is_for_a_turn else "place",
+        waits_for="turn" if is_for_a_token else "place",
     )

@@ -216,7 +216,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "started_at": time_of(run.first_started_at),
         "finished_at": time_of(run.finished_at),
         "lateness": None if run.lateness_ms is None else run.lateness_ms / SECOND_MS,
-        "waits": waits_answer(run.held),
+        "waits": waits_answer(run.gate_waits),
         "cancel_requested": run.cancel_requested,
         "callback": _callback_answer(run),
         "discarded_at": time_of(run.discarded_at),

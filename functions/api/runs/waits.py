@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from functions.api.http.reply import AnswerModel
-from timeball.domain.model.runs.held import Held
+from timeball.domain.model.runs.gate_waits import GateWaits
 from timeball.domain.time.instants import SECOND_MS
 
 
@@ -18,13 +18,13 @@ class WaitsAnswer(AnswerModel):
     frozen: float = Field(description="Seconds in a pause or a freeze of its job.")
 
 
-def waits_answer(held: Held) -> WaitsAnswer:
+def waits_answer(gate_waits: GateWaits) -> WaitsAnswer:
     """Return how long each gate held a run, in seconds."""
     return WaitsAnswer(
-        parents=held.parents / SECOND_MS,
-        limits=held.limits / SECOND_MS,
-        quota=held.quota / SECOND_MS,
-        overlap=held.overlap / SECOND_MS,
-        circuit=held.circuit / SECOND_MS,
-        frozen=held.frozen / SECOND_MS,
+        parents=gate_waits.parents / SECOND_MS,
+        limits=gate_waits.limits / SECOND_MS,
+        quota=gate_waits.quota / SECOND_MS,
+        overlap=gate_waits.overlap / SECOND_MS,
+        circuit=gate_waits.circuit / SECOND_MS,
+        frozen=gate_waits.frozen / SECOND_MS,
     )

@@ -28,7 +28,7 @@ from functions.api.schedules.fields import (
 from functions.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.jobs.job import RuleSet
 from timeball.domain.model.terms.calendar import CalendarKey
-from timeball.domain.planning.exclusions import Exclusions, moves_in
+from timeball.domain.planning.blackouts import Blackouts, moves_in
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule
@@ -103,7 +103,7 @@ def preview_schedule(edge: ApiContext, request: Request) -> Reply:
     return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
 
 
-def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Exclusions:
+def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Blackouts:
     """Return the blackouts of a preview: the calendar's dates, and the freezes of all jobs.
 
     Raises ProblemError if there is no such calendar.
@@ -111,20 +111,20 @@ def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: S
     freezes = freezes_of(edge.context, tenant).open_at(edge.context.clock.now())
     frozen = spans_of(one.span for one in freezes if one.match.everything)
     if wanted.calendar is None:
-        return Exclusions(frozen=frozen)
+        return Blackouts(frozen=frozen)
     calendar = standing_calendar(edge.context, CalendarKey(tenant, wanted.calendar.name))
     if calendar is None:
         raise invalid([no_calendar()])
     use = calendar_use(wanted.calendar)
-    return Exclusions(calendar.spans, frozen, moves_in=moves_in(use, calendar, schedule))
+    return Blackouts(calendar.spans, frozen, moves_in=moves_in(use, calendar, schedule))
 
 
-def _moved_to(excluded: Exclusions, schedule: Schedule, fire_at: int) -> str | None:
+def _moved_to(excluded: Blackouts, schedule: Schedule, fire_at: int) -> str | None:
     starts_at = excluded.starts_at(schedule, fire_at)
     return None if starts_at in (None, fire_at) else format_instant(starts_at)
 
 
-def _reason(excluded: Exclusions, schedule: Schedule, fire_at: int) -> Literal["calendar", "frozen"] | None:
+def _reason(excluded: Blackouts, schedule: Schedule, fire_at: int) -> Literal["calendar", "frozen"] | None:
     starts_at = excluded.starts_at(schedule, fire_at)
     if starts_at is None:
         return "calendar"

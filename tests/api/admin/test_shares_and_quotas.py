@@ -121,7 +121,7 @@ def test_a_job_is_counted_in_the_second_in_which_it_is_created_even_if_its_reque
     api.bus.__class__ = SlowBus
     assert _submit(api, Quotas(active_jobs=2), body={"handler": "https://a.example", "event": PLACED}).status == 201
     now = api.clock.now()
-    taken = {second: count for second, count in api.store.intakes["acme"].taken.items() if count}
+    taken = {second: count for second, count in api.store.submit_budgets["acme"].taken.items() if count}
     assert taken == {now - now % SECOND_MS: 1}
 
 
@@ -162,15 +162,15 @@ def test_a_payload_is_bounded_on_every_route_that_takes_one(api: Api) -> None:
 @pytest.mark.parametrize("quota", [None, 0])
 def test_without_a_quota_nothing_is_counted(api: Api, quota: int | None) -> None:
     assert _submit(api, quota).status == 201
-    assert dict(api.store.intakes) == {}
+    assert dict(api.store.submit_budgets) == {}
 
 
 def test_a_fire_is_not_counted(api: Api) -> None:
     _submit(api, 1, body={"handler": "https://example.com/hook"})
-    counted = dict(api.store.intakes)
+    counted = dict(api.store.submit_budgets)
     api.dispatch()
     assert api.queue.sent
-    assert dict(api.store.intakes) == counted
+    assert dict(api.store.submit_budgets) == counted
 
 
 def test_a_tenants_weight_and_quotas_are_set_changed_and_taken_back(api: Api) -> None:

@@ -61,7 +61,7 @@ def test_an_array_that_may_make_more_runs_than_one_request_may_is_refused_as_a_w
     assert (refused.status, refused.body["quota"]) == (429, "runsPerRequest")
     assert "100 events times 1100 jobs" in refused.body["detail"]
     assert "send at most 90 events at once" in refused.body["detail"]
-    assert (api.bus.queue, api.store.intakes) == ([], {})
+    assert (api.bus.queue, api.store.submit_budgets) == ([], {})
     assert _ask(api, Quotas(submits_per_second=100), many[:90]).status == 200
 
 

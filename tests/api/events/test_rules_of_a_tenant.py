@@ -156,7 +156,7 @@ def test_a_batch_whose_rules_take_long_is_counted_when_its_jobs_are_created(api:
     body = {"jobs": [_on(f"{index}") for index in range(5)]}
     assert _with(api, Quotas(active_jobs=9), "POST", "/v1/jobs:batch", body).status == 200
     now = api.clock.now()
-    taken = {second: count for second, count in api.store.intakes["acme"].taken.items() if count}
+    taken = {second: count for second, count in api.store.submit_budgets["acme"].taken.items() if count}
     assert taken == {now - now % SECOND_MS: 5}
 
 

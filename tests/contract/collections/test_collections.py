@@ -8,7 +8,7 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.moves import FREEZE, KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
-from timeball.domain.attempts.circuit_breaker import Host
+from timeball.domain.attempts.circuit_breaker import Circuit
 from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.limiter import Limiter
@@ -30,7 +30,7 @@ def _other(row: Any) -> Any:
         return replace(row, held=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
-    other = {Host: "failures", UniqueKeyRow: "since", Limiter: "joined_at", Patterns: "checked_at"}
+    other = {Circuit: "failures", UniqueKeyRow: "since", Limiter: "joined_at", Patterns: "checked_at"}
     return replace(row, **{other.get(type(row), "created_at"): 99})
 
 

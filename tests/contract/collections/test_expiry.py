@@ -10,7 +10,7 @@ from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import KEY, NOW, job, one_off, work
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.jobs.revision import Announcement, revision_of
@@ -83,9 +83,9 @@ def test_a_runs_own_payload_is_kept_for_as_long_as_the_last_run_with_it_may_be_r
 
 
 def test_a_host_that_keeps_failing_expires_a_day_after_its_last_write(table: Table) -> None:
-    host = Host(HostKey("acme", "https://dead.example"), failures=1)
-    table.store.hosts.insert([host], NOW)
-    table.store.hosts.swap([Swap(host, replace(host, failures=2))], NOW + DAY_MS)
+    host = Circuit(CircuitKey("acme", "https://dead.example"), failures=1)
+    table.store.circuits.insert([host], NOW)
+    table.store.circuits.swap([Swap(host, replace(host, failures=2))], NOW + DAY_MS)
     assert table.expiries("") == [days_after_now(2)]
 
 

@@ -41,5 +41,5 @@ def test_the_batch_and_the_failures_are_read_as_they_were_written(store: Store) 
     row = swapped(store.operations, operation(), LOOKED)
     row = swapped(store.operations, row, replace(TREATED, revision=row.revision))
     assert store.operations.read([row.key]) == [row]
-    assert (row.batch, row.turn, row.through) == (LOOKED.batch, 2, LOOKED.through)
+    assert (row.batch, row.position, row.through) == (LOOKED.batch, 2, LOOKED.through)
     assert row.failures == TREATED.failures != ()

@@ -17,7 +17,7 @@ from timeball.domain.model.terms.task_use import TaskUse
 from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.exclusions.read import read_exclusions
+from timeball.engine.exclusions.read import read_blackouts
 from timeball.engine.execution.claim import claim
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
@@ -43,7 +43,7 @@ class Costs:
 
     def know_the_freezes(self) -> None:
         """Read the tenant's freezes, as a busy process has done lately."""
-        read_exclusions(self.context, [new_job(PLAIN, NOW, Shards(1))])
+        read_blackouts(self.context, [new_job(PLAIN, NOW, Shards(1))])
 
     @contextmanager
     def counted(self) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, Waiting
-from timeball.domain.model.runs.transitions import called, lined_up, withdrawn
+from timeball.domain.model.runs.transitions import admitted, lined_up, withdrawn
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.registers.due_index import DueQuery
@@ -17,15 +17,15 @@ DB = LimiterKey("acme", "db")
 
 
 def _waits(
-    fire_at: int, priority: str = "normal", name: str = "db", part: Permit = Permit.SLOT, job_id: str = "job"
+    fire_at: int, priority: str = "normal", name: str = "db", permit: Permit = Permit.SLOT, job_id: str = "job"
 ) -> Run:
     like = run(fire_at)
     like = replace(like, id=replace(like.id, job=JobKey("acme", job_id)), priority=priority)
-    return lined_up(like, Waiting(name, part), Reason.KEY_WAIT, None)
+    return lined_up(like, Waiting(name, permit), Reason.KEY_WAIT, None)
 
 
-def _line(store: Store, key: LimiterKey = DB, part: Permit = Permit.SLOT, limit: int = 50) -> list[RunId]:
-    return store.runs.in_line(key, part, limit)
+def _line(store: Store, key: LimiterKey = DB, permit: Permit = Permit.SLOT, limit: int = 50) -> list[RunId]:
+    return store.runs.in_line(key, permit, limit)
 
 
 def test_a_line_is_ordered_by_priority_and_then_by_fire_time(store: Store) -> None:
@@ -39,13 +39,13 @@ def test_a_line_is_ordered_by_priority_and_then_by_fire_time(store: Store) -> No
 def test_each_line_and_each_tenant_has_its_own_runs(store: Store) -> None:
     place, turn, other, own = (
         _waits(NOW),
-        _waits(NOW + 1, part=Permit.TOKEN),
+        _waits(NOW + 1, permit=Permit.TOKEN),
         _waits(NOW + 2, name="crm"),
         _waits(NOW + 3, name=""),
     )
     foreign = replace(place, id=replace(place.id, job=JobKey("other", "job")))
     store.runs.insert([place, turn, other, own, foreign], NOW)
-    assert (_line(store), _line(store, part=Permit.TOKEN)) == ([place.id], [turn.id])
+    assert (_line(store), _line(store, permit=Permit.TOKEN)) == ([place.id], [turn.id])
     assert (_line(store, LimiterKey("acme", "crm")), _line(store, LimiterKey("acme"))) == ([other.id], [own.id])
     assert _line(store, LimiterKey("other", "db")) == [foreign.id]
     assert _line(store, LimiterKey("nobody", "db")) == []
@@ -55,7 +55,7 @@ def test_each_line_and_each_tenant_has_its_own_runs(store: Store) -> None:
 def test_a_run_that_is_admitted_or_waits_for_something_else_leaves_the_line(store: Store) -> None:
     one, another = _waits(NOW), _waits(NOW + 1)
     store.runs.insert([one, another], NOW)
-    again = swapped(store.runs, one, called(one))
+    again = swapped(store.runs, one, admitted(one))
     swapped(store.runs, another, withdrawn(another))
     assert _line(store) == []
     swapped(store.runs, again, lined_up(again, Waiting("db", Permit.SLOT), Reason.KEY_WAIT, None))

@@ -109,11 +109,11 @@ def test_fifty_clients_ask_for_backfills_and_as_many_run_as_the_quota_says(api: 
 
 
 @pytest.mark.parametrize(
-    ("quotas", "part", "most"),
+    ("quotas", "permit", "most"),
     [(Quotas(runs_per_second=4), Permit.TOKEN, 9), (Quotas(runs_at_once=10), Permit.SLOT, 10)],
 )
 def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
-    api: Api, quotas: Quotas, part: Permit, most: int
+    api: Api, quotas: Quotas, permit: Permit, most: int
 ) -> None:
     note_quotas(api.context, "acme", quotas)
     waiting = [replace(run(NOW + n), not_before=NOW) for n in range(CLIENTS)]
@@ -122,11 +122,11 @@ def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
     while waiting:
         with ThreadPoolExecutor(CLIENTS) as executors:
             told = list(executors.map(lambda one: pass_limiters(api.context, [(one, job())], NOW)[one.id], waiting))
-        begin += [one.turn_at for one in told if one.may_begin]
-        lined_up += sum(one.waiting == Waiting("", part) for one in told)
+        begin += [one.begins_at for one in told if one.may_begin]
+        lined_up += sum(one.waiting == Waiting("", permit) for one in told)
         waiting = [one for one, admitted in zip(waiting, told, strict=True) if admitted.again_at is not None]
     assert (len(begin), lined_up) == (most, CLIENTS - most)
-    assert part is Permit.SLOT or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
+    assert permit is Permit.SLOT or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
 
 
 def _listed(api: Api) -> list[Any]:

@@ -24,7 +24,7 @@ from timeball.domain.model.terms.flow import Collected
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.domain.time.spans import local_days
@@ -214,7 +214,7 @@ CLOSED_TODAY = {
 def test_a_run_whose_start_is_on_a_closed_date_is_moved_or_skipped(name: str) -> None:
     case = CLOSED_TODAY[name]
     weekly = replace(JOB, **({"spec": replace(JOB.spec, schedule=WEEKLY)} | (case.job or {})))
-    excluded = Exclusions(TODAY, moves_in="UTC")
+    excluded = Blackouts(TODAY, moves_in="UTC")
     assert decide_claim(replace(RUN, **(case.run or {})), weekly, NOW, RULES, excluded) == case.decision
 
 
@@ -223,7 +223,7 @@ def test_a_moved_run_is_missed_no_sooner_than_after_its_moved_start() -> None:
     weekly = replace(JOB, spec=replace(JOB.spec, schedule=since, catch_up=CatchUp(CatchUpPolicy.SKIP)))
     run = replace(RUN, id=RunId(KEY, NOW - 7 * DAY_MS, Origin.SCHEDULE), moved_to=NOW - MINUTE_MS)
     before = NOW // DAY_MS - 7
-    excluded = Exclusions(local_days("UTC", ((before, before + 6),)), moves_in="UTC")
+    excluded = Blackouts(local_days("UTC", ((before, before + 6),)), moves_in="UTC")
     late = [replace(run, not_before=NOW - MINUTE_MS - later, moved_to=NOW - MINUTE_MS - later) for later in (0, 1)]
     assert decide_claim(late[0], weekly, NOW, RULES) == CLAIM
     assert decide_claim(late[1], weekly, NOW, RULES) == Decision(ClaimAction.END, RunState.SKIPPED, Reason.MISFIRED)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from timeball.domain.attempts.watch import FIRST_LOOK_MS, Finding, find, pause_ms
+from timeball.domain.attempts.watch import FIRST_RECHECK_MS, Finding, find, pause_ms
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS, parse_instant
@@ -26,7 +26,7 @@ def _leased(seconds: int) -> Run:
 CASES = {
     "its instant is to come": (_run(RunState.QUEUED, 3), Finding.ON_ITS_WAY),
     "its message may still come": (_run(RunState.QUEUED, -14), Finding.ON_ITS_WAY),
-    "nobody came for it at the first look": (_run(RunState.QUEUED, -FIRST_LOOK_MS // SECOND_MS), Finding.LOST),
+    "nobody came for it at the first look": (_run(RunState.QUEUED, -FIRST_RECHECK_MS // SECOND_MS), Finding.LOST),
     "nobody came for it, though the looker's clock is behind": (_run(RunState.QUEUED, -19), Finding.LOST),
     "it waits for a retry, and nobody will send it": (_run(RunState.RETRYING, -20), Finding.LOST),
     "it works": (_leased(25), Finding.ON_ITS_WAY),

@@ -142,7 +142,7 @@ def test_the_policy_and_the_last_run_decide_about_a_due_backfill(name: str) -> N
     assert {row.state for row in plan.rows} <= {RunState.SKIPPED if case.skips else RunState.QUEUED}
     assert plan.stop == (last if case.stops else None)
     if not plan.rows:
-        assert plan.look_at == NOW + (case.due_ms or 0)
+        assert plan.recheck_at == NOW + (case.due_ms or 0)
         return
     after = advanced(backfill, plan.rows, NOW)
     assert (after.started, after.skipped) == (backfill.started + case.starts, int(case.skips))

@@ -8,27 +8,27 @@ import pytest
 from tests.contract.rows import NOW, job, run
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Turns
+from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, RateTokens
 from timeball.domain.model.runs.run import Callback, Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, frozen, withdrawn
 from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, OnFull, RateKey
 from timeball.domain.sharing.limiter import (
-    CALLED_AT_ONCE,
+    ADMITTED_AT_ONCE,
     LONGEST_HOLD_MS,
-    LOOKS_MS,
+    RECHECK_EVERY_MS,
     SETTLES_MS,
     LimiterDecision,
-    admit,
-    called,
+    acquire,
+    admitted,
     expected,
     has_slot,
-    is_to_be_looked_at,
     left_in_line,
-    looked_at,
+    must_read_holders,
     room_for,
-    turns_taken,
+    tokens_taken,
     waits_because,
+    without_ended,
 )
 from timeball.domain.sharing.stated import RATE_HOLDS_MS, Ask, asks_of, bounded_by, said_anew
 from timeball.domain.time.instants import SECOND_MS
@@ -40,7 +40,7 @@ OUT = NOW + LEASE_MS
 KEY = LimiterKey("acme", "db")
 IN_LINE = replace(run(), waiting=Waiting("db", Permit.SLOT), revision=2)
 ELSEWHERE = replace(run(), waiting=Waiting("crm", Permit.TOKEN), revision=2)
-CALLED = Waiting("db", Permit.TOKEN, called=True)
+CALLED = Waiting("db", Permit.TOKEN, admitted=True)
 FOR_TURN = replace(run(), waiting=Waiting("db", Permit.TOKEN))
 FOLLOWED = replace(RUNNING, callback=Callback(NOW, NOW + 3_600_000, execution="arn"))
 ANOTHER = Begun(run(NOW + 1).id, 1, OUT)
@@ -89,7 +89,7 @@ def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_
     begun: Begun, row: Run | None, at: int, *, is_there: bool
 ) -> None:
     assert has_slot(FREE, begun, row, at) is is_there
-    assert looked_at(replace(FREE, begun=(begun,)), {begun.run: row}, at).begun == ((begun,) if is_there else ())
+    assert without_ended(replace(FREE, begun=(begun,)), {begun.run: row}, at).begun == ((begun,) if is_there else ())
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,16 @@ def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_
             LimiterDecision(NOW),
         ),  # its job names the key only for its rate
         (FREE, run(), TOKEN, LimiterDecision(NOW)),
-        (replace(FREE, turns=Turns(NOW + 0.5)), run(), TOKEN, LimiterDecision(NOW + 1)),
-        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS)), run(), TOKEN, LimiterDecision(NOW + LONGEST_HOLD_MS)),
-        (replace(FREE, turns=Turns(NOW + LONGEST_HOLD_MS + 1)), run(), TOKEN, TAKES_TURN),
+        (replace(FREE, tokens=RateTokens(NOW + 0.5)), run(), TOKEN, LimiterDecision(NOW + 1)),
+        (replace(FREE, tokens=RateTokens(NOW + LONGEST_HOLD_MS)), run(), TOKEN, LimiterDecision(NOW + LONGEST_HOLD_MS)),
+        (replace(FREE, tokens=RateTokens(NOW + LONGEST_HOLD_MS + 1)), run(), TOKEN, TAKES_TURN),
         (
-            replace(FREE, turns=Turns(NOW + 1000)),
+            replace(FREE, tokens=RateTokens(NOW + 1000)),
             run(),
             Ask(KEY, Bounds(None, 2, 3)),
             LimiterDecision(NOW),
         ),  # from the burst
-        (replace(FREE, turns=Turns(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), LimiterDecision(NOW + 500)),
+        (replace(FREE, tokens=RateTokens(NOW + 1500)), run(), Ask(KEY, Bounds(None, 2, 3)), LimiterDecision(NOW + 500)),
         (replace(FREE, lines=(Permit.TOKEN,)), run(), TOKEN, TAKES_TURN),
         (replace(FREE, lines=(Permit.TOKEN,)), FOR_TURN, TOKEN, TAKES_TURN),  # its second message, or a manual retry
         (replace(FREE, lines=(Permit.TOKEN,)), replace(FOR_TURN, waiting=CALLED), TOKEN, LimiterDecision(NOW)),
@@ -130,11 +130,11 @@ def test_a_run_keeps_its_slot_from_before_its_claim_until_its_row_shows_that_it_
     ],
 )
 def test_a_run_begins_or_waits_or_is_skipped(limiter: Limiter, asking: Run, ask: Ask, passed: LimiterDecision) -> None:
-    assert admit(limiter, asking, ask, NOW, NOW, LEASE_MS)[1] == passed
+    assert acquire(limiter, asking, ask, NOW, NOW, LEASE_MS)[1] == passed
 
 
 def test_a_run_that_begins_is_named_until_its_lease_would_be_out() -> None:
-    after, _ = admit(FREE, run(), SLOT, NOW, NOW, LEASE_MS)
+    after, _ = acquire(FREE, run(), SLOT, NOW, NOW, LEASE_MS)
     assert (after.begun, after.said) == ((NAMED,), Bounds(1))
 
 
@@ -145,7 +145,7 @@ def test_a_claimed_run_is_in_no_line_and_has_only_the_slots_that_it_was_just_giv
 
 def test_a_run_that_has_a_slot_keeps_it_while_it_waits_for_a_rate_token() -> None:
     both = Ask(KEY, Bounds(1, 2, 1))
-    after, passed = admit(replace(FREE, lines=(Permit.TOKEN,)), run(), both, NOW, NOW, LEASE_MS)
+    after, passed = acquire(replace(FREE, lines=(Permit.TOKEN,)), run(), both, NOW, NOW, LEASE_MS)
     assert (after.begun, passed) == ((NAMED,), LimiterDecision(waits_for=Permit.TOKEN, has_slot=True))
 
 
@@ -165,9 +165,9 @@ def test_a_run_that_has_a_slot_keeps_it_while_it_waits_for_a_rate_token() -> Non
 def test_a_changed_rate_continues_from_the_rate_tokens_that_were_given(
     old: Bounds, new: Bounds, free_in_ms: int, next_in_ms: int
 ) -> None:
-    limiter = replace(FREE, said=old, turns=Turns(NOW + free_in_ms), due_at=NOW + 9)
+    limiter = replace(FREE, said=old, tokens=RateTokens(NOW + free_in_ms), due_at=NOW + 9)
     for changed in (bounded_by(limiter, new, NOW), said_anew(limiter, new, NOW)):
-        _, passed = admit(changed, run(), Ask(KEY, new), NOW, NOW, LEASE_MS)
+        _, passed = acquire(changed, run(), Ask(KEY, new), NOW, NOW, LEASE_MS)
         assert changed.due_at == NOW
         has_slot = new.slots is not None
         assert passed == (LimiterDecision(NOW + next_in_ms, has_slot) if next_in_ms <= LONGEST_HOLD_MS else TAKES_TURN)
@@ -177,55 +177,55 @@ SLOW, FAST = Ask(KEY, Bounds(None, 0.001, 1)), Ask(KEY, Bounds(None, 10, 1))
 
 
 def test_the_slowest_rate_that_a_job_has_recently_stated_applies_to_others() -> None:
-    limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
-    limiter, passed = admit(limiter, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)
+    limiter, _ = acquire(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
+    limiter, passed = acquire(limiter, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)
     assert (passed, limiter.bounds) == (TAKES_TURN, SLOW.bounds)
     later = NOW + RATE_HOLDS_MS
-    limiter, passed = admit(replace(limiter, lines=()), run(NOW + 2), FAST, later, later, LEASE_MS)
+    limiter, passed = acquire(replace(limiter, lines=()), run(NOW + 2), FAST, later, later, LEASE_MS)
     assert (passed, limiter.bounds) == (LimiterDecision(later), FAST.bounds)
-    assert admit(limiter, run(NOW + 3), SLOW, later, later, LEASE_MS)[1] == TAKES_TURN
+    assert acquire(limiter, run(NOW + 3), SLOW, later, later, LEASE_MS)[1] == TAKES_TURN
 
 
 def test_the_old_rate_of_a_job_that_states_another_no_longer_applies() -> None:
-    limiter, _ = admit(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
+    limiter, _ = acquire(FREE, run(), SLOW, NOW, NOW, LEASE_MS)
     changed = said_anew(limiter, FAST.bounds, NOW, SLOW.bounds)
     assert changed.bounds == FAST.bounds
-    assert admit(changed, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)[1] == LimiterDecision(NOW + 100)
+    assert acquire(changed, run(NOW + 1), FAST, NOW, NOW, LEASE_MS)[1] == LimiterDecision(NOW + 100)
     assert said_anew(limiter, FAST.bounds, NOW, Bounds(None, 5, 1)).bounds == SLOW.bounds
 
 
 def test_of_two_equal_rates_the_one_with_the_smaller_burst_applies() -> None:
-    limiter, _ = admit(FREE, run(), Ask(KEY, Bounds(None, 2, 1)), NOW, NOW, LEASE_MS)
-    limiter, _ = admit(limiter, run(NOW + 1), Ask(KEY, Bounds(None, 2, 9)), NOW, NOW, LEASE_MS)
+    limiter, _ = acquire(FREE, run(), Ask(KEY, Bounds(None, 2, 1)), NOW, NOW, LEASE_MS)
+    limiter, _ = acquire(limiter, run(NOW + 1), Ask(KEY, Bounds(None, 2, 9)), NOW, NOW, LEASE_MS)
     assert limiter.bounds == Bounds(None, 2, 1)
 
 
 def test_raised_quotas_apply_at_once() -> None:
     tenant = replace(FREE, key=LimiterKey("acme"))
-    limiter, _ = admit(tenant, run(), Ask(tenant.key, Bounds(None, 1, 1)), NOW, NOW, LEASE_MS)
-    limiter, _ = admit(limiter, run(NOW + 1), Ask(tenant.key, Bounds(None, 5, 1)), NOW, NOW, LEASE_MS)
+    limiter, _ = acquire(tenant, run(), Ask(tenant.key, Bounds(None, 1, 1)), NOW, NOW, LEASE_MS)
+    limiter, _ = acquire(limiter, run(NOW + 1), Ask(tenant.key, Bounds(None, 5, 1)), NOW, NOW, LEASE_MS)
     assert limiter.bounds == Bounds(None, 5, 1)
 
 
 def test_a_limiter_that_expects_a_run_stays_due_although_its_line_looks_empty() -> None:
     after = expected(replace(FREE, joined_at=1), NOW)
-    assert (after.due_at, left_in_line(after, (), NOW, some_called=False).due_at) == (NOW, NOW + SECOND_MS)
+    assert (after.due_at, left_in_line(after, (), NOW, some_admitted=False).due_at) == (NOW, NOW + SECOND_MS)
 
 
 def test_a_waiting_run_makes_its_limiter_due_soon() -> None:
-    after, _ = admit(TAKEN, run(), SLOT, NOW, NOW, LEASE_MS)
+    after, _ = acquire(TAKEN, run(), SLOT, NOW, NOW, LEASE_MS)
     assert (after.lines, after.joined_at, after.due_at) == ((Permit.SLOT,), NOW, NOW + SECOND_MS)
-    sooner, _ = admit(replace(TAKEN, due_at=NOW + 5), run(), SLOT, NOW, NOW, LEASE_MS)
+    sooner, _ = acquire(replace(TAKEN, due_at=NOW + 5), run(), SLOT, NOW, NOW, LEASE_MS)
     assert sooner.due_at == NOW + 5
 
 
 def test_rate_tokens_are_as_far_apart_as_the_rate_says() -> None:
-    limiter, turns = FREE, list[int]()
+    limiter, tokens = FREE, list[int]()
     for _ in range(6):
-        limiter, passed = admit(limiter, run(), Ask(KEY, Bounds(per_second=3, burst=1)), NOW, NOW, LEASE_MS)
-        turns.append(passed.turn_at - NOW)
-    assert turns == [0, 334, 667, 1000, 1334, 1667]
-    assert turns_taken(limiter, NOW) == 3
+        limiter, passed = acquire(limiter, run(), Ask(KEY, Bounds(per_second=3, burst=1)), NOW, NOW, LEASE_MS)
+        tokens.append(passed.begins_at - NOW)
+    assert tokens == [0, 334, 667, 1000, 1334, 1667]
+    assert tokens_taken(limiter, NOW) == 3
 
 
 @pytest.mark.parametrize(
@@ -237,44 +237,44 @@ def test_the_holders_are_read_if_there_is_no_slot_for_all_runs_that_ask(
 ) -> None:
     limiter = replace(FREE, begun=tuple(begun))
     asking = [(run(), SLOT)] * coming
-    assert is_to_be_looked_at(limiter, asking) is is_read
-    assert not is_to_be_looked_at(replace(limiter, lines=(Permit.SLOT,)), asking)  # they wait in line anyway
-    assert not is_to_be_looked_at(limiter, [(run(), TOKEN)] * coming)
+    assert must_read_holders(limiter, asking) is is_read
+    assert not must_read_holders(replace(limiter, lines=(Permit.SLOT,)), asking)  # they wait in line anyway
+    assert not must_read_holders(limiter, [(run(), TOKEN)] * coming)
 
 
 def test_as_many_runs_are_admitted_as_there_are_slots_and_the_limiter_names_them() -> None:
     limiter = replace(TAKEN, said=Bounds(3))
     assert room_for(limiter, Permit.SLOT, NOW) == 2
-    after, instants = called(limiter, Permit.SLOT, [run()], NOW, LEASE_MS)
+    after, instants = admitted(limiter, Permit.SLOT, [run()], NOW, LEASE_MS)
     assert after.begun == (ANOTHER, Begun(run().id, 1, NOW + 2 * LEASE_MS, revision=1))
     assert instants == [NOW]
     assert room_for(bounded_by(limiter, Bounds(0), NOW), Permit.SLOT, NOW) < 0
-    assert room_for(FREE, Permit.SLOT, NOW) == CALLED_AT_ONCE  # it has no limit any more
+    assert room_for(FREE, Permit.SLOT, NOW) == ADMITTED_AT_ONCE  # it has no limit any more
 
 
 def test_as_many_runs_are_admitted_as_rate_tokens_are_near_each_for_its_own() -> None:
-    limiter = replace(FREE, said=Bounds(None, 2, 1), turns=Turns(free_at=NOW + 1_000))
+    limiter = replace(FREE, said=Bounds(None, 2, 1), tokens=RateTokens(free_at=NOW + 1_000))
     assert room_for(limiter, Permit.TOKEN, NOW) == 4  # in 1.0, 1.5, 2.0 and 2.5 s
-    after, instants = called(limiter, Permit.TOKEN, [run()] * 4, NOW, LEASE_MS)
+    after, instants = admitted(limiter, Permit.TOKEN, [run()] * 4, NOW, LEASE_MS)
     assert [at - NOW for at in instants] == [1_000, 1_500, 2_000, 2_500]
     assert room_for(after, Permit.TOKEN, NOW) == 0
     assert room_for(after, Permit.TOKEN, NOW + SECOND_MS) == 2
 
 
 @pytest.mark.parametrize(
-    ("left", "some_called", "since_ms", "due_in_ms"),
+    ("left", "some_admitted", "since_ms", "due_in_ms"),
     [
         ((), False, SETTLES_MS, None),
         ((), False, SETTLES_MS - 1, SECOND_MS),  # a run that has just joined the line may not be visible yet
-        ((), True, SETTLES_MS, LOOKS_MS),  # an admitted run may not have received its message yet
-        ((Permit.SLOT,), False, SETTLES_MS, LOOKS_MS),
+        ((), True, SETTLES_MS, RECHECK_EVERY_MS),  # an admitted run may not have received its message yet
+        ((Permit.SLOT,), False, SETTLES_MS, RECHECK_EVERY_MS),
         ((Permit.SLOT, Permit.TOKEN), False, SETTLES_MS, SECOND_MS),
     ],
 )
 def test_a_limiter_is_due_as_long_as_a_run_may_wait(
-    left: Sequence[Permit], since_ms: int, due_in_ms: int | None, *, some_called: bool
+    left: Sequence[Permit], since_ms: int, due_in_ms: int | None, *, some_admitted: bool
 ) -> None:
-    after = left_in_line(replace(FREE, joined_at=NOW - since_ms), left, NOW, some_called=some_called)
+    after = left_in_line(replace(FREE, joined_at=NOW - since_ms), left, NOW, some_admitted=some_admitted)
     assert (after.lines, after.due_at) == (tuple(left), None if due_in_ms is None else NOW + due_in_ms)
 
 

@@ -21,7 +21,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
-from timeball.domain.planning.exclusions import exclusions
+from timeball.domain.planning.blackouts import blackouts_of
 from timeball.domain.planning.ledger import planned_row
 from timeball.domain.planning.planner import Hold, Wait, plan
 from timeball.domain.time.errors import InvalidSchedule
@@ -227,7 +227,7 @@ def planned_by(revision: Revision, paused: tuple[int, int] | None, end_at: int, 
         if now >= end_at:
             return
         horizon_at = now + play.rules.lookahead_ms
-        found = plan(job, now, horizon_at, misfire_ms, exclusions(job, _CLOSED, ()))
+        found = plan(job, now, horizon_at, misfire_ms, blackouts_of(job, _CLOSED, ()))
         if isinstance(found, Wait | Hold):
             now += SECOND_MS
             continue

@@ -12,7 +12,7 @@ from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, Free
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
-from timeball.domain.planning.exclusions import STOPPED_RECHECK_MS
+from timeball.domain.planning.blackouts import STOPPED_RECHECK_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Timing
 from timeball.engine.backfills.backfill import create_backfills

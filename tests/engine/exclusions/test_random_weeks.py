@@ -21,7 +21,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
-from timeball.domain.planning import exclusions
+from timeball.domain.planning import blackouts
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.engine.changes.change import pause, resume, skip_next
@@ -172,7 +172,7 @@ FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a fire that is moved is as old as its date": lambda patch: patch.setattr(
         Run, "regular_at", property(lambda run: run.id.fire_at)
     ),
-    "a fire is moved onto the next one": lambda patch: patch.setattr(exclusions, "next_fire", lambda *_: None),
+    "a fire is moved onto the next one": lambda patch: patch.setattr(blackouts, "next_fire", lambda *_: None),
 }
 
 

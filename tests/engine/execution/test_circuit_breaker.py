@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
@@ -103,7 +103,7 @@ def test_after_their_host_is_back_all_waiting_runs_are_called_at_the_allowed_rat
     service.until(BACK_AT + 20 * MINUTE_MS)
     calls = [called_at for called_at in _calls(service, "dead.example") if called_at >= BACK_AT]
     assert len(calls) == 300
-    rules = Rules().hosts
+    rules = Rules().circuits
     for begin in calls:
         within = [called_at for called_at in calls if begin <= called_at < begin + SECOND_MS]
         assert len(within) <= rules.burst + rules.retries_per_second
@@ -124,7 +124,7 @@ def test_a_storm_of_retries_keeps_the_rate_after_its_first_burst() -> None:
         retries = Counter(
             (called_at - NOW) // SECOND_MS for called_at, call in service.target.calls if call.attempt > 1
         )
-    rules = play.rules.hosts
+    rules = play.rules.circuits
     (first, burst), *later = sorted(retries.items())
     assert first == 20
     assert burst <= rules.burst + rules.retries_per_second
@@ -139,7 +139,7 @@ OCCUPIED = {"a call of minutes": 800, "a guard that is held for minutes": 0}
 @pytest.mark.parametrize("case", OCCUPIED)
 def test_only_the_wait_for_its_host_uses_up_a_runs_waiting_time(service: Service, case: str) -> None:
     patient = replace(PLAIN_RETRY, max_seconds=60)
-    openings = Host(HostKey("acme", "https://slow.example"), failures=5, openings=1, open_until=at(830))
+    openings = Circuit(CircuitKey("acme", "https://slow.example"), failures=5, openings=1, open_until=at(830))
     if OCCUPIED[case]:
         service.target.statuses = [503]
         job = replace(_job("job", "slow.example", At(NOW), patient), timeout_seconds=840)
@@ -149,7 +149,7 @@ def test_only_the_wait_for_its_host_uses_up_a_runs_waiting_time(service: Service
     service.target.takes = lambda call: 800 * SECOND_MS if call.attempt == 1 and call.run.fire_at == NOW else 0
     service.play.store_jobs([job])
     service.until(at(799))
-    service.play.store.hosts.insert([openings], service.play.clock.now())
+    service.play.store.circuits.insert([openings], service.play.clock.now())
     service.until(at(1000))
     run = service.play.runs(job.key)[-1]
     assert (run.state, run.reason) == (RunState.SUCCEEDED, None)
@@ -206,8 +206,8 @@ def test_a_tenants_dead_host_does_not_affect_other_tenants(service: Service) -> 
     service.play.store_jobs([_job("other", "dead.example", At(at(25)), tenant="other")])
     service.until(at(26))
     assert at(25) in _calls(service, "dead.example")
-    acme, other = service.play.store.hosts.read(
-        [HostKey("acme", "https://dead.example"), HostKey("other", "https://dead.example")]
+    acme, other = service.play.store.circuits.read(
+        [CircuitKey("acme", "https://dead.example"), CircuitKey("other", "https://dead.example")]
     )
     assert acme is not None
     assert other is not None
@@ -217,4 +217,4 @@ def test_a_tenants_dead_host_does_not_affect_other_tenants(service: Service) -> 
 def test_a_host_that_answers_has_no_row(service: Service) -> None:
     service.play.store_jobs([_job("alive", "alive.example", Every(1, NOW))])
     service.until(at(10))
-    assert service.play.store.hosts.read([HostKey("acme", "https://alive.example")]) == [None]
+    assert service.play.store.circuits.read([CircuitKey("acme", "https://alive.example")]) == [None]

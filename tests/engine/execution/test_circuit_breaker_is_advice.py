@@ -7,40 +7,40 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import Service, at
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.schedule import At
 from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.testing.memory_collections import MemoryHosts
+from timeball.testing.memory_collections import MemoryCircuits
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore
 
-KEY = HostKey("acme", "https://target.example")
-FAILED_LATELY = Host(KEY, failures=2)
-RESTED = Host(KEY, failures=5, openings=1, open_until=NOW)
+KEY = CircuitKey("acme", "https://target.example")
+FAILED_LATELY = Circuit(KEY, failures=2)
+RESTED = Circuit(KEY, failures=5, openings=1, open_until=NOW)
 
 
-class Contested(MemoryHosts):
+class Contested(MemoryCircuits):
     """A store of hosts in which another writer always comes first."""
 
-    def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+    def swap(self, swaps: Sequence[Swap[Circuit]], now: int) -> list[Swapped[Circuit]]:
         for row in self.read([swap.before.key for swap in swaps]):
             assert row is not None
             super().swap([Swap(row, row)], now)
         return super().swap(swaps, now)
 
 
-class Refusing(MemoryHosts):
+class Refusing(MemoryCircuits):
     """A store of hosts that refuses every change."""
 
     def __init__(self, memory: Memory, error: Exception) -> None:
         super().__init__(memory)
         self.error = error
 
-    def swap(self, swaps: Sequence[Swap[Host]], now: int) -> list[Swapped[Host]]:
+    def swap(self, swaps: Sequence[Swap[Circuit]], now: int) -> list[Swapped[Circuit]]:
         if swaps:
             raise self.error
         return super().swap(swaps, now)
@@ -52,11 +52,11 @@ ROWS = {"failed lately": FAILED_LATELY, "its rest is over": RESTED}
 
 @pytest.mark.parametrize("case", ROWS)
 def test_no_run_is_called_before_its_instant_however_often_its_hosts_row_changes(case: str) -> None:
-    play = Play(MemoryStore(hosts=Contested))
+    play = Play(MemoryStore(circuits=Contested))
     soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
     with Service(play) as service:
         play.store_jobs([soon, *[spec(f"later-{n}", At(at(3.9))) for n in range(9)]])
-        play.store.hosts.insert([ROWS[case]], NOW)
+        play.store.circuits.insert([ROWS[case]], NOW)
         service.target.statuses = [503]
         service.until(at(180))
     calls = service.target.calls
@@ -65,11 +65,11 @@ def test_no_run_is_called_before_its_instant_however_often_its_hosts_row_changes
 
 
 def test_a_row_that_keeps_changing_delays_no_run_while_its_circuit_is_closed() -> None:
-    play = Play(MemoryStore(hosts=Contested))
+    play = Play(MemoryStore(circuits=Contested))
     soon = spec("soon", At(NOW), replace(PLAIN_RETRY, base_seconds=3))
     with Service(play) as service:
         play.store_jobs([soon, *[spec(f"later-{n}", At(at(3.9))) for n in range(9)]])
-        play.store.hosts.insert([FAILED_LATELY], NOW)
+        play.store.circuits.insert([FAILED_LATELY], NOW)
         service.target.statuses = [503]
         service.until(at(60))
     assert [called_at for called_at, _ in service.target.calls] == [NOW, at(3)] + [at(3.9)] * 9
@@ -77,10 +77,10 @@ def test_a_row_that_keeps_changing_delays_no_run_while_its_circuit_is_closed() -
 
 @pytest.mark.parametrize("error", [ValueError("refused"), UnavailableError("throttled")], ids=repr)
 def test_a_row_that_cannot_be_written_prevents_no_call(error: Exception) -> None:
-    play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, error)))
+    play = Play(MemoryStore(circuits=lambda memory: Refusing(memory, error)))
     with Service(play) as service:
         (job,) = play.store_jobs([spec("job", At(NOW))])
-        play.store.hosts.insert([RESTED], NOW)
+        play.store.circuits.insert([RESTED], NOW)
         service.until(at(10))
     assert [called_at for called_at, _ in service.target.calls] == [NOW]
     (run,) = play.runs(job.key)
@@ -88,10 +88,10 @@ def test_a_row_that_cannot_be_written_prevents_no_call(error: Exception) -> None
 
 
 def test_a_row_that_cannot_be_written_still_shows_that_its_circuit_is_open() -> None:
-    play = Play(MemoryStore(hosts=lambda memory: Refusing(memory, ValueError("refused"))))
+    play = Play(MemoryStore(circuits=lambda memory: Refusing(memory, ValueError("refused"))))
     with Service(play) as service:
         play.store_jobs([spec("job", At(NOW))])
-        play.store.hosts.insert([replace(RESTED, open_until=at(30))], NOW)
+        play.store.circuits.insert([replace(RESTED, open_until=at(30))], NOW)
         service.until(at(1))
         (run,) = play.runs(JobKey("acme", "job"))
         assert (run.state, run.reason) == (RunState.QUEUED, Reason.CIRCUIT_OPEN)

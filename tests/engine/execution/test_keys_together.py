@@ -13,13 +13,13 @@ from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, Priority
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
-from timeball.domain.model.runs.transitions import called as called_run
+from timeball.domain.model.runs.transitions import admitted as admitted_run
 from timeball.domain.model.runs.transitions import lined_up
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
 from timeball.domain.model.terms.target import StepFunctionsTarget
 from timeball.domain.model.terms.work import Work
-from timeball.domain.sharing.limiter import SETTLES_MS, called, expected, left_in_line
+from timeball.domain.sharing.limiter import SETTLES_MS, admitted, expected, left_in_line
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
@@ -150,7 +150,7 @@ def test_a_limiter_that_is_already_due_stays_due_long_enough_for_a_run_that_join
     expect(play.context(), [run], are_new=True)
     (after,) = play.store.limiters.read([LimiterKey("acme", "db")])
     assert after is not None
-    assert left_in_line(after, (), play.clock.now() + SETTLES_MS - 1, some_called=False).due_at is not None
+    assert left_in_line(after, (), play.clock.now() + SETTLES_MS - 1, some_admitted=False).due_at is not None
 
 
 def test_the_watch_over_a_run_in_line_goes_on_if_its_limiter_cannot_be_written() -> None:
@@ -164,7 +164,7 @@ def test_a_run_in_a_line_needs_no_message_and_an_admitted_run_gets_another() -> 
     assert reconcile_messages(play.context(), [run.id]) == [True]
     (standing,) = play.runs(run.id.job)
     assert replace(standing, revision=run.revision) == run
-    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Permit.SLOT, called=True))
+    after = replace(standing, state=RunState.RETRYING, attempt=1, waiting=Waiting("db", Permit.SLOT, admitted=True))
     play.store.runs.swap([Swap(standing, after)], play.clock.now())
     assert reconcile_messages(play.context(), [run.id]) == [True]
     assert play.runs(run.id.job)[0].due_at is not None
@@ -173,7 +173,7 @@ def test_a_run_in_a_line_needs_no_message_and_an_admitted_run_gets_another() -> 
 def test_an_admission_is_not_recorded_after_its_message_was_given_up() -> None:
     play, run = _forgotten()
     reconcile_messages(play.context(), [run.id])
-    (noted,) = play.store.runs.swap([Swap(run, called_run(run))], play.clock.now())
+    (noted,) = play.store.runs.swap([Swap(run, admitted_run(run))], play.clock.now())
     assert not noted.done
     assert play.runs(run.id.job)[0].stands_in_line
 
@@ -191,8 +191,8 @@ def test_a_run_admitted_by_a_process_that_died_is_admitted_again_although_others
     (limiter,) = context.store.limiters.read([key])
     assert limiter is not None
     now = play.clock.now()
-    cut_off, instants = called(expected(limiter, now), Permit.SLOT, [run], now, play.rules.lease_ms)
-    context.store.limiters.swap([Swap(limiter, left_in_line(cut_off, [], now, some_called=bool(instants)))], now)
+    cut_off, instants = admitted(expected(limiter, now), Permit.SLOT, [run], now, play.rules.lease_ms)
+    context.store.limiters.swap([Swap(limiter, left_in_line(cut_off, [], now, some_admitted=bool(instants)))], now)
     for _ in range(3):
         play.clock.advance(SETTLES_MS)
         admit_waiting(context, [one for one in context.store.limiters.read([key]) if one is not None])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play
 from tests.engine.service import Service, Target, at
-from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, HostKey
+from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, CircuitKey
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
@@ -176,28 +176,28 @@ def test_a_host_with_a_thousand_hanging_paths_is_not_called_either(stage: Stage)
     for number in range(1000):
         stage.store(f"job-{number}", f"/{number}", At(FIRST_AT + number * 60 // 1000 * SECOND_MS))
     stage.service.until(FIRST_AT + MINUTE_MS)
-    (row,) = stage.service.play.store.hosts.read([HostKey("acme", ORIGIN)])
+    (row,) = stage.service.play.store.circuits.read([CircuitKey("acme", ORIGIN)])
     assert row is not None
     assert len(row.segments) == MOST_SEGMENTS
     # Seventeen calls in each of two seconds are in flight at once; then a probe follows.
-    assert len(stage.target.calls) <= MOST_SEGMENTS + Rules().hosts.failures + 2 * 17 + 2
+    assert len(stage.target.calls) <= MOST_SEGMENTS + Rules().circuits.failures + 2 * 17 + 2
 
 
 def test_a_host_whose_paths_all_answer_has_no_row(stage: Stage) -> None:
     stage.store("fine", "/fine", Every(1, NOW), 10)
     stage.service.until(at(11))
-    assert stage.service.play.store.hosts.read([HostKey("acme", ORIGIN)]) == [None]
+    assert stage.service.play.store.circuits.read([CircuitKey("acme", ORIGIN)]) == [None]
 
 
 def test_a_path_that_answers_again_is_forgotten(stage: Stage) -> None:
     stage.target.hanging = {"/slow"}
     stage.store("slow", "/slow", Every(1, NOW), 10 * MINUTE_MS // SECOND_MS)
     stage.service.until(at(20))
-    (row,) = stage.service.play.store.hosts.read([HostKey("acme", ORIGIN)])
+    (row,) = stage.service.play.store.circuits.read([CircuitKey("acme", ORIGIN)])
     assert row is not None
     assert [one.name for one in row.segments] == ["slow"]
     stage.target.hanging = set()
     stage.service.until(at(120))
-    (row,) = stage.service.play.store.hosts.read([HostKey("acme", ORIGIN)])
+    (row,) = stage.service.play.store.circuits.read([CircuitKey("acme", ORIGIN)])
     assert row is not None
     assert row.segments == ()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY, Service, assert_guard_is_free, at
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -15,7 +15,7 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import pause, resume
 from timeball.ports.collections.rows import Swap
 
-HOST = Host(HostKey("acme", "https://target.example"), failures=5, openings=1)
+HOST = Circuit(CircuitKey("acme", "https://target.example"), failures=5, openings=1)
 TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
 """The waiting time of a run whose retries might take three minutes."""
 
@@ -23,12 +23,12 @@ TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)
 def _rest(service: Service, until: int, openings: int = 1) -> None:
     """Open the host's circuit until an instant, whatever its state was."""
     store, now = service.play.store, service.play.clock.now()
-    (row,) = store.hosts.read([HOST.key])
+    (row,) = store.circuits.read([HOST.key])
     after = replace(HOST, openings=openings, open_until=until)
     if row is None:
-        assert store.hosts.insert([after], now) == [None]
+        assert store.circuits.insert([after], now) == [None]
     else:
-        assert store.hosts.swap([Swap(row, after)], now)[0].done
+        assert store.circuits.swap([Swap(row, after)], now)[0].done
 
 
 def _paused(service: Service, openings: int) -> None:

@@ -8,12 +8,12 @@ import pytest
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.runs.held import FREE, Held
+from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
@@ -36,14 +36,14 @@ def _one(service: Service, job_id: str = "job") -> Run:
     return run
 
 
-def _in_seconds(held: Held) -> dict[str, int]:
+def _in_seconds(held: GateWaits) -> dict[str, int]:
     """Return the gates that delayed a run, in whole seconds; other gates are left out."""
     gates = ("parents", "limits", "quota", "overlap", "circuit", "frozen")
     return {gate: round(ms / SECOND_MS) for gate in gates if (ms := getattr(held, gate))}
 
 
 def _assert_held(run: Run, **seconds: int) -> None:
-    assert _in_seconds(run.held) == seconds
+    assert _in_seconds(run.gate_waits) == seconds
     assert run.lateness_ms is not None
     assert run.lateness_ms <= SECOND_MS
 
@@ -55,7 +55,7 @@ def _keyed(job_id: str, flow: Flow) -> JobSpec:
 def test_the_row_of_a_plain_run_shows_no_gates(service: Service) -> None:
     service.play.store_jobs([spec("job", At(at(10)))])
     service.until(at(20))
-    assert _one(service).held == FREE
+    assert _one(service).gate_waits == NO_WAITS
     assert _one(service).lateness_ms == 0
 
 
@@ -68,7 +68,7 @@ def test_a_child_is_not_late_because_of_its_parents_time(*, is_recurring: bool) 
         (child,) = graph.play.runs(key("b"))
         assert child.lateness_ms is not None
         assert child.lateness_ms <= 2 * SECOND_MS
-        assert 12 <= _in_seconds(child.held)["parents"] <= 14
+        assert 12 <= _in_seconds(child.gate_waits)["parents"] <= 14
 
 
 def test_jitter_is_not_lateness(service: Service) -> None:
@@ -119,14 +119,14 @@ def test_the_wait_for_an_earlier_run_of_the_job_counts_as_overlap(service: Servi
 
 
 def test_the_wait_for_an_open_circuit_counts_as_circuit(service: Service) -> None:
-    dead = Host(HostKey("acme", "https://target.example"), failures=5, openings=1, open_until=at(40))
-    service.play.store.hosts.insert([dead], service.play.clock.now())
+    dead = Circuit(CircuitKey("acme", "https://target.example"), failures=5, openings=1, open_until=at(40))
+    service.play.store.circuits.insert([dead], service.play.clock.now())
     service.play.store_jobs([spec("job", At(at(10)))])
     service.until(at(120))
     run = _one(service)
     assert run.first_started_at is not None
     _assert_held(run, circuit=round((run.first_started_at - at(10)) / SECOND_MS))
-    assert run.held.circuit >= 30 * SECOND_MS
+    assert run.gate_waits.circuit >= 30 * SECOND_MS
 
 
 @pytest.mark.parametrize("is_sent", [True, False])

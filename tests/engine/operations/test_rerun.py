@@ -29,7 +29,7 @@ def test_a_run_under_way_is_waited_for_and_its_children_run_after_it(first: JobS
         graph.until(1)
         create_operation(graph.play.context(), rerun_of(graph, *"abcd"))
         graph.until(9)
-        assert (standing(graph).status, standing(graph).turn) == (OperationStatus.RUNNING, 0)
+        assert (standing(graph).status, standing(graph).position) == (OperationStatus.RUNNING, 0)
         graph.service.is_executing = True
         graph.until(60)
         assert standing(graph).status is OperationStatus.SUCCEEDED

@@ -124,7 +124,7 @@ def test_a_run_that_waited_for_the_pace_alone_is_late_and_one_that_waited_for_a_
         shop.made_after()
         last = max(shop.runs("noisy"), key=lambda run: run.created_at)
         assert last.created_at > last.id.fire_at + SECOND_MS
-        assert (last.held.quota > 0) == is_excused
+        assert (last.gate_waits.quota > 0) == is_excused
 
 
 def test_a_job_that_gets_the_pattern_while_an_event_waits_runs_if_its_id_comes_after_those_that_ran() -> None:

@@ -222,9 +222,9 @@ class _BlindOnce:
     executions: MemoryExecutions
     is_blind: bool = True
 
-    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
+    def poll(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         was_blind, self.is_blind = self.is_blind, False
-        return [None] * len(arns) if was_blind else self.executions.look(arns)
+        return [None] * len(arns) if was_blind else self.executions.poll(arns)
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
         return self.executions.stop(arns)

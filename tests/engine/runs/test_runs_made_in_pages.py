@@ -83,8 +83,8 @@ def test_a_run_that_its_quota_delayed_is_not_late() -> None:
         shop.receive()
         shop.play.clock.advance(SECOND_MS)
     first, *_, last = sorted(shop.runs("noisy"), key=lambda run: run.created_at)
-    assert (first.held.until, first.held.quota) == (0, 0)
-    assert (last.held.until, last.held.quota) == (last.created_at, last.created_at - last.id.fire_at)
+    assert (first.gate_waits.until, first.gate_waits.quota) == (0, 0)
+    assert (last.gate_waits.until, last.gate_waits.quota) == (last.created_at, last.created_at - last.id.fire_at)
 
 
 def test_an_event_whose_rest_cannot_be_postponed_comes_again_and_makes_no_run_twice() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import Service, at, begin
-from timeball.domain.attempts.watch import FIRST_LOOK_MS
+from timeball.domain.attempts.watch import FIRST_RECHECK_MS
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
@@ -70,7 +70,7 @@ def test_a_run_whose_message_is_purged_starts_twenty_seconds_after_its_instant(w
     assert _first_look(play) == 1
     play.drain()
     called_at, call = play.caller.calls[-1]
-    assert (call.run, called_at) == (run.id, run.not_before + FIRST_LOOK_MS)
+    assert (call.run, called_at) == (run.id, run.not_before + FIRST_RECHECK_MS)
 
 
 def test_a_run_whose_executor_died_before_it_hid_the_message_starts_within_a_minute_and_once() -> None:
@@ -81,7 +81,7 @@ def test_a_run_whose_executor_died_before_it_hid_the_message_starts_within_a_min
     _first_look(play)
     play.drain()
     ((called_at, _),) = play.caller.calls
-    assert called_at - at(3) == FIRST_LOOK_MS < MINUTE_MS
+    assert called_at - at(3) == FIRST_RECHECK_MS < MINUTE_MS
 
 
 def test_a_purge_of_a_recurring_jobs_messages_loses_none_of_its_fires() -> None:
@@ -155,7 +155,7 @@ def test_a_failed_check_is_repeated_and_stops_no_other() -> None:
     play.store_jobs([spec(f"job-{number}", At(NOW)) for number in range(MAX_WATCHED + 1)])
     play.scan_all()
     play.queue.purge()
-    play.clock.advance(FIRST_LOOK_MS)
+    play.clock.advance(FIRST_RECHECK_MS)
     many, one = play.queue.due_watches()
     lost = one.runs[0]
 
@@ -193,7 +193,7 @@ def test_the_fires_of_a_second_are_watched_together() -> None:
     play.store_jobs([spec(f"job-{number}", At(at(3))) for number in range(250)])
     play.scan_all()
     assert [len(watch.runs) for watch in play.queue.watches] == [100, 100, 50]
-    assert {watch.at for watch in play.queue.watches} == {at(3) + FIRST_LOOK_MS}
+    assert {watch.at for watch in play.queue.watches} == {at(3) + FIRST_RECHECK_MS}
 
 
 def test_a_run_is_still_watched_while_its_scan_hangs_between_the_send_and_the_drop_of_the_due_key() -> None:
@@ -214,4 +214,4 @@ def test_a_run_sent_long_after_its_instant_is_checked_twenty_seconds_later_and_n
     play = Play()
     play.store_jobs([spec("job", At(NOW - MINUTE_MS))])
     play.scan_all()
-    assert [watch.at for watch in play.queue.watches] == [play.clock.now() + FIRST_LOOK_MS]
+    assert [watch.at for watch in play.queue.watches] == [play.clock.now() + FIRST_RECHECK_MS]

@@ -39,7 +39,7 @@ def submitting(client: Client, verb: Verb) -> Verb:
 
     def submit(context: Context, specs: Sequence[JobSpec], now: int, by: Actor) -> list[Submitted]:
         edge, request = _edge_of(client, context), Request(specs[0].key.tenant, by, quotas=None)
-        counted = count_submits(edge, request, len(specs)) if client.story.hardships.has_intakes else None
+        counted = count_submits(edge, request, len(specs)) if client.story.hardships.has_submit_budgets else None
         asked_at = context.clock.now()
         assert not unheard(edge, specs, asked_at)
         counted = counted and count_again(edge, request, counted)

@@ -64,7 +64,7 @@ def _drawn_keys(story: Story) -> tuple[ConcurrencyKey | None, RateKey | None]:
 def bind(story: Story) -> None:
     """Give the tenants their quotas, before the story begins."""
     rows = [Freezes(tenant, quotas=quotas) for tenant, quotas in QUOTAS.items()]
-    if story.hardships.has_intakes:
+    if story.hardships.has_submit_budgets:
         rows = [evolve(row, quotas=replace(row.quotas, active_jobs=ACTIVE, submits_per_second=2)) for row in rows]
     story.store.freezes.insert(rows, story.clock.now())
 

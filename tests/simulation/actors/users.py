@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from functions.api.http.problems import ProblemError
+from tests.simulation.actors.blackouts import change_calendar, freeze, with_moved_fires
 from tests.simulation.actors.client import Client
 from tests.simulation.actors.edge import cancelling, revising, submitting
 from tests.simulation.actors.events import listening
-from tests.simulation.actors.exclusions import change_calendar, freeze, with_moved_fires
 from tests.simulation.actors.executions import following
 from tests.simulation.actors.notices import telling
 from tests.simulation.actors.quotas import with_keys

@@ -10,8 +10,8 @@ from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.event import Event, Matched, SubscriptionKey
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.events import event_row
-from timeball.domain.planning.exclusions import Exclusions
 from timeball.engine.context import Context
 from timeball.engine.events.publish import publish
 from timeball.engine.events.receive import receive
@@ -103,7 +103,7 @@ FAULTS = {
         instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 67
     ),
     "a freeze holds no event back": Fault(
-        given(Exclusions, "held_until", Exclusions.stopped_until), "nothing starts in a freeze", 10
+        given(Blackouts, "deferred_until", Blackouts.stopped_until), "nothing starts in a freeze", 10
     ),
     "a run on an event has the payload of its job": Fault(
         instead(event_row, _with_the_jobs_payload), "a run on an event is called with what was sent", 7

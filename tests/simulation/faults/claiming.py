@@ -6,10 +6,10 @@ from typing import Any
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.runs.held import Gate, Held
+from timeball.domain.model.runs.gate_waits import Gate, GateWaits
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.instants import LATEST
 from timeball.engine.execution import waves
 from timeball.engine.execution.in_flight import InFlight
@@ -20,50 +20,48 @@ def _is_running(run: Run | None) -> bool:
 
 
 def _claims_what_is_running(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     return Decision(ClaimAction.CLAIM) if _is_running(run) and decided.action is ClaimAction.WAIT else decided
 
 
 def _drops_what_is_running(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     return Decision(ClaimAction.DROP) if _is_running(run) and decided.action is ClaimAction.WAIT else decided
 
 
 def _ignores_that_it_is_asked_to_stop(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     """The claim still refuses a run of a cancelled job. The fault shows in runs replaced or cancelled alone."""
     return decide_claim(run and replace(run, cancel_requested=False), job, now, rules, excluded)
 
 
 def _leaves_what_is_asked_to_stop(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     asked = run is not None and run.cancel_requested
     return Decision(ClaimAction.DROP) if asked and decided.action is ClaimAction.END else decided
 
 
-def _has_no_hold_window(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
-) -> Decision:
+def _has_no_hold_window(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     """A retry that comes early is dropped, although the scan may have sent it and not yet written that."""
     is_retry = run is not None and run.state is RunState.RETRYING
     return decide_claim(run, job, now, replace(rules, early_ms=0) if is_retry else rules, excluded)
 
 
 def _forgets_who_waits_for_the_guard(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     return decide_claim(run, job and replace(job, holder=None, next_holder=None), now, rules, excluded)
 
 
 def _starts_whatever_is_late(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     """The planner still skips missed fires. The fault shows only if executors were out while scans went on."""
     return decide_claim(run, job, now, replace(rules, misfire_ms=10**12), excluded)
@@ -85,14 +83,14 @@ def _forgets_that_it_collects(run: Run | None, *args: Any) -> Decision:
     return decide_claim(run and replace(run, collected=None), *args)
 
 
-def _twice(held: Held, gate: Gate, until: int) -> Held:
+def _twice(held: GateWaits, gate: Gate, until: int) -> GateWaits:
     longer_ms = max(until - held.until, 0)
     return replace(held, until=max(until, held.until), **{gate: getattr(held, gate) + 2 * longer_ms})
 
 
 FAULTS = {
     "a gate counts for twice as long as it held a run": Fault(
-        given(Held, "by", _twice), "lateness counts from what held the run", 0
+        given(GateWaits, "by", _twice), "lateness counts from what held the run", 0
     ),
     "an unexpired running run is claimed": Fault(
         instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 2

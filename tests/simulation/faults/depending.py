@@ -11,8 +11,8 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import State, TriggerRule
+from timeball.engine.dependencies.evaluation import wake_children
 from timeball.engine.dependencies.graph import cycle_of, naming_any
-from timeball.engine.dependencies.look import wake_children
 from timeball.ports.collections.rows import Swap
 
 

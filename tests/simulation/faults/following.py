@@ -16,7 +16,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.sharing.limiter import has_slot
 from timeball.ports.executions import UNDER_WAY, ExecutionStatus
 
@@ -43,7 +43,7 @@ def _to_report(run: Run, job: Job, called_at: int, now: int, margin_ms: int, _: 
     return handed_over(run, job, called_at, now, margin_ms)
 
 
-def _whoever_has_it(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
+def _whoever_has_it(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     is_followed = run is not None and run.followed is not None
     return decide_claim(evolve(run, callback=None) if run and is_followed else run, job, now, rules, excluded)
 
@@ -57,7 +57,7 @@ def _whichever_attempt(run: Run, _: int) -> bool:
 
 
 FAULTS = {
-    "nobody looks how an execution stands": Fault(given(AwsExecutions, "look", _nobody_knows), "an end is seen", 9),
+    "nobody looks how an execution stands": Fault(given(AwsExecutions, "poll", _nobody_knows), "an end is seen", 9),
     "the end of an execution ends whichever attempt is under way": Fault(
         instead(awaits_report, lambda run, _: run.state is RunState.RUNNING),
         "whoever finishes an attempt holds it",

@@ -10,7 +10,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.sharing.limiter import LimiterDecision, admit, has_slot, left_in_line, room_for
+from timeball.domain.sharing.limiter import LimiterDecision, acquire, has_slot, left_in_line, room_for
 from timeball.domain.sharing.stated import Ask
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
@@ -27,8 +27,8 @@ def _everybody_may(_: Context, __: Sequence[tuple[Run, Job]], ___: int) -> dict[
 def _nobody_is_noted(
     limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
 ) -> tuple[Limiter, LimiterDecision]:
-    after, passed = admit(limiter, run, ask, at, now, lease_ms)
-    return evolve(after, begun=limiter.begun, turns=limiter.turns), passed
+    after, passed = acquire(limiter, run, ask, at, now, lease_ms)
+    return evolve(after, begun=limiter.begun, tokens=limiter.tokens), passed
 
 
 def _only_who_is_seen(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
@@ -44,17 +44,17 @@ def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool
     return row is not None and row.state is not RunState.SKIPPED
 
 
-def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
-    return left_in_line(limiter, left, now, some_called=some_called and bool(left))
+def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
+    return left_in_line(limiter, left, now, some_admitted=some_admitted and bool(left))
 
 
-def _nobody_is_due(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
-    return evolve(left_in_line(limiter, left, now, some_called=some_called), due_at=None)
+def _nobody_is_due(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
+    return evolve(left_in_line(limiter, left, now, some_admitted=some_admitted), due_at=None)
 
 
-def _nobody_without_room(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
+def _nobody_without_room(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
     seen = [part for part in left if part in limiter.lines or room_for(limiter, part, now) > 0]
-    return left_in_line(limiter, seen, now, some_called=some_called)
+    return left_in_line(limiter, seen, now, some_admitted=some_admitted)
 
 
 def _no_room_for_turns(limiter: Limiter, part: Permit, now: int) -> int:
@@ -80,10 +80,10 @@ STUCK = "nothing is stuck"
 FAULTS = {
     "a claim asks nobody about quotas": Fault(instead(pass_limiters, _everybody_may, within=claiming), AT_ONCE, 14),
     "a claim asks nobody about keys": Fault(instead(pass_limiters, _everybody_may, within=claiming), AT_ONCE, 9),
-    "who begins is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 14),
-    "who begins under a key is not named": Fault(instead(admit, _nobody_is_noted), AT_ONCE, 9),
-    "a turn is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
-    "a turn of a key is given twice": Fault(instead(admit, _nobody_is_noted), A_SECOND, 4),
+    "who begins is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 14),
+    "who begins under a key is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 9),
+    "a turn is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),
+    "a turn of a key is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),
     "who is named and not yet claimed is dropped": Fault(instead(has_slot, _only_who_is_seen), AT_ONCE, 17),
     "who is over keeps its place": Fault(
         instead(has_slot, _whoever_was_named), "no slot stays free while a run waits for it", 4

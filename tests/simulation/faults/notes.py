@@ -10,15 +10,15 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_delays import held_back
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.planning.exclusions import NOTHING, Exclusions
+from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import Schedule
 from timeball.engine import known
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_exclusions
+from timeball.engine.exclusions.read import read_blackouts
 
 
-def _nothing(_: Context, jobs: Sequence[Job]) -> list[Exclusions]:
+def _nothing(_: Context, jobs: Sequence[Job]) -> list[Blackouts]:
     return [NOTHING] * len(jobs)
 
 
@@ -26,7 +26,7 @@ def _out_of_the_index(job: Job, _: int) -> Job:
     return replace(job, due_at=None)
 
 
-def _by_a_day(excluded: Exclusions, _: Schedule, fire_at: int) -> int | None:
+def _by_a_day(excluded: Blackouts, _: Schedule, fire_at: int) -> int | None:
     if excluded.dates.end_of(fire_at) is None:
         return fire_at
     return None if excluded.moves_in is None else fire_at + DAY_MS
@@ -46,19 +46,19 @@ def _without_a_due_key(run: Run) -> Run:
 
 FAULTS = {
     "a claim asks nobody about freezes": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts in a freeze", 11
+        instead(read_blackouts, _nothing, within=claiming), "nothing starts in a freeze", 11
     ),
     "a claim asks nobody about calendars": Fault(
-        instead(read_exclusions, _nothing, within=claiming), "nothing starts on a date of its calendar", 53
+        instead(read_blackouts, _nothing, within=claiming), "nothing starts on a date of its calendar", 53
     ),
     "what a process knows is never asked for again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
-        given(Exclusions, "stopped_until", lambda *_: None), "nothing starts in a freeze", 32
+        given(Blackouts, "stopped_until", lambda *_: None), "nothing starts in a freeze", 32
     ),
     "what was frozen is taken for missed": Fault(
-        given(Exclusions, "reason_of", lambda *_: Reason.MISFIRED),
+        given(Blackouts, "reason_of", lambda *_: Reason.MISFIRED),
         "what was kept away says so and nothing else does",
         13,
     ),
@@ -66,13 +66,13 @@ FAULTS = {
         instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 131
     ),
     "the end of a freeze is no reason to ask the catch-up policy": Fault(
-        given(Exclusions, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 36
+        given(Blackouts, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 36
     ),
     "a resume takes all that has not started for missed": Fault(
         instead(resumed, _paused_ever_since), "a fire that is skipped as missed was missed", 68
     ),
     "a fire is moved by a day, whatever that day is": Fault(
-        given(Exclusions, "starts_at", _by_a_day), "what is moved starts on the next open day", 3
+        given(Blackouts, "starts_at", _by_a_day), "what is moved starts on the next open day", 3
     ),
     "what is moved is not due on its day": Fault(
         inserted("runs.insert", _without_a_due_key), "what is moved starts on the next open day", 3

@@ -35,7 +35,7 @@ def _leaves_out_what_cannot_be_done(context: Context, operation: Operation, key:
 def _adds_to_whatever_stands(
     row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
-    here = replace(begun, behind=row.behind, through=row.through, turn=row.turn)
+    here = replace(begun, behind=row.behind, through=row.through, position=row.position)
     return progressed(row, here, failures, count, now, is_stuck=is_stuck)
 
 

@@ -15,7 +15,7 @@ from timeball.domain.model.jobs.job_ends import settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import closed
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.changes.reconcile import Reconciled, reconcile
 from timeball.engine.context import Context
@@ -37,7 +37,7 @@ def _without_intent(context: Context, job: Job) -> Reconciled:
 
 
 def _claims_what_is_cancelled(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     return decide_claim(run, job and replace(job, status=JobStatus.PENDING), now, rules, excluded)
 
@@ -68,7 +68,7 @@ def _of_unknown_stamps(page: LedgerPage) -> LedgerPage:
 
 
 def _supersedes_by_stamp(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     """Each instant still has a row, so no promise breaks: a rule checks whether it is the right row."""
     if run is None or job is None or job.status is JobStatus.CANCELLED:

@@ -8,7 +8,7 @@ from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import BackfillSlots, allot
 from timeball.domain.model.ids import BackfillKey
 from timeball.domain.sharing.fairness import in_turns
-from timeball.engine.quotas.intake import take_in
+from timeball.engine.quotas.reservations import reserve
 
 _Standing = Mapping[BackfillKey, Backfill]
 
@@ -27,7 +27,7 @@ def _who_is_over_keeps_its_slot(
 
 FAULTS = {
     "jobs are created without a count": Fault(
-        instead(take_in, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 129
+        instead(reserve, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 129
     ),
     "moves on backfills without the bound": Fault(
         instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 138

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, through
-from timeball.domain.attempts.circuit_breaker import Host, HostRules, Observation, after_answers
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitRules, Observation, after_answers
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.outcome import after_attempt, lost_attempt
 from timeball.domain.attempts.retry import decide_retry, exhausted
@@ -18,20 +18,22 @@ from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.model.terms.work import Work
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.engine.context import Context
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 
 
-def _whatever_fails_is_its_host(host: Host, observed: Sequence[Observation], now: int, rules: HostRules) -> Host:
+def _whatever_fails_is_its_host(
+    host: Circuit, observed: Sequence[Observation], now: int, rules: CircuitRules
+) -> Circuit:
     return after_answers(host, [Observation(one.is_down) for one in observed], now, rules)
 
 
 def _starts_anew(state: RunState) -> Apply:
     """Claim runs of a state from which no move leads to running."""
 
-    def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
+    def decide(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
         is_one = run is not None and run.state is state
         return Decision(ClaimAction.CLAIM) if is_one else decide_claim(run, job, now, rules, excluded)
 
@@ -46,15 +48,13 @@ def _does_not_count(run: Run, owner: str, now: int, lease_ms: int) -> Run:
 
 
 def _takes_a_retry_for_a_first_start(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     is_sent = run is not None and run.state is RunState.QUEUED
     return decide_claim(replace(run, attempt=0, budget_at=None) if run and is_sent else run, job, now, rules, excluded)
 
 
-def _ends_what_was_lost(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions
-) -> Decision:
+def _ends_what_was_lost(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     is_lost = run is not None and run.state is RunState.RUNNING and decided.action is ClaimAction.CLAIM
     return Decision(ClaimAction.END, RunState.SUCCEEDED) if is_lost else decided

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, lost, through
-from timeball.domain.attempts.watch import FIRST_LOOK_MS, Finding, find
+from timeball.domain.attempts.watch import FIRST_RECHECK_MS, Finding, find
 from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.engine.runs.send import send
@@ -18,14 +18,14 @@ def _refuses_first_watches(context: Context) -> Context:
     """Return a context whose queue refuses the watch of each send, as SQS may refuse single messages of a batch."""
 
     def watch(watches: Sequence[Watch]) -> list[bool]:
-        taken = iter(context.queue.watch([one for one in watches if one.look > 1]))
-        return [one.look > 1 and next(taken) for one in watches]
+        taken = iter(context.queue.watch([one for one in watches if one.round_number > 1]))
+        return [one.round_number > 1 and next(taken) for one in watches]
 
     return through(context, "queue.watch", watch)
 
 
 def _sends_what_nothing_watches(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
-    watched = [context.queue.watch([Watch((run.id,), max(now, run.not_before) + FIRST_LOOK_MS)])[0] for run in runs]
+    watched = [context.queue.watch([Watch((run.id,), max(now, run.not_before) + FIRST_RECHECK_MS)])[0] for run in runs]
     return [all(taken) for taken in zip(watched, context.queue.send(runs, now), strict=True)]
 
 
@@ -42,7 +42,7 @@ FAULTS = {
         "nothing is stuck",
         meeting="an execution that breaks off, and a purge",
     ),
-    "a run is looked at once": Fault(lost("queue.watch", lambda watch: watch.look > 1), "nothing is stuck", 30),
+    "a run is looked at once": Fault(lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 30),
     "an end whose message was lost has no effects": Fault(
         _taking(Finding.OVER, Finding.KEPT),
         "a job ends with its final run",

@@ -61,9 +61,9 @@ def _a_heartbeat_revives_no_lease(story: Story) -> Iterator[str]:
         before, after = write.before, write.after
         if before is None or before.callback is None or before.callback.heartbeat_ms is None:
             continue
-        held_until, holds_until = before.lease_until or 0, after.lease_until or 0
-        if after.callback == before.callback and held_until < holds_until < before.callback.until:
-            late_ms = holds_until - before.callback.heartbeat_ms - held_until
+        deferred_until, holds_until = before.lease_until or 0, after.lease_until or 0
+        if after.callback == before.callback and deferred_until < holds_until < before.callback.until:
+            late_ms = holds_until - before.callback.heartbeat_ms - deferred_until
             if late_ms > 0:
                 yield f"it came {late_ms} ms after the lease's end: {write}"
 

@@ -96,14 +96,14 @@ def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
         paths = {(one.host, one.segment) for one in failing}
         of_hosts = [{path for path in paths if path[0] == target.resource} for target in targets]
         own = {(target.resource, target.segment) for target in targets}
-        if not paths & own and all(len(of_host) < story.rules.hosts.open_segments for of_host in of_hosts):
+        if not paths & own and all(len(of_host) < story.rules.circuits.open_segments for of_host in of_hosts):
             yield f"{write}, of {own}, beside failures of {paths}"
 
 
 def _lateness_counts_from_what_held_the_run(story: Story) -> Iterator[str]:
     """No gate ends after the start, and the waits lead from the start of the schedule to the end of the last gate."""
     for run in story.store.runs.values():
-        held = run.held
+        held = run.gate_waits
         if run.first_started_at is None or not held.until or run.id.origin is not Origin.SCHEDULE:
             continue
         if held.until > run.first_started_at + 2 * MOST_SKEW_MS:

@@ -56,8 +56,8 @@ def _no_run_that_is_over_is_watched_for_long(story: Story) -> Iterator[str]:
             yield f"{watch} should have been processed {now - visible_at} ms ago"
         for run in watch.runs:
             row, ended_at = story.store.runs.get(run), _over_since(story, run)
-            looked_at = watch.at - _pause_before(watch.look)
-            if ended_at is not None and watch.look > 1 and ended_at < looked_at - MINUTE_MS:
+            looked_at = watch.at - _pause_before(watch.round_number)
+            if ended_at is not None and watch.round_number > 1 and ended_at < looked_at - MINUTE_MS:
                 yield f"{watch} was made {looked_at - ended_at} ms after the end of {row}"
 
 
@@ -70,8 +70,8 @@ def _over_since(story: Story, run: RunId) -> int | None:
     return max(one.at for one in writes if one.before is None or not one.before.is_terminal)
 
 
-def _pause_before(look: int) -> int:
-    return pause_ms(look - 1) if look > 1 else 0
+def _pause_before(round_number: int) -> int:
+    return pause_ms(round_number - 1) if round_number > 1 else 0
 
 
 PROMISES = (_no_row_is_rewritten_without_end, _no_run_that_is_over_is_watched_for_long)

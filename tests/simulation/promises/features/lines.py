@@ -88,13 +88,13 @@ def _passed_for_turns(story: Story) -> Iterator[str]:
                 yield f"{one.run} passes {other.run}, in the line of {key} since {other.since_at}, at {one.until}"
 
 
-def _stays(story: Story, part: Permit) -> dict[LimiterKey, list[_Stay]]:
+def _stays(story: Story, permit: Permit) -> dict[LimiterKey, list[_Stay]]:
     """Return the stays of runs in the line of each limiter for its slots, or for its tokens."""
     stays = defaultdict[LimiterKey, list[_Stay]](list)
     begun: dict[RunId, tuple[int, Run]] = {}
     for write in story.store.history.runs:
         after, standing = write.after, begun.pop(write.after.id, None)
-        waits = after.stands_in_line and after.waiting is not None and after.waiting.part is part
+        waits = after.stands_in_line and after.waiting is not None and after.waiting.permit is permit
         if standing is not None and waits and standing[1].waiting == after.waiting:
             begun[after.id] = standing
             continue

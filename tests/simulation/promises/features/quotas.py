@@ -132,7 +132,7 @@ def _is_claim(write: Write[Run]) -> bool:
 def _no_tenant_has_many_more_jobs_than_may(story: Story) -> Iterator[str]:
     """Check this at each creation. A request that stalls between the count and the insert may exceed the bound."""
     jobs: dict[JobKey, Job] = {}
-    for write in story.store.history.jobs if story.has_quotas and story.hardships.has_intakes else ():
+    for write in story.store.history.jobs if story.has_quotas and story.hardships.has_submit_budgets else ():
         job = jobs[write.after.key] = write.after
         own = [one for one in jobs.values() if one.key.tenant == job.key.tenant and one.spec.notice is None]
         count = sum(one.is_open for one in own)

@@ -33,7 +33,7 @@ class AwsExecutions:
         self._threads = threads
         self._seconds = seconds
 
-    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
+    def poll(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return how each execution stands; None if that is unknown now."""
         found: dict[str, ExecutionStatus] = {}
         machines = [arn for arn in arns if not _is_task(arn)]

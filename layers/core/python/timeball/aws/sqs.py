@@ -70,18 +70,18 @@ def parse_watch(record: Mapping[str, Any]) -> Watch:
     try:
         body = json.loads(record["body"])
         runs = [RunId.parse(tenant, run) for tenant, run in body["runs"] if isinstance(tenant, str)]
-        at, look = int(body["at"]), int(body["look"])
+        at, round_number = int(body["at"]), int(body["look"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableMessageError(f"watch {record.get('messageId')} cannot be read") from error
     found = tuple(run for run in runs if run is not None)
-    if not found or len(found) != len(body["runs"]) or look < 1:
+    if not found or len(found) != len(body["runs"]) or round_number < 1:
         raise UnreadableMessageError(f"watch {record.get('messageId')} names no runs")
-    return Watch(found, at, look)
+    return Watch(found, at, round_number)
 
 
 def _watch_body(watch: Watch) -> str:
     runs = [[run.job.tenant, str(run)] for run in watch.runs]
-    return json.dumps({"runs": runs, "at": watch.at, "look": watch.look}, separators=(",", ":"))
+    return json.dumps({"runs": runs, "at": watch.at, "look": watch.round_number}, separators=(",", ":"))
 
 
 def _body(runs: Sequence[RunId], not_before: int | None, unfit: int = 0) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from timeball.domain.attempts.circuit_breaker import HostRules
+from timeball.domain.attempts.circuit_breaker import CircuitRules
 from timeball.domain.attempts.claim import ClaimRules
 from timeball.domain.model.ids import MOST_SHARDS, Shards
 from timeball.domain.model.tenants.quotas import (
@@ -186,9 +186,9 @@ class Rules:
         return ClaimRules(self.early_ms, self.misfire_ms, self.margin_ms, self.lease_ms, self.lookahead_ms)
 
     @property
-    def hosts(self) -> HostRules:
+    def circuits(self) -> CircuitRules:
         """The settings that the circuit breaker needs."""
-        return HostRules(
+        return CircuitRules(
             failures=self.host_failures,
             open_ms=self.host_rest_seconds * SECOND_MS,
             retries_per_second=self.host_retries_per_second,

@@ -25,7 +25,7 @@ UNKNOWN = ExecutionStatus(is_over=True, error="AWS does not know the execution."
 class Executions(Protocol):
     """The executions that calls have started. Never raises: unknown states are polled again later."""
 
-    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
+    def poll(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return the state of each execution; None: unknown at present."""
 
     def stop(self, arns: Sequence[str]) -> list[bool]:
@@ -38,7 +38,7 @@ class Executions(Protocol):
 class Unknown:
     """The executions for a process that cannot ask: all states are unknown, and none is stopped."""
 
-    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
+    def poll(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return that all states are unknown."""
         return [None] * len(arns)
 

@@ -19,7 +19,7 @@ class Watch:
     """The runs, at most MAX_WATCHED."""
     at: int
     """When to check them (ms)."""
-    look: int = 1
+    round_number: int = 1
     """The number of this check, from 1."""
 
 

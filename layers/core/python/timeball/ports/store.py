@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.freeze import Freezes
@@ -23,10 +23,10 @@ from timeball.ports.collections.works import Works
 from timeball.ports.registers.changes import Changes
 from timeball.ports.registers.due_index import DueIndex
 from timeball.ports.registers.edges import Edges
-from timeball.ports.registers.intakes import Intakes
 from timeball.ports.registers.partitions import Partitions
 from timeball.ports.registers.requests import Requests
 from timeball.ports.registers.signing import SigningSecretStore
+from timeball.ports.registers.submit_budgets import SubmitBudgets
 from timeball.ports.registers.usage import Usage
 from timeball.ports.registers.windows import Windows
 
@@ -42,7 +42,7 @@ class Store:
     jobs: Jobs
     runs: Runs
     backfills: Backfills
-    hosts: Rows[HostKey, Host]
+    circuits: Rows[CircuitKey, Circuit]
     slots: Rows[str, BackfillSlots]
     limiters: Rows[LimiterKey, Limiter]
     operations: Operations
@@ -58,7 +58,7 @@ class Store:
     requests: Requests
     changes: Changes
     windows: Windows
-    intakes: Intakes
+    submit_budgets: SubmitBudgets
     edges: Edges
     due: DueIndex
     partitions: Partitions

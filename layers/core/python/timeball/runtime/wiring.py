@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 
 _THREADS = 20
 
-_LOOK_SECONDS = 3
-_LOOK_THREADS = 2 * _THREADS
+_POLL_SECONDS = 3
+_POLL_THREADS = 2 * _THREADS
 
 _START_SECONDS = 8
 """Lambda gives a function 10 s to load, then starts it again."""
@@ -114,7 +114,7 @@ def scan_context() -> Context:
     """Return the context of scans, which serve several tenants at once, by their weights."""
     context = _context(PATIENTLY, IN_FLIGHT * _THREADS)
     # Use separate threads, so that a poll that hangs does not delay the queues.
-    threads = ThreadPoolExecutor(_LOOK_THREADS, thread_name_prefix="look")
+    threads = ThreadPoolExecutor(_POLL_THREADS, thread_name_prefix="look")
     executions = AwsExecutions(_executions_client, threads)
     beside = Threads(ThreadPoolExecutor(IN_FLIGHT - 1, thread_name_prefix="scan"))
     weights = _weights(context.clock, PATIENTLY)
@@ -135,7 +135,7 @@ def pollers() -> MappingPollers | None:
 
 def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as boto3 makes them
     """Return a client that never delays a scan for long."""
-    return connect(service, region, _LOOK_SECONDS)
+    return connect(service, region, _POLL_SECONDS)
 
 
 def start(engine_context: Callable[[], Context]) -> None:

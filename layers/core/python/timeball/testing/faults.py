@@ -25,7 +25,8 @@ LIST_WRITES = frozenset(
 SINGLE_WRITES = frozenset(
     {
         "take",
-        "give_back",
+        "reserve",
+        "release",
         "reckon",
         "take_events",
         "move_oldest_day",

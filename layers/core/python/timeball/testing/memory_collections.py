@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
@@ -74,7 +74,7 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
         """Count a tenant's jobs."""
         with self._memory.lock:
             found = Counter(among(job.status) for job in self._of_users() if job.key.tenant == tenant)
-        return JobCounts(Estimate(found.total()), {part: Estimate(found[part]) for part in Among})
+        return JobCounts(Estimate(found.total()), {permit: Estimate(found[permit]) for permit in Among})
 
     def count_open(self, tenant: str, before_at: int, most: int) -> int:
         """Count a tenant's jobs that have not ended."""
@@ -127,9 +127,9 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
-    def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
+    def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that wait in a line."""
-        mine = Waiting(limiter.name, part)
+        mine = Waiting(limiter.name, permit)
         with self._memory.lock:
             waiting = [(run.line_order, run.id) for run in self.values() if run.waiting == mine]
         return [run for _, run in sorted(waiting) if run.job.tenant == limiter.tenant][:limit]
@@ -205,7 +205,7 @@ class MemoryTasks(MemoryRows[TaskKey, Task]):
         return task if task is not None and ref.version in (None, task.version) else self.replaced.get(ref)
 
 
-class MemoryHosts(MemoryRows[HostKey, Host]):
+class MemoryCircuits(MemoryRows[CircuitKey, Circuit]):
     """The resources, with their circuits."""
 
     def __init__(self, memory: Memory) -> None:

@@ -32,7 +32,7 @@ class MemoryExecutions:
         """Start an execution, unless one has that name."""
         self.started.setdefault(arn, Started(ends_at, end))
 
-    def look(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
+    def poll(self, arns: Sequence[str]) -> list[ExecutionStatus | None]:
         """Return how each execution stands; None if that is unknown now."""
         self.looks += [(self._now(), arn) for arn in arns]
         is_answered = not self.silent and self.unanswered == 0

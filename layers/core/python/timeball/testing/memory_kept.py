@@ -11,7 +11,7 @@ from timeball.domain.model.jobs.revision import Announcement, Revision, Revision
 from timeball.domain.model.runs.attempt import Attempt
 from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.model.terms.work import Work
-from timeball.domain.sharing.intake import Intake, Reservation, is_refused
+from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.registers.changes import ChangesQuery
 from timeball.ports.registers.due_index import DuePage, DueQuery
@@ -100,29 +100,29 @@ class MemoryWindows(dict[CountWindow, int]):
             return True
 
 
-class MemoryIntakes(dict[str, Intake]):
+class MemorySubmitBudgets(dict[str, SubmitBudget]):
     """The reservations of each tenant."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory
 
-    def take(self, taking: Reservation) -> Intake | None:
+    def reserve(self, reservation: Reservation) -> SubmitBudget | None:
         """Reserve, if there is room."""
         with self._memory.lock:
-            standing = self.read(taking.tenant)
-            lacks = taking.active and (standing.most != taking.active or standing.left < taking.amount)
-            if lacks or is_refused(standing, taking):
+            standing = self.read(reservation.tenant)
+            lacks = reservation.active and (standing.most != reservation.active or standing.left < reservation.amount)
+            if lacks or is_refused(standing, reservation):
                 return standing
-            self[taking.tenant] = _counted(standing, taking, 1)
+            self[reservation.tenant] = _counted(standing, reservation, 1)
             return None
 
-    def give_back(self, taking: Reservation) -> None:
+    def release(self, reservation: Reservation) -> None:
         """Release."""
         with self._memory.lock:
-            self[taking.tenant] = _counted(self.read(taking.tenant), taking, -1)
+            self[reservation.tenant] = _counted(self.read(reservation.tenant), reservation, -1)
 
-    def reckon(self, before: Intake, after: Intake) -> bool:
+    def reckon(self, before: SubmitBudget, after: SubmitBudget) -> bool:
         """Store what is left, unless that has changed."""
         with self._memory.lock:
             standing = self.read(before.tenant)
@@ -131,18 +131,18 @@ class MemoryIntakes(dict[str, Intake]):
             self[before.tenant] = evolve(after, taken=standing.taken, beside=standing.beside)
             return True
 
-    def read(self, tenant: str) -> Intake:
+    def read(self, tenant: str) -> SubmitBudget:
         """Return the reservations."""
-        return self.get(tenant, Intake(tenant))
+        return self.get(tenant, SubmitBudget(tenant))
 
 
-def _counted(intake: Intake, taking: Reservation, sign: int) -> Intake:
-    amount = sign * taking.amount
-    taken = {**intake.taken, taking.second: intake.taken.get(taking.second, 0) + amount}
-    if taking.active:
-        return evolve(intake, taken=taken, left=intake.left - amount)
-    beside = {**intake.beside, taking.second: intake.beside.get(taking.second, 0) + amount}
-    return evolve(intake, taken=taken, beside=beside)
+def _counted(budget: SubmitBudget, reservation: Reservation, sign: int) -> SubmitBudget:
+    amount = sign * reservation.amount
+    taken = {**budget.taken, reservation.second: budget.taken.get(reservation.second, 0) + amount}
+    if reservation.active:
+        return evolve(budget, taken=taken, left=budget.left - amount)
+    beside = {**budget.beside, reservation.second: budget.beside.get(reservation.second, 0) + amount}
+    return evolve(budget, taken=taken, beside=beside)
 
 
 class MemoryEdges:

@@ -13,8 +13,8 @@ from timeball.ports.store import Store
 from timeball.testing.memory_collections import (
     MemoryBackfills,
     MemoryCalendars,
+    MemoryCircuits,
     MemoryFreezes,
-    MemoryHosts,
     MemoryJobs,
     MemoryOperations,
     MemoryRuns,
@@ -26,9 +26,9 @@ from timeball.testing.memory_kept import (
     MemoryChanges,
     MemoryDueIndex,
     MemoryEdges,
-    MemoryIntakes,
     MemoryPartitions,
     MemoryRequests,
+    MemorySubmitBudgets,
     MemoryUsage,
     MemoryWindows,
     MemoryWorks,
@@ -45,7 +45,7 @@ class MemoryStore(Store):
     tasks: MemoryTasks
     operations: MemoryOperations
     backfills: MemoryBackfills
-    hosts: MemoryHosts
+    circuits: MemoryCircuits
     slots: MemorySlots
     limiters: MemoryRows[LimiterKey, Limiter]
     freezes: MemoryFreezes
@@ -58,7 +58,7 @@ class MemoryStore(Store):
     requests: MemoryRequests
     changes: MemoryChanges
     windows: MemoryWindows
-    intakes: MemoryIntakes
+    submit_budgets: MemorySubmitBudgets
     edges: MemoryEdges
     due: MemoryDueIndex
     partitions: MemoryPartitions
@@ -71,7 +71,7 @@ class MemoryStore(Store):
         *,
         jobs: Callable[[Memory], MemoryJobs] = MemoryJobs,
         runs: Callable[[Memory], MemoryRuns] = MemoryRuns,
-        hosts: Callable[[Memory], MemoryHosts] = MemoryHosts,
+        circuits: Callable[[Memory], MemoryCircuits] = MemoryCircuits,
         due: Callable[[Memory], MemoryDueIndex] = MemoryDueIndex,
         partitions: Callable[[Memory], MemoryPartitions] = MemoryPartitions,
     ) -> None:
@@ -81,7 +81,7 @@ class MemoryStore(Store):
             jobs=jobs(memory),
             runs=runs(memory),
             backfills=MemoryBackfills(memory),
-            hosts=hosts(memory),
+            circuits=circuits(memory),
             slots=MemorySlots(memory),
             limiters=MemoryRows(memory, attrgetter("key")),
             operations=MemoryOperations(memory),
@@ -97,7 +97,7 @@ class MemoryStore(Store):
             requests=MemoryRequests(),
             changes=MemoryChanges(memory),
             windows=MemoryWindows(memory),
-            intakes=MemoryIntakes(memory),
+            submit_budgets=MemorySubmitBudgets(memory),
             edges=MemoryEdges(memory),
             due=due(memory),
             partitions=partitions(memory),

@@ -15,16 +15,16 @@ from timeball.aws.dynamodb.collections.works import DynamoWorks
 from timeball.aws.dynamodb.registers.changes import DynamoChanges
 from timeball.aws.dynamodb.registers.due_index import DynamoDueIndex
 from timeball.aws.dynamodb.registers.edges import DynamoEdges
-from timeball.aws.dynamodb.registers.intakes import DynamoIntakes
 from timeball.aws.dynamodb.registers.partitions import DynamoPartitions
 from timeball.aws.dynamodb.registers.requests import DynamoRequests
 from timeball.aws.dynamodb.registers.signing import DynamoSigning
+from timeball.aws.dynamodb.registers.submit_budgets import DynamoSubmitBudgets
 from timeball.aws.dynamodb.registers.usage import DynamoUsage
 from timeball.aws.dynamodb.registers.windows import DynamoWindows
 from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess, fresh_write_id
 from timeball.aws.dynamodb.table.keys import (
+    circuit_key,
     freezes_key,
-    host_key,
     limiter_key,
     patterns_key,
     slots_key,
@@ -34,8 +34,8 @@ from timeball.aws.dynamodb.table.keys import (
 )
 from timeball.aws.dynamodb.table.mapper import (
     Mapper,
+    to_circuit,
     to_freezes,
-    to_host,
     to_limiter,
     to_named,
     to_subscription,
@@ -72,7 +72,7 @@ def dynamo_store(
         jobs=DynamoJobs(rows, works),
         runs=DynamoRuns(rows),
         backfills=DynamoBackfills(rows),
-        hosts=DynamoRows(rows, RowKind(host_key, mapper.of_host, to_host)),
+        circuits=DynamoRows(rows, RowKind(circuit_key, mapper.of_circuit, to_circuit)),
         slots=DynamoRows(rows, RowKind(slots_key, of_slots, to_slots)),
         limiters=DynamoRows(rows, RowKind(limiter_key, mapper.of_limiter, to_limiter)),
         operations=DynamoOperations(rows),
@@ -88,7 +88,7 @@ def dynamo_store(
         requests=DynamoRequests(rows),
         changes=DynamoChanges(rows, works),
         windows=DynamoWindows(rows),
-        intakes=DynamoIntakes(rows),
+        submit_budgets=DynamoSubmitBudgets(rows),
         edges=DynamoEdges(rows),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),

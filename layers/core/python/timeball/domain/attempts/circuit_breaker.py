@@ -1,6 +1,6 @@
 """The health of the resource that a target calls, and whether a run may call it now: circuit breaker and token bucket.
 
-A resource (named *host* in code and rows) is what a target calls. For webhooks it is an origin, which has a circuit,
+A resource is what a target calls. For webhooks it is an origin, which has a circuit,
 with one more circuit for each first segment of its paths. A failure to connect counts for the origin; a later failure
 counts for the segment, so a slow path affects no other path. Three open segments open their origin.
 
@@ -24,17 +24,17 @@ MOST_SEGMENTS: Final = 20
 
 
 @dataclass(frozen=True, order=True)
-class HostKey:
+class CircuitKey:
     """The name of a resource."""
 
     tenant: str
     """The tenant whose jobs call it."""
-    host: str
+    resource: str
     """The resource: for webhooks an origin, for AWS an ARN."""
 
 
 @dataclass(frozen=True)
-class HostRules:
+class CircuitRules:
     """The rules of circuits and of paced retries."""
 
     failures: int = 5
@@ -72,10 +72,10 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Host:
+class Circuit:
     """One row. A resource has one only if it has failed lately."""
 
-    key: HostKey
+    key: CircuitKey
     """The tenant and the resource."""
     failures: int = 0
     """Failures in a row."""
@@ -93,7 +93,7 @@ class Host:
     """Counts the writes of the row."""
 
 
-_Circuit = TypeVar("_Circuit", Host, Segment)
+_AnyCircuit = TypeVar("_AnyCircuit", Circuit, Segment)
 
 
 @dataclass(frozen=True)
@@ -123,94 +123,96 @@ _HAVE_PASSED = frozenset({Reason.HOST_PACED, *WAITS_IN_LINE})
 each claim of such a run would take another token."""
 
 
-def admit(host: Host, run: Run, now: int, rules: HostRules, segment: str | None = None) -> tuple[Host, Admission]:
+def check(
+    row: Circuit, run: Run, now: int, rules: CircuitRules, segment: str | None = None
+) -> tuple[Circuit, Admission]:
     """Decide whether a run that is about to be claimed may call its resource, at its instant or now if that has passed.
 
     `segment` is the first segment of its path. Also returns the row after the decision, the same one if nothing
     changes.
     """
     at = max(now, run.not_before)
-    circuits: tuple[Host | Segment, ...] = (host, *(one for one in host.segments if one.name == segment))
+    circuits: tuple[Circuit | Segment, ...] = (row, *(one for one in row.segments if one.name == segment))
     for circuit in circuits:
         if circuit.open_until is not None and at < circuit.open_until:
-            return host, _deferred(circuit, run, at, rules)
+            return row, _deferred(circuit, run, at, rules)
     if any(circuit.open_until is not None for circuit in circuits):
-        return _tried(host, segment, at + rules.trial_ms), CALL
+        return _tried(row, segment, at + rules.trial_ms), CALL
     if run.reason in _HAVE_PASSED or (run.attempt == 0 and run.reason is not Reason.CIRCUIT_OPEN):
-        return host, CALL  # it has its token, or needs none
+        return row, CALL  # it has its token, or needs none
     interval_ms = SECOND_MS // rules.retries_per_second
-    after = evolve(host, refilled_at=max(host.refilled_at, at) + interval_ms)
+    after = evolve(row, refilled_at=max(row.refilled_at, at) + interval_ms)
     start_at = after.refilled_at - rules.burst * interval_ms
     return after, CALL if start_at <= at else Admission(start_at, Reason.HOST_PACED)
 
 
-def _deferred(circuit: Host | Segment, run: Run, at: int, rules: HostRules) -> Admission:
+def _deferred(circuit: Circuit | Segment, run: Run, at: int, rules: CircuitRules) -> Admission:
     """Return when a run may ask again: runs are spread over the time that the circuit stays open."""
     over_at = at + rules.ask_ms if circuit.is_half_open else circuit.open_until or at
     spread_ms = int(fraction_of("rest", run.id.job.tenant, run.id, circuit.openings) * open_ms_of(circuit, rules))
     return Admission(over_at + spread_ms, Reason.CIRCUIT_OPEN)
 
 
-def _tried(host: Host, segment: str | None, until: int) -> Host:
+def _tried(row: Circuit, segment: str | None, until: int) -> Circuit:
     """Return the row while one run tries what is no longer open: the resource, its segment, or both."""
-    segments = tuple(_half_open(one, until) if one.name == segment else one for one in host.segments)
-    return _half_open(evolve(host, segments=segments), until)
+    segments = tuple(_half_open(one, until) if one.name == segment else one for one in row.segments)
+    return _half_open(evolve(row, segments=segments), until)
 
 
-def _half_open(circuit: _Circuit, until: int) -> _Circuit:
+def _half_open(circuit: _AnyCircuit, until: int) -> _AnyCircuit:
     return circuit if circuit.open_until is None else evolve(circuit, open_until=until, is_half_open=True)
 
 
-def open_ms_of(circuit: Host | Segment, rules: HostRules) -> int:
+def open_ms_of(circuit: Circuit | Segment, rules: CircuitRules) -> int:
     """Return how long a circuit stays open after so many openings in a row."""
     return min(rules.open_ms << max(circuit.openings - 1, 0), rules.longest_open_ms)
 
 
-def after_answers(host: Host, observed: Sequence[Observation], now: int, rules: HostRules) -> Host:
+def after_answers(row: Circuit, observed: Sequence[Observation], now: int, rules: CircuitRules) -> Circuit:
     """Return the row of a resource after answers, in the order in which they came; the same one if nothing changes."""
     for one in observed:
         if not one.is_down:
-            others = tuple(segment for segment in host.segments if segment.name != one.segment)
-            host = evolve(_closed(host), segments=others)
-        elif not _is_open(host, now):  # otherwise the call had left before the circuit opened
-            host = _failed_once(host, now, rules) if one.segment is None else _failed_on(host, one.segment, now, rules)
-    return host
+            others = tuple(segment for segment in row.segments if segment.name != one.segment)
+            row = evolve(_closed(row), segments=others)
+        elif not _is_open(row, now):  # otherwise the call had left before the circuit opened
+            row = _failed_once(row, now, rules) if one.segment is None else _failed_on(row, one.segment, now, rules)
+    return row
 
 
-def _failed_on(host: Host, name: str, now: int, rules: HostRules) -> Host:
+def _failed_on(row: Circuit, name: str, now: int, rules: CircuitRules) -> Circuit:
     """Return the row after a failure on a segment.
 
     If more segments fail than the row has room for, each segment that is dropped counts as a failure of the resource. A
     resource that was tried and accepted the connection is not blamed for one segment, unless other segments fail too.
     """
-    before = next((one for one in host.segments if one.name == name), Segment(name))
-    others = [one for one in host.segments if one.name != name]
+    before = next((one for one in row.segments if one.name == name), Segment(name))
+    others = [one for one in row.segments if one.name != name]
     if _is_open(before, now):
-        return host
+        return row
     if len(others) >= MOST_SEGMENTS:
         others.remove(next(one for one in others if not _is_open(one, now) or one is others[-1]))
-        host = _failed_once(host, now, rules)
-    host = evolve(host, segments=(*others, _failed_once(before, now, rules)))
-    if host.open_until is not None and not _is_open(host, now):
-        return _opened(host, now, rules) if len(host.segments) >= rules.open_segments else _closed(host)
-    are_open = sum(one.open_until is not None and now < one.open_until for one in host.segments)
-    return _opened(host, now, rules) if host.open_until is None and are_open >= rules.open_segments else host
+        row = _failed_once(row, now, rules)
+    row = evolve(row, segments=(*others, _failed_once(before, now, rules)))
+    if row.open_until is not None and not _is_open(row, now):
+        return _opened(row, now, rules) if len(row.segments) >= rules.open_segments else _closed(row)
+    are_open = sum(one.open_until is not None and now < one.open_until for one in row.segments)
+    return _opened(row, now, rules) if row.open_until is None and are_open >= rules.open_segments else row
 
 
-def _failed_once(circuit: _Circuit, now: int, rules: HostRules) -> _Circuit:
+def _failed_once(circuit: _AnyCircuit, now: int, rules: CircuitRules) -> _AnyCircuit:
     failed = evolve(circuit, failures=circuit.failures + 1)
     return failed if failed.failures < rules.failures and circuit.open_until is None else _opened(failed, now, rules)
 
 
-def _opened(circuit: _Circuit, now: int, rules: HostRules) -> _Circuit:
+def _opened(circuit: _AnyCircuit, now: int, rules: CircuitRules) -> _AnyCircuit:
     opened = evolve(circuit, openings=circuit.openings + 1, is_half_open=False)
     return evolve(opened, open_until=now + open_ms_of(opened, rules))
 
 
-def _closed(circuit: _Circuit) -> _Circuit:
+def _closed(circuit: _AnyCircuit) -> _AnyCircuit:
     return evolve(circuit, failures=0, openings=0, open_until=None, is_half_open=False)
 
 
-def _is_open(circuit: Host | Segment, now: int) -> bool:
+def _is_open(circuit: Circuit | Segment, now: int) -> bool:
     """Say whether all calls are deferred, without a trial under way."""
     return circuit.open_until is not None and now < circuit.open_until and not circuit.is_half_open

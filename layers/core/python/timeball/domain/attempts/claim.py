@@ -14,7 +14,7 @@ from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState, Waiting
-from timeball.domain.planning.exclusions import NOTHING, Exclusions
+from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.planner import may_start_at
 from timeball.domain.time.instants import SECOND_MS
@@ -110,7 +110,7 @@ class ClaimRules:
 
 
 def decide_claim(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Exclusions = NOTHING
+    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts = NOTHING
 ) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
     if run is None or run.is_terminal or run.state is RunState.WITHDRAWN or run.waits:
@@ -142,7 +142,7 @@ def _taken_over(run: Run, job: Job, now: int) -> Decision:
     return Decision(ClaimAction.CLAIM) if reason is None else Decision(ClaimAction.END, RunState.FAILED, reason)
 
 
-def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision:
+def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     """Decide about a run that waits for its start, or for a retry."""
     if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
         decision = _kept_away(run, job, now, rules, excluded)
@@ -150,8 +150,8 @@ def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusio
             return decision
     elif run.is_unstarted and run.id.origin is Origin.EVENT and job.status is JobStatus.PAUSED:
         return Decision(ClaimAction.END, RunState.SKIPPED, Reason.JOB_PAUSED)
-    elif (held_until := _held_until(run, excluded, now)) is not None:
-        return Decision(ClaimAction.HOLD, wait_until=held_until)
+    elif (deferred_until := _deferred_until(run, excluded, now)) is not None:
+        return Decision(ClaimAction.HOLD, wait_until=deferred_until)
     if run.collected is not None and run.is_unstarted:
         return _collecting(run, now)
     if run.not_before > now + rules.early_ms:
@@ -177,22 +177,22 @@ def _collecting(run: Run, now: int) -> Decision:
     )
 
 
-def _held_until(run: Run, excluded: Exclusions, now: int) -> int | None:
+def _deferred_until(run: Run, excluded: Blackouts, now: int) -> int | None:
     """Return until when a run without a plan waits: a freeze defers events, a stop of the tenant defers everything."""
     is_of_event = run.is_unstarted and run.id.origin is Origin.EVENT
-    return (excluded.held_until if is_of_event else excluded.stopped_until)(run.not_before, now)
+    return (excluded.deferred_until if is_of_event else excluded.stopped_until)(run.not_before, now)
 
 
-def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclusions) -> Decision | None:
+def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision | None:
     """Decide about an unstarted run of the schedule; None if the schedule and the job still want it."""
     if not is_occurrence(job.spec.schedule, run.id.fire_at):
         return Decision(ClaimAction.END, RunState.SKIPPED, Reason.SUPERSEDED)
     moved = _moved(run, job, excluded)
     if moved is not None:
         return moved
-    held_until = excluded.held_until(run.not_before, now)
-    if held_until is not None and job.status is not JobStatus.PAUSED:
-        return Decision(ClaimAction.HOLD, wait_until=held_until)
+    deferred_until = excluded.deferred_until(run.not_before, now)
+    if deferred_until is not None and job.status is not JobStatus.PAUSED:
+        return Decision(ClaimAction.HOLD, wait_until=deferred_until)
     start_at: int | None = run.not_before
     # Otherwise it waited for an earlier run, or for a limit, so it is not missed.
     if run.id not in (job.holder, job.next_holder) and run.waiting is None:
@@ -207,7 +207,7 @@ def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Exclus
     return None
 
 
-def _moved(run: Run, job: Job, excluded: Exclusions) -> Decision | None:
+def _moved(run: Run, job: Job, excluded: Blackouts) -> Decision | None:
     """Decide about a run that its calendar now skips or moves to a later start; None if it does neither.
 
     A run that holds or awaits the overlap lock is skipped then: otherwise it would block the lock until another day.
@@ -234,7 +234,7 @@ def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> 
     at = max(now, run.not_before)
     until = max(at, admission.until or at)
     if admission.reason is Reason.CIRCUIT_OPEN:
-        patience_left_ms = patience_ms(job.spec.retry) - run.waited_for_host_ms
+        patience_left_ms = patience_ms(job.spec.retry) - run.circuit_wait_ms
         if patience_left_ms <= 0:
             return Decision(ClaimAction.END, RunState.FAILED, Reason.HOST_DOWN)
         until = min(until, at + patience_left_ms)

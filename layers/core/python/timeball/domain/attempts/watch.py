@@ -9,7 +9,7 @@ from enum import StrEnum
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
 
-FIRST_LOOK_MS = 20 * SECOND_MS
+FIRST_RECHECK_MS = 20 * SECOND_MS
 """How long after its instant a run is checked."""
 
 _PATIENCE_MS = 15 * SECOND_MS
@@ -49,6 +49,6 @@ def find(run: Run, now: int, horizon_at: int, takeover_margin_ms: int) -> Findin
     return Finding.LOST if now >= ready_at + _PATIENCE_MS else Finding.ON_ITS_WAY
 
 
-def pause_ms(look: int) -> int:
-    """Return the time (ms) from the `look`th check of a run to the next: it doubles each time, up to 15 minutes."""
-    return min(FIRST_LOOK_MS << look - 1, _LONGEST_PAUSE_MS)
+def pause_ms(round_number: int) -> int:
+    """Return the time (ms) from one check of a run to the next: it doubles each time, up to 15 minutes."""
+    return min(FIRST_RECHECK_MS << round_number - 1, _LONGEST_PAUSE_MS)

@@ -29,7 +29,7 @@ MAX_STARTS = 100
 _RECHECK_MS = 5 * SECOND_MS
 """How soon a backfill that waits for its last run rechecks it."""
 
-_LOOK_FOR_SLOT_MS = 30 * SECOND_MS
+_RECHECK_FOR_SLOT_MS = 30 * SECOND_MS
 """About how soon a backfill asks for a slot again; if it is among the next in line, it is woken earlier."""
 
 
@@ -109,11 +109,11 @@ class Backfill:
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """What must be written now. Without rows and without `look_at`, nothing is written yet."""
+    """What must be written now. Without rows and without `recheck_at`, nothing is written yet."""
 
     rows: tuple[Run, ...] = ()
     """The rows of the next fires: runs, or one skipped fire."""
-    look_at: int | None = None
+    recheck_at: int | None = None
     """When to plan again (ms), if there are no rows; None: unchanged."""
     stop: Run | None = None
     """The last run, if it must be stopped."""
@@ -186,7 +186,7 @@ def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPla
     if overlap.step is LockStep.SKIP:
         return BackfillPlan((skipped_backfill_run(backfill, fire_times[0], now),))
     wait_ms = max(_pace_ms(backfill), _RECHECK_MS)
-    return BackfillPlan(look_at=now + wait_ms, stop=last if overlap.stop_holder else None)
+    return BackfillPlan(recheck_at=now + wait_ms, stop=last if overlap.stop_holder else None)
 
 
 def advanced(backfill: Backfill, rows: Sequence[Run], now: int) -> Backfill:
@@ -212,7 +212,7 @@ def advanced(backfill: Backfill, rows: Sequence[Run], now: int) -> Backfill:
 def waiting(backfill: Backfill, now: int) -> Backfill:
     """Return the backfill without a slot, due later. The times of many backfills are spread out."""
     spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2
-    return evolve(backfill, due_at=now + int(_LOOK_FOR_SLOT_MS * spread))
+    return evolve(backfill, due_at=now + int(_RECHECK_FOR_SLOT_MS * spread))
 
 
 def due_again(backfill: Backfill, due_at: int | None) -> Backfill:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from timeball.domain.graphs.passing import is_cut, read_json
-from timeball.domain.graphs.waiting import next_look
+from timeball.domain.graphs.waiting import next_evaluation_at
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
@@ -155,21 +155,23 @@ def stopped(item: Run, now: int, reason: Reason) -> Run | None:
 def released(head: Run, fan: FanOut, through: int, now: int) -> Run:
     """Return a head whose items are sent up to a number. It continues at once, or soon if the next item still runs."""
     return evolve(
-        head, fan=evolve(fan, released=through), due_at=now if through > fan.released else next_look(now, now)
+        head, fan=evolve(fan, released=through), due_at=now if through > fan.released else next_evaluation_at(now, now)
     )
 
 
 def watched(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
     """Return a head that waits for its items, by the states of the next ones; None among them: never released."""
     over = next((index for index, item in enumerate(items) if item and not item.is_terminal), len(items))
-    return evolve(head, fan=evolve(fan, over=fan.over + over), due_at=now if over else next_look(head.created_at, now))
+    return evolve(
+        head, fan=evolve(fan, over=fan.over + over), due_at=now if over else next_evaluation_at(head.created_at, now)
+    )
 
 
 def concluded(head: Run, fan: FanOut, items: Sequence[Run | None], now: int) -> Run:
     """Return a head whose items had all ended, by their present states: one may have been retried meanwhile."""
     live = next((index for index, item in enumerate(items) if item and not item.is_terminal), None)
     if live is not None:
-        return evolve(head, fan=evolve(fan, over=live), due_at=next_look(head.created_at, now))
+        return evolve(head, fan=evolve(fan, over=live), due_at=next_evaluation_at(head.created_at, now))
     states = {RunState.CANCELLED if item is None else item.state for item in items}
     if head.cancel_requested or (RunState.FAILED not in states and states != {RunState.SUCCEEDED}):
         return ended(head, RunState.CANCELLED, now, Guarantor.SCAN, head.reason or Reason.ITEMS_CANCELLED)

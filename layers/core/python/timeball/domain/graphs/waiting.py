@@ -22,15 +22,15 @@ from timeball.domain.time.schedule import At
 
 Waiting = TypeVar("Waiting", Job, Run)
 
-SOONEST_LOOK_MS = 30 * SECOND_MS
+SOONEST_EVALUATION_MS = 30 * SECOND_MS
 """How soon the parents of a waiting job are evaluated again without a notification."""
 AHEAD_MS = 10 * SECOND_MS
 """A fire time further ahead than this lies in the future by the clocks of all processes."""
-LATEST_LOOK_MS = HOUR_MS
+LATEST_EVALUATION_MS = HOUR_MS
 """How late they are evaluated again, at the latest."""
 
 
-def moved_on(job: Job, parents: list[ParentStanding], now: int) -> Job:
+def evaluated(job: Job, parents: list[ParentStanding], now: int) -> Job:
     """Return the next row of a waiting job at `now`, given the states of its parents.
 
     Its children are notified already.
@@ -53,12 +53,12 @@ def moved_on(job: Job, parents: list[ParentStanding], now: int) -> Job:
     planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
     if joined.step is CycleStep.WAIT:
         kept = keeping_ends(planned, parents)
-        return evolve(kept, due_at=min(next_look(since_at, now), max(ends_at, now + SECOND_MS)))
+        return evolve(kept, due_at=min(next_evaluation_at(since_at, now), max(ends_at, now + SECOND_MS)))
     let_go = evolve(planned, waits=False, ended=job.ended if _reads_ends(job) else ())
     return evolve(let_go, skips=joined.reason, due_at=fire_at if joined.step is CycleStep.RUN else now)
 
 
-def cycle_moved_on(run: Run, job: Job, parents: list[ParentStanding], now: int) -> Run:
+def cycle_evaluated(run: Run, job: Job, parents: list[ParentStanding], now: int) -> Run:
     """Return the next row of a waiting run at `now`, given its parents' states in its cycle.
 
     Its children are notified.
@@ -84,7 +84,7 @@ def cycle_moved_on(run: Run, job: Job, parents: list[ParentStanding], now: int) 
             return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
         case CycleStep.WAIT:
             since_at = max(run.created_at, run.budget_at or 0)
-            look_at = min(next_look(since_at, now), max(ends_at, now + SECOND_MS))
+            look_at = min(next_evaluation_at(since_at, now), max(ends_at, now + SECOND_MS))
             return evolve(keeping_ends(_blocked_run(run, joined), parents), due_at=look_at)
 
 
@@ -135,9 +135,9 @@ def _is_called_off(parent: ParentStanding, now: int) -> bool:
     return is_cancelled and parent.fire_at is not None and parent.fire_at > now + AHEAD_MS
 
 
-def next_look(since: int, now: int) -> int:
+def next_evaluation_at(since: int, now: int) -> int:
     """Return when to evaluate again what has waited since an instant: the checks become less frequent."""
-    return now + min(max(now - since, SOONEST_LOOK_MS), LATEST_LOOK_MS)
+    return now + min(max(now - since, SOONEST_EVALUATION_MS), LATEST_EVALUATION_MS)
 
 
 def with_children_notified(job: Job, now: int) -> Job:

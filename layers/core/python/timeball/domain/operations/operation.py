@@ -153,7 +153,7 @@ class Operation:
     """The position at which its batch ends."""
     batch: tuple[str, ...] = ()
     """The jobs of the current batch: those that match between `behind` and `through`."""
-    turn: int = 0
+    position: int = 0
     """How many jobs of the batch are done."""
     tries: int = 0
     """How often in a row the next job could not be processed."""
@@ -196,11 +196,11 @@ class Operation:
     @property
     def next_jobs(self) -> tuple[str, ...]:
         """The next jobs of its batch: at most those of one second."""
-        return self.batch[self.turn : self.turn + self.per_second]
+        return self.batch[self.position : self.position + self.per_second]
 
 
 @dataclass(frozen=True)
-class Look:
+class NextBatch:
     """A page of the listing."""
 
     names: tuple[str, ...]
@@ -219,14 +219,14 @@ def progressed(
     `failures` are the failed ones among them; `is_stuck`: the next job could not be processed just now. An operation
     that was cancelled meanwhile stays cancelled, and jobs that were under way count.
     """
-    if (row.behind, row.through, row.turn) != (begun.behind, begun.through, begun.turn):
+    if (row.behind, row.through, row.position) != (begun.behind, begun.through, begun.position):
         return None
     paced_at = max(begun.due_at or now, now) + count * SECOND_MS // row.per_second
     due_at = max(paced_at, now + _TRY_AGAIN_MS) if is_stuck else paced_at
     return evolve(
         row,
         updated_at=now,
-        turn=row.turn + count,
+        position=row.position + count,
         tries=(begun.tries if count == 0 else 0) + 1 if is_stuck else 0,
         done=row.done + count - len(failures),
         failed=row.failed + len(failures),
@@ -235,14 +235,14 @@ def progressed(
     )
 
 
-def looked(row: Operation, look: Look, now: int) -> Operation:
+def with_next_batch(row: Operation, found: NextBatch, now: int) -> Operation:
     """Return a running operation whose batch is done, with the next batch, or ended.
 
     The next page begins where the new part of this one began, so each part is read twice: a job that moves from one
     status to another may be missed meanwhile. The operation ends when a page has nothing new, and not before all of its
     jobs are certain to be listed.
     """
-    if look.is_last and not look.names and look.through == row.through:
+    if found.is_last and not found.names and found.through == row.through:
         if not row.is_begun:
             return evolve(row, is_begun=True)
         later = evolve(row, due_at=row.created_at + _SETTLE_MS)
@@ -255,10 +255,10 @@ def looked(row: Operation, look: Look, now: int) -> Operation:
         updated_at=now,
         is_begun=True,
         behind=row.through,
-        through=look.through,
-        batch=look.names,
-        turn=0,
-        matched=row.matched + len(look.names),
+        through=found.through,
+        batch=found.names,
+        position=0,
+        matched=row.matched + len(found.names),
     )
 
 

@@ -6,12 +6,12 @@ up, as many and as old as the job's policy allows, one a second; all others are 
 """
 
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.planning.exclusions import NOTHING, Exclusions
+from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.time.instants import EARLIEST, SECOND_MS
 
 
-def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int, excluded: Exclusions) -> bool:
+def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int, excluded: Blackouts) -> bool:
     """Say whether a fire whose start, apart from jitter, is `starts_at` counts as missed at `now`."""
     if job.spec.schedule.is_one_off:
         return False
@@ -21,13 +21,13 @@ def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int,
     return excluded.suspended_at(start_at, now) is not None
 
 
-def missed_before(job: Job, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int:
+def missed_before(job: Job, now: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> int:
     """Return the instant before which a job's fires may count as missed at `now`; later fires never do."""
     return max(_late_before(job, now, misfire_ms), excluded.suspended_before(now))
 
 
 def caught_up(
-    job: Job, now: int, misfire_ms: int, excluded: Exclusions = NOTHING, since_at: int = EARLIEST
+    job: Job, now: int, misfire_ms: int, excluded: Blackouts = NOTHING, since_at: int = EARLIEST
 ) -> list[int]:
     """Return the missed fires from an instant on that are caught up, earliest first.
 

@@ -4,7 +4,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.held import FREE, Held
+from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.event import Event, SubscriptionKey, subscription_key
 from timeball.domain.planning.ledger import queued_run
@@ -25,7 +25,7 @@ def event_row(job: Job, event: Event, digest: str | None, now: int, *, put_off: 
         queued_run(job, Origin.EVENT, event.accepted_at, now),
         id=event.run_of(job.key),
         depth=max(job.depth, event.depth),
-        held=Held(event.accepted_at).by("quota", now) if put_off else FREE,
+        gate_waits=GateWaits(event.accepted_at).by("quota", now) if put_off else NO_WAITS,
     )
     if job.status is JobStatus.PAUSED:
         return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=Reason.JOB_PAUSED)

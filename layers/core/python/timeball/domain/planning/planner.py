@@ -11,8 +11,8 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import PACE_MS
+from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.planning.catch_up import caught_up, is_missed, missed_before
-from timeball.domain.planning.exclusions import NOTHING, Exclusions
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.time.instants import EARLIEST
 from timeball.domain.time.schedule import fires, next_fire
@@ -64,7 +64,7 @@ class Hold:
 Plan = Start | SkippedRange | Wait | Hold
 
 
-def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> Plan:
+def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> Plan:
     """Plan a pending job's next fire, if it comes up to `horizon_at` (ms), which is `now` plus the look-ahead.
 
     No range of several fires reaches beyond now: a change of the job closes no further fires against older plans.
@@ -74,9 +74,9 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
         return SkippedRange(fire_at, fire_at, job.skips)
     if fire_at is None or fire_at > horizon_at:
         return Wait(fire_at)
-    held_until = excluded.held_until(fire_at, now)
-    if held_until is not None:
-        return Hold(held_until)
+    deferred_until = excluded.deferred_until(fire_at, now)
+    if deferred_until is not None:
+        return Hold(deferred_until)
     starts_at = excluded.starts_at(job.spec.schedule, fire_at)
     if starts_at is None:
         return _calendar_range(job, fire_at, now, excluded)
@@ -100,7 +100,7 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Exclusi
     return SkippedRange(fire_at, last_at, excluded.reason_of(fire_at, starts_at))
 
 
-def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> SkippedRange:
+def _calendar_range(job: Job, fire_at: int, now: int, excluded: Blackouts) -> SkippedRange:
     """Return the fires from one that its calendar skips up to the next one that its calendar does not skip.
 
     A future fire has a range of its own: a new schedule may have the same fire, but would find no row there if an
@@ -112,7 +112,7 @@ def _calendar_range(job: Job, fire_at: int, now: int, excluded: Exclusions) -> S
     return SkippedRange(fire_at, last_at, Reason.CALENDAR)
 
 
-def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Exclusions = NOTHING) -> int | None:
+def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> int | None:
     """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
 
     A fire that is skipped stays skipped, and a claim never runs a fire that an earlier plan skipped. A run that was put

@@ -24,7 +24,7 @@ from typing import Final
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, Turns
+from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, RateTokens
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.sharing.stated import Ask, stated
 from timeball.domain.time.instants import SECOND_MS
@@ -32,17 +32,17 @@ from timeball.domain.time.instants import SECOND_MS
 LONGEST_HOLD_MS: Final = 2 * SECOND_MS
 """How far ahead of its instant a rate token is taken: the run is claimed, and held until then."""
 
-CALLS_AHEAD_MS: Final = 2_500
+ADMITTED_AHEAD_MS: Final = 2_500
 """How far ahead of their rate tokens runs are admitted: until the next scan, plus the time of delivery."""
 
-CALLED_AT_ONCE: Final = 100
+ADMITTED_AT_ONCE: Final = 100
 """The most runs that are admitted at once."""
 
 SETTLES_MS: Final = 10 * SECOND_MS
 """How long a run that has just joined a line may be missing there: its row is about to be written, or the index
 lags."""
 
-LOOKS_MS: Final = 15 * SECOND_MS
+RECHECK_EVERY_MS: Final = 15 * SECOND_MS
 """How often a full limiter with waiting runs is rechecked: the process of a holder may have died."""
 
 
@@ -50,7 +50,7 @@ LOOKS_MS: Final = 15 * SECOND_MS
 class LimiterDecision:
     """The answer of a limiter to a run."""
 
-    turn_at: int = 0
+    begins_at: int = 0
     """When the run may begin (ms); only if it neither waits nor is skipped."""
     has_slot: bool = False
     """The run has a slot."""
@@ -64,10 +64,10 @@ def waits_because(waiting: Waiting) -> Reason:
     """Return why a run waits in a line."""
     if not waiting.name:
         return Reason.QUOTA_WAIT
-    return Reason.KEY_WAIT if waiting.part is Permit.SLOT else Reason.RATE_WAIT
+    return Reason.KEY_WAIT if waiting.permit is Permit.SLOT else Reason.RATE_WAIT
 
 
-def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
+def must_read_holders(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
     """Say whether the runs that hold slots must be read: there are too few slots for the runs that ask, but no line."""
     coming = [ask for run, ask in asking if ask.bounds.slots is not None and not _is_named(limiter, run)]
     if not coming or not limiter.begun or Permit.SLOT in limiter.lines:
@@ -76,7 +76,7 @@ def is_to_be_looked_at(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> b
     return len(limiter.begun) + len(coming) > least
 
 
-def looked_at(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> Limiter:
+def without_ended(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int) -> Limiter:
     """Return the limiter without runs that no longer need their slots, according to the rows that are given."""
     kept = (one for one in limiter.begun if one.run not in rows or has_slot(limiter, one, rows[one.run], now))
     return evolve(limiter, begun=tuple(kept))
@@ -106,7 +106,7 @@ def is_overdue(begun: Begun, row: Run | None, now: int) -> bool:
     return row is not None and not row.is_terminal and row.revision <= begun.revision and now >= begun.until
 
 
-def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
+def not_admitted(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lease_ms: int) -> list[Run]:
     """Return the runs that were named more than a second ago and were not sent: their rows are still in the line."""
     found = (rows.get(one.run) for one in limiter.begun if now >= one.until - 2 * lease_ms + SECOND_MS)
     mine = Waiting(limiter.key.name, Permit.SLOT)
@@ -115,8 +115,8 @@ def not_called(limiter: Limiter, rows: Mapping[RunId, Run | None], now: int, lea
 
 def slots_of(run: Run) -> set[str]:
     """Return the names of the limiters in which a run may have a slot."""
-    called_for = () if run.waiting is None or run.waiting.part is Permit.TOKEN else (run.waiting.name,)
-    return {*run.slots, *called_for}
+    admitted_for = () if run.waiting is None or run.waiting.permit is Permit.TOKEN else (run.waiting.name,)
+    return {*run.slots, *admitted_for}
 
 
 def slots_needed(run: Run) -> set[str]:
@@ -124,7 +124,7 @@ def slots_needed(run: Run) -> set[str]:
     return slots_of(run) if run.state is RunState.RUNNING or run.waiting is not None else set()
 
 
-def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, LimiterDecision]:
+def acquire(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int) -> tuple[Limiter, LimiterDecision]:
     """Decide whether a run that is about to be claimed may begin at an instant (ms), `now` or later.
 
     Also returns the limiter after the decision. A named run keeps its slot; no other run overtakes the runs in a line.
@@ -139,41 +139,43 @@ def admit(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
     if is_placed:
         until = max([now + lease_ms, *(one.until for one in limiter.begun if one.run == run.id)])
         limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, until, run.revision)))
-    turn_at, bounds = at, limiter.bounds
+    begins_at, bounds = at, limiter.bounds
     if ask.bounds.per_second is not None and bounds.per_second is not None:
-        turn_at, turns = _next_turn(limiter.turns, bounds, at)
-        is_behind = Permit.TOKEN in limiter.lines and not _is_called_for_turn(limiter, run)
-        if is_behind or turn_at > at + LONGEST_HOLD_MS:
+        begins_at, tokens = _next_token(limiter.tokens, bounds, at)
+        is_behind = Permit.TOKEN in limiter.lines and not _is_admitted_for_token(limiter, run)
+        if is_behind or begins_at > at + LONGEST_HOLD_MS:
             return _joined(limiter, Permit.TOKEN, now), LimiterDecision(waits_for=Permit.TOKEN, has_slot=is_placed)
-        limiter = evolve(limiter, turns=turns)
-    return limiter, LimiterDecision(turn_at, has_slot=is_placed)
+        limiter = evolve(limiter, tokens=tokens)
+    return limiter, LimiterDecision(begins_at, has_slot=is_placed)
 
 
-def room_for(limiter: Limiter, part: Permit, now: int) -> int:
+def room_for(limiter: Limiter, permit: Permit, now: int) -> int:
     """Return how many runs in a line may be admitted now."""
     bounds = limiter.bounds
-    if part is Permit.SLOT:
-        return CALLED_AT_ONCE if bounds.slots is None else min(CALLED_AT_ONCE, bounds.slots - len(limiter.begun))
+    if permit is Permit.SLOT:
+        return ADMITTED_AT_ONCE if bounds.slots is None else min(ADMITTED_AT_ONCE, bounds.slots - len(limiter.begun))
     if bounds.per_second is None:
-        return CALLED_AT_ONCE
-    ahead_ms = now + CALLS_AHEAD_MS - _calls_from(limiter, now)
-    return max(0, min(CALLED_AT_ONCE, 1 + int(ahead_ms * bounds.per_second / SECOND_MS))) if ahead_ms >= 0 else 0
+        return ADMITTED_AT_ONCE
+    ahead_ms = now + ADMITTED_AHEAD_MS - _admitted_from(limiter, now)
+    return max(0, min(ADMITTED_AT_ONCE, 1 + int(ahead_ms * bounds.per_second / SECOND_MS))) if ahead_ms >= 0 else 0
 
 
-def called(limiter: Limiter, part: Permit, runs: Sequence[Run], now: int, lease_ms: int) -> tuple[Limiter, list[int]]:
+def admitted(
+    limiter: Limiter, permit: Permit, runs: Sequence[Run], now: int, lease_ms: int
+) -> tuple[Limiter, list[int]]:
     """Return the limiter with the first runs of a line admitted, and when each may begin (ms).
 
     An admitted run's slot is reserved for two leases, until its row says that it holds the slot or needs it no more.
     """
-    if part is Permit.SLOT and limiter.bounds.slots is None:
+    if permit is Permit.SLOT and limiter.bounds.slots is None:
         return limiter, [now] * len(runs)
-    if part is Permit.SLOT:
+    if permit is Permit.SLOT:
         named = tuple(Begun(run.id, run.attempt + 1, now + 2 * lease_ms, run.revision) for run in runs)
         return evolve(limiter, begun=(*limiter.begun, *named)), [now] * len(runs)
-    per_second, first_at = limiter.bounds.per_second, _calls_from(limiter, now)
+    per_second, first_at = limiter.bounds.per_second, _admitted_from(limiter, now)
     apart_ms = 0 if per_second is None else SECOND_MS / per_second
-    called_to = first_at + apart_ms * len(runs)
-    return evolve(limiter, turns=evolve(limiter.turns, called_to=called_to)), [
+    admitted_to = first_at + apart_ms * len(runs)
+    return evolve(limiter, tokens=evolve(limiter.tokens, admitted_to=admitted_to)), [
         int(first_at + apart_ms * number) for number in range(len(runs))
     ]
 
@@ -183,24 +185,24 @@ def expected(limiter: Limiter, now: int) -> Limiter:
     return evolve(limiter, joined_at=max(now, limiter.joined_at), due_at=now)
 
 
-def left_in_line(limiter: Limiter, left: Sequence[Permit], now: int, *, some_called: bool) -> Limiter:
+def left_in_line(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
     """Return the limiter with runs left in these lines: due again while there are any, or may be ones not listed yet.
 
     It is due once more after an admission, because a run whose message was lost is still in the line.
     """
     is_settling = now < limiter.joined_at + SETTLES_MS
     due_at = None
-    if left or some_called or is_settling:
-        due_at = now + (SECOND_MS if Permit.TOKEN in left or is_settling else LOOKS_MS)
+    if left or some_admitted or is_settling:
+        due_at = now + (SECOND_MS if Permit.TOKEN in left or is_settling else RECHECK_EVERY_MS)
     return evolve(limiter, lines=tuple(left), due_at=due_at)
 
 
-def turns_taken(limiter: Limiter, now: int) -> int:
+def tokens_taken(limiter: Limiter, now: int) -> int:
     """Return how many rate tokens of the current second are taken, if the limiter bounds the rate."""
     per_second = limiter.bounds.per_second
     if per_second is None:
         return 0
-    taken = round((limiter.turns.free_at - now // SECOND_MS * SECOND_MS) * per_second / SECOND_MS)
+    taken = round((limiter.tokens.free_at - now // SECOND_MS * SECOND_MS) * per_second / SECOND_MS)
     return max(0, min(int(per_second), taken))
 
 
@@ -213,34 +215,34 @@ def _is_named(limiter: Limiter, run: Run) -> bool:
     return any(one.run == run.id for one in limiter.begun)
 
 
-def _is_called_for_turn(limiter: Limiter, run: Run) -> bool:
+def _is_admitted_for_token(limiter: Limiter, run: Run) -> bool:
     """Say whether a run stood in the line for rate tokens and was admitted.
 
     A run whose row does not say so yet asks again, and is admitted again: otherwise a second message could overtake.
     """
-    return run.waiting == Waiting(limiter.key.name, Permit.TOKEN, called=True)
+    return run.waiting == Waiting(limiter.key.name, Permit.TOKEN, admitted=True)
 
 
-def _has_waited(run: Run, key: LimiterKey, part: Permit) -> bool:
-    return run.waiting is not None and (run.waiting.name, run.waiting.part) == (key.name, part)
+def _has_waited(run: Run, key: LimiterKey, permit: Permit) -> bool:
+    return run.waiting is not None and (run.waiting.name, run.waiting.permit) == (key.name, permit)
 
 
-def _joined(limiter: Limiter, part: Permit, now: int) -> Limiter:
+def _joined(limiter: Limiter, permit: Permit, now: int) -> Limiter:
     """Return the limiter with a run in a line: it is rechecked soon, for a holder may just have ended unseen."""
-    soon_at = now if part is Permit.TOKEN else now + SECOND_MS
+    soon_at = now if permit is Permit.TOKEN else now + SECOND_MS
     due_at = soon_at if limiter.due_at is None else min(limiter.due_at, soon_at)
-    lines = tuple(one for one in Permit if one is part or one in limiter.lines)
+    lines = tuple(one for one in Permit if one is permit or one in limiter.lines)
     return evolve(limiter, lines=lines, joined_at=max(now, limiter.joined_at), due_at=due_at)
 
 
-def _next_turn(turns: Turns, bounds: Bounds, at: int) -> tuple[int, Turns]:
+def _next_token(tokens: RateTokens, bounds: Bounds, at: int) -> tuple[int, RateTokens]:
     """Return the first rate token from an instant on, and the state after it (a token bucket, as one instant)."""
     apart_ms = SECOND_MS / (bounds.per_second or 1)
-    turn_at = ceil(max(at, turns.free_at - apart_ms * ((bounds.burst or 1) - 1)))
-    return turn_at, evolve(turns, free_at=max(at, turns.free_at) + apart_ms)
+    begins_at = ceil(max(at, tokens.free_at - apart_ms * ((bounds.burst or 1) - 1)))
+    return begins_at, evolve(tokens, free_at=max(at, tokens.free_at) + apart_ms)
 
 
-def _calls_from(limiter: Limiter, now: int) -> float:
+def _admitted_from(limiter: Limiter, now: int) -> float:
     bounds = limiter.bounds
     apart_ms = SECOND_MS / (bounds.per_second or 1)
-    return max(float(now), limiter.turns.called_to, limiter.turns.free_at - apart_ms * ((bounds.burst or 1) - 1))
+    return max(float(now), limiter.tokens.admitted_to, limiter.tokens.free_at - apart_ms * ((bounds.burst or 1) - 1))

@@ -11,7 +11,7 @@ from typing import Final
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, Turns
+from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, RateTokens
 from timeball.domain.model.tenants.quotas import Quotas
 from timeball.domain.model.terms.flow import OnFull
 from timeball.domain.time.instants import SECOND_MS
@@ -103,10 +103,10 @@ def _counted_on(before: Limiter, after: Limiter, now: int) -> Limiter:
 
     Rate tokens that were given stay valid, and an empty bucket does not become full.
     """
-    old, new, free_at = before.bounds, after.bounds, before.turns.free_at
+    old, new, free_at = before.bounds, after.bounds, before.tokens.free_at
     if old.per_second == new.per_second or old.per_second is None or new.per_second is None:
         return after
     taken = max(0.0, free_at - now) * old.per_second / SECOND_MS
     given_to = free_at - (old.burst or 1) * SECOND_MS / old.per_second
     refilled_at = now + min(taken, new.burst or 1) * SECOND_MS / new.per_second
-    return evolve(after, turns=Turns(max(given_to, refilled_at)))
+    return evolve(after, tokens=RateTokens(max(given_to, refilled_at)))

@@ -26,7 +26,7 @@ from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.planning.exclusions import STOPPED_RECHECK_MS
+from timeball.domain.planning.blackouts import STOPPED_RECHECK_MS
 from timeball.domain.time.instants import LATEST
 from timeball.engine.backfills.slots import free_slots, take_slots
 from timeball.engine.compare_and_swap import compare_and_swap
@@ -129,8 +129,8 @@ def _begun(context: Context, backfills: Sequence[Backfill], now: int) -> list[Sw
     swaps: list[Swap[Backfill]] = []
     for one, plan in zip(backfills, plans, strict=True):
         rows = [written[row.id] for row in plan.rows if row.id in written]
-        if plan.look_at is not None:
-            swaps.append(Swap(one, due_again(one, plan.look_at)))
+        if plan.recheck_at is not None:
+            swaps.append(Swap(one, due_again(one, plan.recheck_at)))
         elif rows and len(rows) == len(plan.rows):
             swaps.append(Swap(one, advanced(one, rows, now)))
     return swaps

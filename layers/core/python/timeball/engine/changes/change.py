@@ -148,7 +148,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
         after_due=spec.schedule != job.spec.schedule,
     )
     if changed.outcome is ChangeOutcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
-        _look_at_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
+        _evaluate_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
     if changed.outcome is ChangeOutcome.DONE and _keys(spec) != _keys(job.spec):
         _apply_to_limits(context, job.spec, spec)
     return changed
@@ -172,7 +172,7 @@ def _apply_to_limits(context: Context, before: JobSpec, after: JobSpec) -> None:
         log.warning("changed, and the limits do not know it yet: %s", unavailable)
 
 
-def _look_at_runs_again(context: Context, jobs: Sequence[Job]) -> None:
+def _evaluate_runs_again(context: Context, jobs: Sequence[Job]) -> None:
     """Wake the runs of jobs that wait for their former parents. Otherwise they are evaluated later, on their own."""
     try:
         wake_runs_of(context, jobs)

@@ -21,7 +21,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import LIVE, Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
-from timeball.domain.planning.exclusions import exclusions
+from timeball.domain.planning.blackouts import blackouts_of
 from timeball.domain.planning.planner import may_start_at
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills.backfill import cancel_backfill
@@ -29,7 +29,7 @@ from timeball.engine.changes.close import close
 from timeball.engine.changes.skip import skip_fire
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.look import ends_for_paused
+from timeball.engine.dependencies.evaluation import ends_for_paused
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.tasks.resolving import resolved
@@ -215,7 +215,7 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     """
     start_at: int | None = None
     if run.state is RunState.WITHDRAWN and run.id not in (job.holder, job.next_holder):
-        start_at = may_start_at(job, run, now, misfire_ms, exclusions(job, None, ()))
+        start_at = may_start_at(job, run, now, misfire_ms, blackouts_of(job, None, ()))
     not_before = run.not_before if start_at is None else start_at
     due_at = max(not_before, now) if run.due_at is None else run.due_at
     let_go = put_off(run, not_before, due_at, job.schedule_version)

@@ -13,13 +13,13 @@ from timeball.domain.model.jobs.job import Intent, Job, JobStatus
 from timeball.domain.model.jobs.job_ends import past_skipped
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.planning.exclusions import Exclusions, fires_to_come
+from timeball.domain.planning.blackouts import Blackouts, fires_to_come
 from timeball.domain.planning.ledger import hand_skipped, hand_skipped_row
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.exclusions.outlook import moved_runs
-from timeball.engine.exclusions.read import read_exclusions
+from timeball.engine.exclusions.read import read_blackouts
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.ports.collections.rows import Swap, Swapped
@@ -91,12 +91,12 @@ def _fire_to_skip(context: Context, job: Job, now: int) -> int | None:
     """Return a pending job's first unstarted fire that a freeze defers, or that comes from now on."""
     if job.status is not JobStatus.PENDING:
         return None
-    (excluded,) = read_exclusions(context, [job])
+    (excluded,) = read_blackouts(context, [job])
     sent = _sent(context, job, excluded, now)
     return min(sent) if sent else next(fires_to_come(job, excluded), None)
 
 
-def _sent(context: Context, job: Job, excluded: Exclusions, now: int) -> list[int]:
+def _sent(context: Context, job: Job, excluded: Blackouts, now: int) -> list[int]:
     """Return the fires whose runs are written and have not started: future ones, and those that a freeze defers.
 
     The run that the calendar has moved is one of them.
@@ -133,7 +133,7 @@ def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
     If its calendar skips the fire anyway, the calendar is the reason.
     """
     fire_at = intent.next_fire_at or 0
-    (excluded,) = read_exclusions(context, [job])
+    (excluded,) = read_blackouts(context, [job])
     is_to_start = excluded.starts_at(job.spec.schedule, fire_at) is not None
     reason = Reason.SKIPPED_MANUALLY if is_to_start else Reason.CALENDAR
     row = hand_skipped_row(job, fire_at, reason, now)

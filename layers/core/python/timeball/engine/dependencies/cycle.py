@@ -15,8 +15,8 @@ from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over, standings_of_runs
+from timeball.engine.dependencies.evaluation import standings_of_jobs
 from timeball.engine.dependencies.graph import parent_keys
-from timeball.engine.dependencies.look import standings_of_jobs
 from timeball.engine.dependencies.view import children
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import ParentStanding, by_its_end, cycle_of_parent, kept_of, kept_standing, standing_of
-from timeball.domain.graphs.waiting import cycle_moved_on, is_run_as_notified
+from timeball.domain.graphs.waiting import cycle_evaluated, is_run_as_notified
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -35,7 +35,7 @@ _PAGE = 100
 _QUEUED = frozenset({RunState.QUEUED})
 
 
-def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
+def evaluate_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Evaluate the parents of waiting runs; return the runs that may be sent. Raises UnavailableError."""
     if not runs:
         return []
@@ -52,7 +52,7 @@ def look_at_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     moved(context, swaps, swapped)
     standing = [one.row for one in swapped if one.done and one.row is not None]
     to_notify = [run for run in standing if run.must_notify_children]
-    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + look_at_cycles(
+    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + evaluate_cycles(
         context, to_notify
     )
 
@@ -136,7 +136,7 @@ def _after(run: Run, job: Job | None, parents: list[ParentStanding], now: int) -
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
     if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
         return withdrawn(run)
-    return cycle_moved_on(run, job, parents, now)
+    return cycle_evaluated(run, job, parents, now)
 
 
 def standings_of_runs(

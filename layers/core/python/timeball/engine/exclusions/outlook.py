@@ -10,7 +10,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.calendar import CalendarPolicy
-from timeball.domain.planning.exclusions import MOST_MOVED_MS, NOTHING, Exclusions, exclusions
+from timeball.domain.planning.blackouts import MOST_MOVED_MS, NOTHING, Blackouts, blackouts_of
 from timeball.domain.time.errors import InvalidSchedule
 from timeball.domain.time.schedule import previous_fire
 from timeball.engine.context import Context
@@ -21,7 +21,7 @@ from timeball.engine.exclusions.calendars import calendar_of
 class CalendarOutlook:
     """The fires that a job's calendar blocks, and the run that it has moved and that has not started."""
 
-    excluded: Exclusions = NOTHING
+    excluded: Blackouts = NOTHING
     moved: Run | None = None
 
 
@@ -39,7 +39,7 @@ def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> M
     found = dict(zip(keys, context.store.calendars.read(list(keys.values())), strict=True))
     moved = {} if now is None else moved_runs(context, jobs, now)
     return {
-        job.key: CalendarOutlook(exclusions(job, found[job.key], ()), moved.get(job.key))
+        job.key: CalendarOutlook(blackouts_of(job, found[job.key], ()), moved.get(job.key))
         for job in jobs
         if job.key in found
     }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
 from timeball.domain.model.terms.calendar import CalendarKey
-from timeball.domain.planning.exclusions import Exclusions, exclusions
+from timeball.domain.planning.blackouts import Blackouts, blackouts_of
 from timeball.engine.context import Context
 
 
@@ -30,7 +30,7 @@ def read_quotas(context: Context, tenants: Sequence[str]) -> dict[str, Quotas]:
     return {tenant: one.over(context.rules.quotas) for tenant, one in zip(tenants, own, strict=True)}
 
 
-def read_exclusions(context: Context, jobs: Sequence[Job]) -> list[Exclusions]:
+def read_blackouts(context: Context, jobs: Sequence[Job]) -> list[Blackouts]:
     """Return what blocks the fires of each job. Raises UnavailableError."""
     if not jobs:
         return []
@@ -43,6 +43,6 @@ def read_exclusions(context: Context, jobs: Sequence[Job]) -> list[Exclusions]:
         zip(keys, context.known.read("calendars", context.store.calendars, list(keys.values()), now), strict=True)
     )
     return [
-        exclusions(job, calendars.get(job.key), () if found is None else found.items)
+        blackouts_of(job, calendars.get(job.key), () if found is None else found.items)
         for job, found in zip(jobs, freezes, strict=True)
     ]

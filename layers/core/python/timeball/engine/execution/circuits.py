@@ -8,7 +8,7 @@ row.
 import logging
 from collections.abc import Sequence
 
-from timeball.domain.attempts.circuit_breaker import Admission, Host, HostKey, Observation, admit, after_answers
+from timeball.domain.attempts.circuit_breaker import Admission, Circuit, CircuitKey, Observation, after_answers, check
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
@@ -20,42 +20,42 @@ from timeball.ports.target import Answer
 log = logging.getLogger(__name__)
 
 
-def pass_hosts(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admission]:
+def check_circuits(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admission]:
     """Return for each run whose resource has failed lately whether it may call; runs that need tokens take them.
 
     Runs without an answer may call.
     """
-    by_host: dict[HostKey, list[tuple[Run, str | None]]] = {}
+    by_circuit: dict[CircuitKey, list[tuple[Run, str | None]]] = {}
     for run, job in starting:
         if (key := _key(job)) is not None:
-            by_host.setdefault(key, []).append((run, _segment(job)))
+            by_circuit.setdefault(key, []).append((run, _segment(job)))
     try:
-        hosts = context.store.hosts.read(list(by_host))
+        circuits = context.store.circuits.read(list(by_circuit))
     except Exception:
         log.exception("circuits not read")
         return {}
-    failing = [(host, by_host[host.key]) for host in hosts if host is not None]
-    admissions = [zip(runs, _admit(context, host, runs, now), strict=True) for host, runs in failing]
-    return {run.id: admission for of_host in admissions for (run, _), admission in of_host}
+    failing = [(circuit, by_circuit[circuit.key]) for circuit in circuits if circuit is not None]
+    admissions = [zip(runs, _check(context, circuit, runs, now), strict=True) for circuit, runs in failing]
+    return {run.id: admission for of_circuit in admissions for (run, _), admission in of_circuit}
 
 
 def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
     """Record what answers say of their resources; `True`: the resource has a row already, so a success counts."""
-    by_host: dict[HostKey, list[Observation]] = {}
+    by_circuit: dict[CircuitKey, list[Observation]] = {}
     for job, answer, is_watched in answered:
         key = _key(job)
         if key is not None and answer.is_down is not None and (answer.is_down or is_watched):
-            by_host.setdefault(key, []).append(_observed(job, answer))
-    for key, observed in by_host.items():
+            by_circuit.setdefault(key, []).append(_observed(job, answer))
+    for key, observed in by_circuit.items():
         try:
             _note(context, key, observed, now)
         except Exception:
             log.exception("answers not recorded")
 
 
-def _key(job: Job) -> HostKey | None:
-    host = None if job.spec.work is None else job.spec.work.target.resource
-    return None if host is None else HostKey(job.key.tenant, host)
+def _key(job: Job) -> CircuitKey | None:
+    resource = None if job.spec.work is None else job.spec.work.target.resource
+    return None if resource is None else CircuitKey(job.key.tenant, resource)
 
 
 def _segment(job: Job) -> str | None:
@@ -64,11 +64,11 @@ def _segment(job: Job) -> str | None:
 
 def _observed(job: Job, answer: Answer) -> Observation:
     """Return what an answer says of its resource. A call that made no connection concerns all of its paths."""
-    is_of_host = answer.is_down and answer.called_at is None
-    return Observation(bool(answer.is_down), None if is_of_host else _segment(job))
+    is_of_resource = answer.is_down and answer.called_at is None
+    return Observation(bool(answer.is_down), None if is_of_resource else _segment(job))
 
 
-def _admit(context: Context, host: Host, runs: Sequence[tuple[Run, str | None]], now: int) -> list[Admission]:
+def _check(context: Context, circuit: Circuit, runs: Sequence[tuple[Run, str | None]], now: int) -> list[Admission]:
     """Decide about the runs of one resource in their order: one write for all of them, if any.
 
     If the row cannot be written, or keeps changing, the decision stands unwritten: a call or two too many are better
@@ -76,33 +76,37 @@ def _admit(context: Context, host: Host, runs: Sequence[tuple[Run, str | None]],
     """
     admissions: list[Admission] = []
 
-    def in_order(_: int, standing: Host) -> Host | None:
+    def in_order(_: int, standing: Circuit) -> Circuit | None:
         after = standing
         admissions.clear()
         for run, segment in runs:
-            after, admission = admit(after, run, now, context.rules.hosts, segment)
+            after, admission = check(after, run, now, context.rules.circuits, segment)
             admissions.append(admission)
         return None if after == standing else after
 
     try:
-        compare_and_swap(context.store.hosts.swap, [host], in_order, now)
+        compare_and_swap(context.store.circuits.swap, [circuit], in_order, now)
     except Exception:
         log.exception("tokens not taken")
     return admissions
 
 
-def _note(context: Context, key: HostKey, observed: Sequence[Observation], now: int) -> None:
-    def after(_: int, host: Host) -> Host | None:
-        answered = after_answers(host, observed, now, context.rules.hosts)
-        return None if answered == host else answered
+def _note(context: Context, key: CircuitKey, observed: Sequence[Observation], now: int) -> None:
+    def after(_: int, circuit: Circuit) -> Circuit | None:
+        answered = after_answers(circuit, observed, now, context.rules.circuits)
+        return None if answered == circuit else answered
 
-    (standing,) = context.store.hosts.read([key])
+    (standing,) = context.store.circuits.read([key])
     if standing is None and any(one.is_down for one in observed):
-        (standing,) = context.store.hosts.insert([after_answers(Host(key), observed, now, context.rules.hosts)], now)
-    (swapped,) = compare_and_swap(context.store.hosts.swap, [standing], after, now)
+        (standing,) = context.store.circuits.insert(
+            [after_answers(Circuit(key), observed, now, context.rules.circuits)], now
+        )
+    (swapped,) = compare_and_swap(context.store.circuits.swap, [standing], after, now)
     if standing is not None and swapped.row is not None and _openings(swapped.row) > _openings(standing):
-        log.warning("circuit opened", extra={"tenant": key.tenant, "host": key.host, "failures": swapped.row.failures})
+        log.warning(
+            "circuit opened", extra={"tenant": key.tenant, "host": key.resource, "failures": swapped.row.failures}
+        )
 
 
-def _openings(host: Host) -> int:
-    return host.openings + sum(one.openings for one in host.segments)
+def _openings(circuit: Circuit) -> int:
+    return circuit.openings + sum(one.openings for one in circuit.segments)

@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim, deferred_or_given_up
 from timeball.domain.attempts.decided import decided
-from timeball.domain.attempts.gates import held_by_gates
+from timeball.domain.attempts.gates import with_gate_waits
 from timeball.domain.ends.overlap import LockStep, holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.held import FREE, Held
+from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.planning.exclusions import NOTHING, Exclusions
+from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.sharing.limiter import SETTLES_MS, slots_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_exclusions
-from timeball.engine.execution.circuits import pass_hosts
+from timeball.engine.exclusions.read import read_blackouts
+from timeball.engine.execution.circuits import check_circuits
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.execution.late_starts import note_late_starts
 from timeball.engine.execution.limits import Admitted, pass_limiters
@@ -34,7 +34,7 @@ from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.limiters import expect, release_slots
 from timeball.engine.runs.on_run_end import on_run_end
-from timeball.engine.runs.overlap_lock import admit, needs_lock
+from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock
 from timeball.engine.tasks.resolving import read_jobs_of
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
@@ -72,7 +72,7 @@ class Claim:
     job: Job | None
     decision: Decision
     is_watched: bool = False
-    excluded: Exclusions = NOTHING
+    excluded: Blackouts = NOTHING
 
     @property
     def is_mine(self) -> bool:
@@ -107,7 +107,7 @@ def claim(
     _pass_newer(context, _starting(claims))
     _pass_parents(context, _starting(claims))
     _pass_locks(context, _starting(claims), now)
-    _pass_hosts(context, _starting(claims), now)
+    _check_circuits(context, _starting(claims), now)
     _pass_limiters(context, _starting(claims), now)
     note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
     tried.update({run.id: one for one, run, _ in _starting(claims)})
@@ -136,7 +136,7 @@ def _read_and_decide(
     rows = context.store.runs.read(ids)
     jobs = read_jobs_of(context, rows, with_work=True)
     there = {job.key: job for job in jobs if job is not None}
-    excluded = dict(zip(there, read_exclusions(context, list(there.values())), strict=True))
+    excluded = dict(zip(there, read_blackouts(context, list(there.values())), strict=True))
     kept_away = [NOTHING if job is None else excluded[job.key] for job in jobs]
     return [
         _kept(run, owner, tried) or Claim(run, job, _decide(context, run, job, now, kept), excluded=kept)
@@ -154,7 +154,7 @@ def _kept(run: Run | None, owner: str, tried: Mapping[RunId, Claim]) -> Claim | 
     return replace(tried[run.id], run=run, decision=Decision(ClaimAction.KEEP))
 
 
-def _decide(context: Context, run: Run | None, job: Job | None, now: int, excluded: Exclusions) -> Decision:
+def _decide(context: Context, run: Run | None, job: Job | None, now: int, excluded: Blackouts) -> Decision:
     """Decide about one run. If that fails, the run waits, and stops no other of its batch."""
     try:
         return decide_claim(run, job, now, context.rules.claim, excluded)
@@ -194,7 +194,7 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
     if not wanting:
         return
     try:
-        steps = admit(context, [(run, job) for _, run, job in wanting], now)
+        steps = acquire_locks(context, [(run, job) for _, run, job in wanting], now)
     except UnavailableError as unavailable:
         log.warning("overlap locks not taken: %s", unavailable)
         steps = [LockStep.WAIT] * len(wanting)
@@ -215,9 +215,9 @@ def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
                 one.decision = Decision(ClaimAction.WAIT if is_queued else ClaimAction.DEFER, wait_until=wait_until)
 
 
-def _pass_hosts(context: Context, starting: _Starting, now: int) -> None:
+def _check_circuits(context: Context, starting: _Starting, now: int) -> None:
     """Defer each run whose resource may not be called yet. The run keeps the lock that it has."""
-    admissions = pass_hosts(context, [(run, job) for _, run, job in starting], now)
+    admissions = check_circuits(context, [(run, job) for _, run, job in starting], now)
     for one, run, job in starting:
         admission = admissions.get(run.id)
         one.is_watched = admission is not None
@@ -242,7 +242,7 @@ def _admitted(admitted: Admitted) -> Decision:
         return Decision(ClaimAction.LINE_UP, waiting=admitted.waiting, slots=slots)
     if admitted.is_skipped:
         return Decision(ClaimAction.END, RunState.SKIPPED, Reason.KEY_FULL, slots=slots)
-    return Decision(ClaimAction.CLAIM, starts_at=admitted.turn_at, slots=slots)
+    return Decision(ClaimAction.CLAIM, starts_at=admitted.begins_at, slots=slots)
 
 
 def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:
@@ -250,9 +250,9 @@ def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run
     after = decided(run, one.job, one.decision, owner, now, rules)
     if one.job is None or one.decision.action not in (ClaimAction.CLAIM, ClaimAction.LINE_UP, ClaimAction.DEFER):
         return after
-    held = held_by_gates(run, one.job, now, rules.misfire_ms, one.excluded, one.decision.starts_at or 0)
-    is_plain = one.decision.action is ClaimAction.CLAIM and held == Held(run.regular_at)
-    return evolve(after, held=FREE if is_plain else held)
+    gate_waits = with_gate_waits(run, one.job, now, rules.misfire_ms, one.excluded, one.decision.starts_at or 0)
+    is_plain = one.decision.action is ClaimAction.CLAIM and gate_waits == GateWaits(run.regular_at)
+    return evolve(after, gate_waits=NO_WAITS if is_plain else gate_waits)
 
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:

@@ -17,7 +17,7 @@ from timeball.domain.model.ids import LimiterKey, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Limiter, new_limiter
 from timeball.domain.model.runs.run import Run, Waiting
-from timeball.domain.sharing.limiter import LimiterDecision, admit, is_to_be_looked_at, looked_at
+from timeball.domain.sharing.limiter import LimiterDecision, acquire, must_read_holders, without_ended
 from timeball.domain.sharing.stated import Ask, asks_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
@@ -33,12 +33,12 @@ _CONTENDED_MS = 800
 
 @dataclass(frozen=True)
 class Admitted:
-    """The answer to a run: it may begin at `turn_at` (ms), waits in a line, or is skipped. `slots` are its slots.
+    """The answer to a run: it may begin at `begins_at` (ms), waits in a line, or is skipped. `slots` are its slots.
 
     With `again_at` the answer is not known yet.
     """
 
-    turn_at: int = 0
+    begins_at: int = 0
     slots: tuple[str, ...] = ()
     waiting: Waiting | None = None
     is_skipped: bool = False
@@ -78,17 +78,17 @@ def _ask(
 ) -> dict[RunId, Admitted]:
     """Ask one limiter for each run; return the answers so far."""
     by_key: dict[LimiterKey, list[tuple[Run, Ask]]] = {}
-    for run, ask in sorted(asking, key=lambda one: before[one[0].id].turn_at):
+    for run, ask in sorted(asking, key=lambda one: before[one[0].id].begins_at):
         by_key.setdefault(ask.key, []).append((run, ask))
     decided: dict[RunId, Admitted] = {}
 
     def with_those(_: int, limiter: Limiter) -> Limiter:
         own = by_key[limiter.key]
-        if is_to_be_looked_at(limiter, own):
-            limiter = looked_at(limiter, read_named(context, limiter, now), now)
+        if must_read_holders(limiter, own):
+            limiter = without_ended(limiter, read_named(context, limiter, now), now)
         for run, ask in own:
             earlier = before[run.id]
-            limiter, passed = admit(limiter, run, ask, earlier.turn_at, now, context.rules.lease_ms)
+            limiter, passed = acquire(limiter, run, ask, earlier.begins_at, now, context.rules.lease_ms)
             decided[run.id] = _after(earlier, passed, ask)
         return limiter
 
@@ -107,7 +107,7 @@ def _after(earlier: Admitted, passed: LimiterDecision, ask: Ask) -> Admitted:
     slots = (*earlier.slots, ask.key.name) if passed.has_slot else earlier.slots
     if passed.waits_for is not None:
         return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for), slots=slots)
-    return evolve(earlier, turn_at=passed.turn_at, slots=slots)
+    return evolve(earlier, begins_at=passed.begins_at, slots=slots)
 
 
 def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:

@@ -9,13 +9,13 @@ from timeball.domain.ends.notices import is_late, notices_ahead
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.engine.context import Context
 from timeball.engine.notices.post import due_when_passed, post
 from timeball.ports.collections.rows import Swap
 
 
-def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Exclusions]]) -> None:
+def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Blackouts]]) -> None:
     """Post the notices of runs that are about to be sent or were missed, except for runs that a freeze has made late.
 
     Raises UnavailableError.

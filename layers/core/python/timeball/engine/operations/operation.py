@@ -14,15 +14,15 @@ from timeball.domain.operations.operation import (
     JobFault,
     Operation,
     cancelled_operation,
-    looked,
     progressed,
+    with_next_batch,
 )
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
 from timeball.engine.operations.apply import apply_to_job
-from timeball.engine.operations.look import look
+from timeball.engine.operations.next_batch import read_next_batch
 from timeball.engine.operations.rerun import UnderWayError
 from timeball.ports.collections.listing import ListQuery
 from timeball.ports.errors import UnavailableError
@@ -96,11 +96,15 @@ def _step(context: Context, begun: Operation, stop_at: int) -> Operation:
     """
     now = context.clock.now()
     failures, count, is_stuck = _apply_to_jobs(context, begun, stop_at)
-    found = look(context, begun) if begun.turn + count == len(begun.batch) and not is_stuck else None
+    found = read_next_batch(context, begun) if begun.position + count == len(begun.batch) and not is_stuck else None
 
     def moved_on(_: int, row: Operation) -> Operation | None:
         after = progressed(row, begun, failures, count, now, is_stuck=is_stuck)
-        return looked(after, found, now) if found is not None and after is not None and after.is_running else after
+        return (
+            with_next_batch(after, found, now)
+            if found is not None and after is not None and after.is_running
+            else after
+        )
 
     (swapped,) = compare_and_swap(context.store.operations.swap, [begun], moved_on, context.clock.now())
     if not swapped.done or swapped.row is None:

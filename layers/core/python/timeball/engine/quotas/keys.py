@@ -18,7 +18,7 @@ from timeball.domain.sharing.limiter import has_slot
 from timeball.domain.sharing.stated import asks_of, bounded_by, said_anew
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.runs.limiters import admit_waiting, give_back, let_go
+from timeball.engine.runs.limiters import admit_waiting, take_back_slots, take_out_of_lines
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 
@@ -76,14 +76,14 @@ def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None
     standing = compare_and_swap(context.store.limiters.swap, rows, as_said, now)
     admit_waiting(context, [one.row for one in standing if one.row is not None and one.row.due_at is not None])
     dropped = _lines(before) - _lines(after)
-    give_back(context, before.key, [key for key, part in dropped if part is Permit.SLOT])
-    let_go(context, before.key, dropped)
+    take_back_slots(context, before.key, [key for key, permit in dropped if permit is Permit.SLOT])
+    take_out_of_lines(context, before.key, dropped)
 
 
 def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Permit]]:
     """Return the lines in which runs of a job may wait for its limits."""
     named = [(spec.flow.concurrency, Permit.SLOT), (spec.flow.rate, Permit.TOKEN)]
-    return {(LimiterKey(spec.key.tenant, one.key), part) for one, part in named if one is not None}
+    return {(LimiterKey(spec.key.tenant, one.key), permit) for one, permit in named if one is not None}
 
 
 def read_key(context: Context, key: LimiterKey) -> KeyView | None:
@@ -98,7 +98,7 @@ def view_of(context: Context, limiter: Limiter) -> KeyView:
     rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
     pairs = zip(limiter.begun, rows, strict=True)
     holders = [row for one, row in pairs if row is not None and has_slot(limiter, one, row, now)]
-    named = [run for part in Permit for run in store.in_line(limiter.key, part, MOST_SHOWN)]
+    named = [run for permit in Permit for run in store.in_line(limiter.key, permit, MOST_SHOWN)]
     held = {run.id for run in holders}
     found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]
     waiters = [run for run in found if run.waiting is not None and run.waiting.name == limiter.key.name]

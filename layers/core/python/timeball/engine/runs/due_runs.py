@@ -10,8 +10,8 @@ from timeball.domain.ends.effects import joins_cycles
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, requeued
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycles import look_at_cycles, wake_cycles
-from timeball.engine.dependencies.look import wake_children
+from timeball.engine.dependencies.cycles import evaluate_cycles, wake_cycles
+from timeball.engine.dependencies.evaluation import wake_children
 from timeball.engine.runs.fan_out import STEPS_MS, wake_heads, work_through
 from timeball.engine.runs.follow import follow
 from timeball.engine.runs.on_run_end import on_run_end
@@ -49,7 +49,7 @@ def resend(context: Context, runs: Sequence[Run], steps_until: int | None = None
     waiting = [run for run in runs if run.waits and run.state is RunState.QUEUED and run.fan is None]
     apart = {run.id for run in (*heads, *waiting)}
     worked, dead = work_through(context, heads, now + STEPS_MS if steps_until is None else steps_until)
-    runs = [run for run in runs if run.id not in apart] + look_at_cycles(context, waiting) + dead
+    runs = [run for run in runs if run.id not in apart] + evaluate_cycles(context, waiting) + dead
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
     followed = [run for run in expired if run.followed is not None]
     silent = [run for run in expired if run not in followed]

@@ -54,17 +54,17 @@ def _standings(context: Context, runs: Sequence[Run], now: int) -> list[Executio
     The next poll shows the effect of a stop: the execution may have ended by itself just before, and a task takes its
     time.
     """
-    looked = dict(zip([run.id for run in runs], _look(context, runs, now), strict=True))
-    unwanted = [run for run in runs if _is_unwanted(run, now) and not _is_over(looked[run.id])]
+    polled = dict(zip([run.id for run in runs], _poll(context, runs, now), strict=True))
+    unwanted = [run for run in runs if _is_unwanted(run, now) and not _is_over(polled[run.id])]
     stopped = context.executions.stop([run.followed or "" for run in unwanted])
     again = [run for run, done in zip(unwanted, stopped, strict=True) if done]
-    looked |= zip([run.id for run in again], _look(context, again, now), strict=True)
-    return [looked[run.id] for run in runs]
+    polled |= zip([run.id for run in again], _poll(context, again, now), strict=True)
+    return [polled[run.id] for run in runs]
 
 
-def _look(context: Context, runs: Sequence[Run], now: int) -> list[ExecutionStatus | None]:
+def _poll(context: Context, runs: Sequence[Run], now: int) -> list[ExecutionStatus | None]:
     """Return how executions stand; None if it is unknown, such as when AWS does not know the execution yet."""
-    standings = context.executions.look([run.followed or "" for run in runs])
+    standings = context.executions.poll([run.followed or "" for run in runs])
     return [
         None if standing == UNKNOWN and now < _callback(run).called_at + _KNOWN_AFTER_MS else standing
         for run, standing in zip(runs, standings, strict=True)

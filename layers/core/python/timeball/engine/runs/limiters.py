@@ -12,18 +12,18 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
-from timeball.domain.model.runs.transitions import called as called_run
+from timeball.domain.model.runs.transitions import admitted as admitted_run
 from timeball.domain.sharing.limiter import (
-    CALLED_AT_ONCE,
-    called,
+    ADMITTED_AT_ONCE,
+    admitted,
     expected,
     is_overdue,
     left_in_line,
-    looked_at,
-    not_called,
+    not_admitted,
     room_for,
     slots_needed,
     slots_of,
+    without_ended,
 )
 from timeball.domain.sharing.stated import bounds_of
 from timeball.domain.time.instants import SECOND_MS
@@ -93,7 +93,7 @@ def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run 
     return rows | {row.id: outcome.row for row, outcome in zip(overdue, outcomes, strict=True)}
 
 
-def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None:
+def take_back_slots(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None:
     """Take a limiter's slots from the runs of a job that are under way, or by now wait for something else.
 
     The row of a run that is named, and may be about to be claimed, is written anew: that refuses a claim that was
@@ -118,17 +118,17 @@ def give_back(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -> None
         release_slots(context, after, {run.id: {name} for run in after})
 
 
-def let_go(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Permit]]) -> None:
+def take_out_of_lines(context: Context, job: JobKey, lines: Iterable[tuple[LimiterKey, Permit]]) -> None:
     """Admit the runs of a job in lines that it no longer uses. Runs far back in a line are admitted in turn.
 
     Raises UnavailableError.
     """
     now = context.clock.now()
-    for key, part in lines:
-        names = [run for run in context.store.runs.in_line(key, part, _MOST_LET_GO) if run.job == job]
+    for key, permit in lines:
+        names = [run for run in context.store.runs.in_line(key, permit, _MOST_LET_GO) if run.job == job]
         rows = context.store.runs.read(names) if names else []
-        mine = Waiting(key.name, part)
-        _call(context, [(run, now) for run in rows if run is not None and run.waiting == mine], now)
+        mine = Waiting(key.name, permit)
+        _send(context, [(run, now) for run in rows if run is not None and run.waiting == mine], now)
 
 
 def _admit_from(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> int:
@@ -139,51 +139,53 @@ def _admit_from(context: Context, limiter: Limiter, over: Sequence[Run] = ()) ->
         if standing is None:
             break
         now = context.clock.now()
-        after, calls = _called(context, standing, over, now)
+        after, admissions = _admitted(context, standing, over, now)
         (swapped,) = context.store.limiters.swap([Swap(standing, after)], now)
         standing = swapped.row
         if swapped.done:
-            if not _call(context, calls, now) and standing is not None:
+            if not _send(context, admissions, now) and standing is not None:
                 _recheck_soon(context, standing, now)
-            count += len(calls)
-            if len(calls) < CALLED_AT_ONCE:
+            count += len(admissions)
+            if len(admissions) < ADMITTED_AT_ONCE:
                 break
     return count
 
 
-def _called(context: Context, limiter: Limiter, over: Sequence[Run], now: int) -> tuple[Limiter, list[tuple[Run, int]]]:
+def _admitted(
+    context: Context, limiter: Limiter, over: Sequence[Run], now: int
+) -> tuple[Limiter, list[tuple[Run, int]]]:
     """Return the changed limiter, and the admitted runs with their instants (ms). Runs known to be `over` suffice."""
     if not limiter.key.name:
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
     rows: Mapping[RunId, Run | None] = {run.id: run for run in over} or read_named(context, limiter, now)
-    limiter = looked_at(limiter, rows, now)
-    calls = [(run, now) for run in not_called(limiter, rows, now, context.rules.lease_ms)]
+    limiter = without_ended(limiter, rows, now)
+    admissions = [(run, now) for run in not_admitted(limiter, rows, now, context.rules.lease_ms)]
     left: list[Permit] = []
-    for part in Permit:
-        room = room_for(limiter, part, now)
-        first, are_more = _first(context, limiter, part, room)
-        limiter, instants = called(limiter, part, first, now, context.rules.lease_ms)
-        calls += zip(first, instants, strict=True)
-        left += [part] if are_more else []
-    after = left_in_line(limiter, left, now, some_called=bool(calls))
+    for permit in Permit:
+        room = room_for(limiter, permit, now)
+        first, are_more = _first(context, limiter, permit, room)
+        limiter, instants = admitted(limiter, permit, first, now, context.rules.lease_ms)
+        admissions += zip(first, instants, strict=True)
+        left += [permit] if are_more else []
+    after = left_in_line(limiter, left, now, some_admitted=bool(admissions))
     if over and limiter.due_at is not None and after.due_at is not None:
         # The other named runs were not read: the scan's check of them stays due when it was.
         after = evolve(after, due_at=min(limiter.due_at, after.due_at))
-    return after, calls
+    return after, admissions
 
 
-def _first(context: Context, limiter: Limiter, part: Permit, room: int) -> tuple[list[Run], bool]:
+def _first(context: Context, limiter: Limiter, permit: Permit, room: int) -> tuple[list[Run], bool]:
     """Return the first runs in a line, as many as there is room for, and whether the line has more.
 
     A run that has a slot and still stands in the line for slots was admitted already: its message is under way or lost.
     """
     if room <= 0:
-        return [], bool(context.store.runs.in_line(limiter.key, part, 1))
+        return [], bool(context.store.runs.in_line(limiter.key, permit, 1))
     limit = room + len(limiter.begun) + _SLACK
-    ids = context.store.runs.in_line(limiter.key, part, limit)
-    mine = Waiting(limiter.key.name, part)
-    named = {one.run for one in limiter.begun} if part is Permit.SLOT else set()
+    ids = context.store.runs.in_line(limiter.key, permit, limit)
+    mine = Waiting(limiter.key.name, permit)
+    named = {one.run for one in limiter.begun} if permit is Permit.SLOT else set()
     first: list[Run] = []
     standing = read = 0
     while read < len(ids) and len(first) < room:
@@ -194,12 +196,12 @@ def _first(context: Context, limiter: Limiter, part: Permit, room: int) -> tuple
     return first[:room], len(ids) == limit or read < len(ids) or len(first[:room]) < standing
 
 
-def _call(context: Context, calls: Sequence[tuple[Run, int]], now: int) -> bool:
+def _send(context: Context, admissions: Sequence[tuple[Run, int]], now: int) -> bool:
     """Send messages, then note that they were sent; return whether all were. Runs without a note are admitted again."""
-    if not calls:
+    if not admissions:
         return True
-    sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in calls], now)
-    swaps = [Swap(run, called_run(run, now)) for (run, _), done in zip(calls, sent, strict=True) if done]
+    sent = send(context, [evolve(run, not_before=max(run.not_before, at)) for run, at in admissions], now)
+    swaps = [Swap(run, admitted_run(run, now)) for (run, _), done in zip(admissions, sent, strict=True) if done]
     context.store.runs.swap(swaps, now)
     return all(sent)
 

@@ -36,7 +36,7 @@ def needs_lock(run: Run, job: Job) -> bool:
     return job.spec.overlap is not OverlapPolicy.ALLOW and run.id.origin in LOCKED
 
 
-def admit(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[LockStep]:
+def acquire_locks(context: Context, wanting: Sequence[tuple[Run, Job]], now: int) -> list[LockStep]:
     """Ask for the lock of each run's job; among runs of one job, the earliest fire asks first.
 
     Returns START (it holds the lock), SKIP, STAY (it is the next holder), or WAIT, also if a job keeps changing. Raises

@@ -5,7 +5,7 @@ Invariant: no message of a run is sent that is not watched (watch.py), so the lo
 
 from collections.abc import Iterator, Sequence
 
-from timeball.domain.attempts.watch import FIRST_LOOK_MS
+from timeball.domain.attempts.watch import FIRST_RECHECK_MS
 from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.ports.queue import MAX_WATCHED, Watch
@@ -26,4 +26,4 @@ def _watches(runs: Sequence[Run], now: int) -> Iterator[Watch]:
     for start in range(0, len(runs), MAX_WATCHED):
         together = runs[start : start + MAX_WATCHED]
         last_at = max(now, *(run.not_before for run in together))
-        yield Watch(tuple(run.id for run in together), last_at + FIRST_LOOK_MS)
+        yield Watch(tuple(run.id for run in together), last_at + FIRST_RECHECK_MS)

@@ -28,7 +28,7 @@ _KEEPS_UP = 100
 
 _BISECT_MS = 20 * SECOND_MS
 
-_ABSENT_LOOKS = 3
+_ABSENT_ROUNDS = 3
 """A row that was absent lately may have been written just before; a row that stays absent has expired."""
 
 
@@ -40,7 +40,7 @@ def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
     """
     stop_at = context.clock.now() + _BISECT_MS
     runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
-    parts, _ = bisect(partial(_look, context), runs, context.clock, stop_at)
+    parts, _ = bisect(partial(_recheck, context), runs, context.clock, stop_at)
     found = {run: finding for part in parts for run, finding in part.items()}
     now = context.clock.now()
     seen = [watch for watch in dict.fromkeys(watches) if not found.keys().isdisjoint(watch.runs)]
@@ -56,7 +56,7 @@ def _watch_on(context: Context, left: Sequence[tuple[Watch, Watch]]) -> list[Wat
     return [watch for (watch, _), done in zip(left, watched, strict=True) if done]
 
 
-def _look(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
+def _recheck(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None]:
     """Do what is missing for each run, and return what was found; None if there is no such row."""
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms + context.rules.margin_ms
@@ -70,10 +70,10 @@ def _look(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | None
 
 def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) -> Watch | None:
     """Return the next watch over the remaining runs of a watch, or None if there are none."""
-    absent = Finding.ON_ITS_WAY if watch.look < _ABSENT_LOOKS else Finding.KEPT
+    absent = Finding.ON_ITS_WAY if watch.round_number < _ABSENT_ROUNDS else Finding.KEPT
     findings = {run: found.get(run, Finding.ON_ITS_WAY) or absent for run in watch.runs}
     left = tuple(run for run, finding in findings.items() if finding in (Finding.ON_ITS_WAY, Finding.LOST))
-    return Watch(left, now + pause_ms(watch.look), watch.look + 1) if left else None
+    return Watch(left, now + pause_ms(watch.round_number), watch.round_number + 1) if left else None
 
 
 def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:

@@ -30,7 +30,7 @@ from timeball.engine.backfills.backfill import advance_backfills, cancel_backfil
 from timeball.engine.bisect import bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
-from timeball.engine.dependencies.look import notify_children
+from timeball.engine.dependencies.evaluation import notify_children
 from timeball.engine.operations.operation import advance_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.fan_out import STEPS_MS

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from timeball.domain.ends.effects import concludes, final_status
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
-from timeball.domain.model.jobs.job import Job, JobStatus, advanced, looked_at, with_spec
+from timeball.domain.model.jobs.job import Job, JobStatus, advanced, rechecked_later, with_spec
 from timeball.domain.model.jobs.job_delays import held_back, pushed_back, replanned
 from timeball.domain.model.jobs.job_ends import concluded
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.planning.exclusions import Exclusions
+from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.ledger import met, planned_row
 from timeball.domain.planning.planner import Hold, Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.dependencies.look import look
-from timeball.engine.exclusions.read import read_exclusions
+from timeball.engine.dependencies.evaluation import evaluate
+from timeball.engine.exclusions.read import read_blackouts
 from timeball.engine.metrics import skipped
 from timeball.engine.notices.late import post_ahead, sort_out
 from timeball.engine.runs.on_run_end import on_run_end
@@ -67,10 +67,10 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     answer is unknown, except for the last step. A dispatch that failed can be repeated.
     """
     wanted, needless = sort_out(context, jobs)
-    free = look(context, wanted)
+    free = evaluate(context, wanted)
     dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
     planning = [one for one in dispatched if one.job.key in free]
-    excluded = read_exclusions(context, [one.job for one in planning])
+    excluded = read_blackouts(context, [one.job for one in planning])
     plans = [
         (one, _skip_needless(one.job) if one.job.key in needless else _planned(context, one.job, read_at, kept))
         for one, kept in zip(planning, excluded, strict=True)
@@ -97,7 +97,7 @@ def push_back(context: Context, job: Job) -> None:
     context.store.jobs.swap([Swap(job, pushed_back(job, now + delay))], now)
 
 
-def _planned(context: Context, job: Job, now: int, excluded: Exclusions) -> Plan | None:
+def _planned(context: Context, job: Job, now: int, excluded: Blackouts) -> Plan | None:
     try:
         return plan(job, now, now + context.rules.lookahead_ms, context.rules.misfire_ms, excluded)
     except Exception:
@@ -139,7 +139,7 @@ def _recheck_later(context: Context, waiting: Sequence[tuple[Job, int | None]], 
     def after(job: Job, until: int | None) -> Job:
         if job.key in in_ranges:
             return concluded(job, JobStatus.COMPLETED, now)
-        return looked_at(job, now) if job.next_fire_at is None else replanned(job, until)
+        return rechecked_later(job, now) if job.next_fire_at is None else replanned(job, until)
 
     swaps = [Swap(job, after(job, until)) for job, until in waiting if job.key not in ended]
     if swaps:

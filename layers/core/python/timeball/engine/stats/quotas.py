@@ -6,7 +6,7 @@ from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.runs.limiter import new_limiter
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.sharing.limiter import turns_taken, under_way
+from timeball.domain.sharing.limiter import tokens_taken, under_way
 from timeball.domain.sharing.stated import bounds_of, is_bound
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
@@ -29,7 +29,7 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     }
     if quotas.submits_per_second or quotas.active_jobs:
         second = context.clock.now() // SECOND_MS * SECOND_MS
-        used["submits_per_second"] = context.store.intakes.read(tenant).taken.get(second, 0)
+        used["submits_per_second"] = context.store.submit_budgets.read(tenant).taken.get(second, 0)
     if is_bound(quotas):
         used |= _of_runs(context, tenant, quotas)
     return used
@@ -39,7 +39,7 @@ def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
     now, key, used = context.clock.now(), LimiterKey(tenant), dict[str, int]()
     limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.shards)
     if quotas.runs_per_second:
-        used["runs_per_second"] = turns_taken(evolve(limiter, said=bounds_of(quotas)), now)
+        used["runs_per_second"] = tokens_taken(evolve(limiter, said=bounds_of(quotas)), now)
     if quotas.runs_at_once:
         rows = context.store.runs.read([one.run for one in limiter.begun]) if limiter.begun else []
         used["runs_at_once"] = under_way(limiter, rows, now)

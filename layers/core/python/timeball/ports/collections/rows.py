@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from timeball.domain.attempts.circuit_breaker import Host
+from timeball.domain.attempts.circuit_breaker import Circuit
 from timeball.domain.backfills.backfill import Backfill
 from timeball.domain.backfills.slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
@@ -31,7 +31,7 @@ Row = TypeVar(
     Job,
     Run,
     Backfill,
-    Host,
+    Circuit,
     BackfillSlots,
     Task,
     Freezes,

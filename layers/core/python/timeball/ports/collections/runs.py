@@ -50,7 +50,7 @@ class Runs(Rows[RunId, Run], Protocol):
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of a job's runs, read strongly. With a filter, a page may be short or empty before the end."""
 
-    def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
+    def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the first runs that the listing has in a line: by priority, then fire time. It may lag."""
 
     def dead_letters(self, query: ListQuery[RunId]) -> list[tuple[int, RunId]]:

@@ -42,9 +42,9 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
 
-    def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
+    def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that the listing index names in the line."""
-        partition = line_partition(limiter, part)
+        partition = line_partition(limiter, permit)
         rows = self._table.reader.listed(LISTING, partition, 0, 10**16, limit, forward=True)
         found = ((row["listed_at"], owner_of_row(row["pk"], row["sk"])) for row in islice(rows, limit))
         return [run for _, run in sorted(found) if isinstance(run, RunId)]

@@ -3,7 +3,7 @@
 import hashlib
 
 from timeball.aws.dynamodb.table.strata import stratum_of
-from timeball.domain.attempts.circuit_breaker import HostKey
+from timeball.domain.attempts.circuit_breaker import CircuitKey
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.jobs.revision import Announcement, RevisionId
 from timeball.domain.model.jobs.task import TaskRef
@@ -23,7 +23,7 @@ JOB = "JOB"
 RUN = "RUN#"
 BACKFILL = "BACKFILL#"
 CHILD = "CHILD#"
-HOST = "HOST"
+CIRCUIT = "HOST"
 SLOTS = "SLOTS"
 PATTERNS = "PATTERNS"
 HOUR = "HOUR#"
@@ -91,9 +91,9 @@ def edge_key(edge: Edge) -> Key:
     return {"pk": job_key(edge.parent)["pk"], "sk": f"{CHILD}{edge.child.job_id}"}
 
 
-def host_key(key: HostKey) -> Key:
+def circuit_key(key: CircuitKey) -> Key:
     """Return the key of the row of a resource that a tenant calls; no job's id has such a mark."""
-    return {"pk": f"{key.tenant}#!{key.host}", "sk": HOST}
+    return {"pk": f"{key.tenant}#!{key.resource}", "sk": CIRCUIT}
 
 
 def slots_key(tenant: str) -> Key:
@@ -215,7 +215,7 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
     return HourKey(tenant, int(began_at), subject)
 
 
-def intake_key(tenant: str) -> Key:
+def budget_key(tenant: str) -> Key:
     """Return the key of the row of a tenant's reservations."""
     return {"pk": tenant_key(tenant), "sk": INTAKE}
 
@@ -288,6 +288,6 @@ def job_of(pk: str) -> JobKey:
     return JobKey(tenant, job_id)
 
 
-def line_partition(key: LimiterKey, part: Permit) -> str:
+def line_partition(key: LimiterKey, permit: Permit) -> str:
     """Return the listing's partition of the runs that wait in a line; no status has a name with such a mark."""
-    return list_partition(key.tenant, f"!{part}", key.name)
+    return list_partition(key.tenant, f"!{permit}", key.name)

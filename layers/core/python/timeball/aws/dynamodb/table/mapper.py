@@ -22,9 +22,9 @@ from timeball.aws.dynamodb.table.keys import (
     backfill_key,
     by_task_key,
     calendar_key,
+    circuit_key,
     due_bucket,
     freezes_key,
-    host_key,
     job_key,
     limiter_key,
     line_partition,
@@ -39,7 +39,7 @@ from timeball.aws.dynamodb.table.keys import (
     unique_row_key,
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
-from timeball.domain.attempts.circuit_breaker import Host, HostKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.backfills.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
@@ -96,7 +96,7 @@ class Mapper:
         if run.is_dead_letter and run.finished_at is not None:
             item |= self._listed(run.id.job.tenant, DEAD, str(run.id), run.finished_at)
         if run.waiting is not None and run.stands_in_line:
-            line = line_partition(LimiterKey(run.id.job.tenant, run.waiting.name), run.waiting.part)
+            line = line_partition(LimiterKey(run.id.job.tenant, run.waiting.name), run.waiting.permit)
             item |= {"listed_at": run.line_order, "list_key": line}
         if run.is_terminal:
             item["expires_at"] = self.expiry(run.finished_at or now)
@@ -109,9 +109,9 @@ class Mapper:
             item["expires_at"] = self.expiry(backfill.updated_at)
         return item
 
-    def of_host(self, host: Host, now: int) -> Item:
+    def of_circuit(self, circuit: Circuit, now: int) -> Item:
         """Return a resource's row, which expires a day after it was written."""
-        return {**_row(host_key(host.key), host, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
+        return {**_row(circuit_key(circuit.key), circuit, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
 
     def of_revision(self, revision: Revision, now: int) -> Item:
         """Return the row of a revision that was read with its work. A large payload has a row already, as the job's."""
@@ -232,9 +232,9 @@ def to_backfill(row: dict[str, Any]) -> Backfill:
     return from_item(Backfill, row, key=owner_of_row(row["pk"], row["sk"]))
 
 
-def to_host(row: dict[str, Any]) -> Host:
+def to_circuit(row: dict[str, Any]) -> Circuit:
     """Return the resource that a row holds."""
-    return from_item(Host, row, key=HostKey(*row["pk"].split("#!", 1)))
+    return from_item(Circuit, row, key=CircuitKey(*row["pk"].split("#!", 1)))
 
 
 def to_task(row: dict[str, Any]) -> Task:

@@ -278,16 +278,16 @@ def advanced(job: Job, row: Run, now: int, *, is_older: bool = False) -> Job:
     # The job becomes due once more if its final run may end without concluding it: an executor that claimed the run
     # before this write, or under an older schedule, does not know that it is final. The executor of a one-off does.
     knows_itself = job.spec.schedule.is_one_off and not is_older
-    return evolve(after, final_fire_at=through_at, due_at=None if knows_itself else _look_at(through_at, now))
+    return evolve(after, final_fire_at=through_at, due_at=None if knows_itself else _recheck_at(through_at, now))
 
 
-def looked_at(job: Job, now: int) -> Job:
+def rechecked_later(job: Job, now: int) -> Job:
     """Return a job at its ledger's end, due for another check of its final run. The checks become less frequent."""
-    due_at = None if job.final_fire_at is None else _look_at(job.final_fire_at, now)
+    due_at = None if job.final_fire_at is None else _recheck_at(job.final_fire_at, now)
     return evolve(job, due_at=due_at)
 
 
-def _look_at(final_fire_at: int, now: int) -> int:
+def _recheck_at(final_fire_at: int, now: int) -> int:
     return now + min(max(now - final_fire_at, MINUTE_MS), HOUR_MS)
 
 

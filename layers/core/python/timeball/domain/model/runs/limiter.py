@@ -43,12 +43,12 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class Turns:
+class RateTokens:
     """How far the rate tokens are used up."""
 
     free_at: float = 0
     """When the next token would come if no burst were left (ms)."""
-    called_to: float = 0
+    admitted_to: float = 0
     """The instant (ms) up to which tokens are assigned to waiting runs that were admitted."""
 
 
@@ -76,7 +76,7 @@ class Limiter:
     """The bounds that a person has set."""
     begun: tuple[Begun, ...] = ()
     """The runs that hold its slots."""
-    turns: Turns = Turns()
+    tokens: RateTokens = RateTokens()
     """How far its rate tokens are used up."""
     lines: tuple[Permit, ...] = ()
     """The lines that are known to have waiting runs: all other runs join them at the end."""

@@ -12,7 +12,7 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.attempt import Attempt
 from timeball.domain.model.runs.fan_out import FanOut
-from timeball.domain.model.runs.held import FREE, Held
+from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.spent import NOTHING, Spent
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.terms.dependency import Blocked, Ended
@@ -80,9 +80,9 @@ class Waiting:
 
     name: str
     """The name of the limiter within the run's tenant (limiter.py)."""
-    part: Permit
+    permit: Permit
     """What the run waits for."""
-    called: bool = False
+    admitted: bool = False
     """The run was admitted: its message was sent, and it has left the line."""
 
 
@@ -183,7 +183,7 @@ class Run:
     """When it starts if its calendar, or what it collects, moves it from its fire time; None: they do not."""
     spent: Spent = NOTHING
     """What its ended attempts have cost."""
-    held: Held = FREE
+    gate_waits: GateWaits = NO_WAITS
     """How long each gate held it before its first attempt."""
     named: str | None = None
     """The digest of the items that its newest attempt named while running; None: none."""
@@ -204,7 +204,7 @@ class Run:
     @property
     def stands_in_line(self) -> bool:
         """Whether it waits until its limiter admits it."""
-        return self.waiting is not None and not self.waiting.called
+        return self.waiting is not None and not self.waiting.admitted
 
     @property
     def regular_at(self) -> int:
@@ -265,12 +265,12 @@ class Run:
 
         None before the first attempt, and for a run that was caught up.
         """
-        if self.first_started_at is None or self.held.is_extra:
+        if self.first_started_at is None or self.gate_waits.is_extra:
             return None
-        return max(self.first_started_at - (self.held.until or self.regular_at), 0)
+        return max(self.first_started_at - (self.gate_waits.until or self.regular_at), 0)
 
     @property
-    def waited_for_host_ms(self) -> int:
+    def circuit_wait_ms(self) -> int:
         """How long an open circuit made it wait: up to its planned instants, even if it was picked up later."""
         return self.deferred_ms + (0 if self.deferred_since is None else self.not_before - self.deferred_since)
 

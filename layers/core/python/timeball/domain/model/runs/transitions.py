@@ -37,7 +37,7 @@ def claimed(run: Run, owner: str, now: int, lease_ms: int) -> Run:
         reason=None,
         callback=None,
         deferred_since=None,
-        deferred_ms=run.waited_for_host_ms,
+        deferred_ms=run.circuit_wait_ms,
         named=None,
         waiting=None,
         slots=(),
@@ -133,12 +133,13 @@ def lined_up(run: Run, waiting: Waiting, reason: Reason, last: Attempt | None, s
     return evolve(waits, due_at=None, reason=reason, waiting=waiting, slots=slots)
 
 
-def called(run: Run, now: int = 0) -> Run:
-    """Return a run that was admitted from a line and sent. `held` records a wait that came before the first attempt."""
+def admitted(run: Run, now: int = 0) -> Run:
+    """Return a run that was admitted from a line and sent. Its wait before its first attempt is recorded."""
     if run.waiting is None:
         return run
-    held = run.held if run.attempt else run.held.by("limits" if run.waiting.name else "quota", now)
-    return evolve(run, waiting=evolve(run.waiting, called=True), held=held if run.held.until else run.held)
+    before = run.gate_waits
+    waits = before if run.attempt or not before.until else before.by("limits" if run.waiting.name else "quota", now)
+    return evolve(run, waiting=evolve(run.waiting, admitted=True), gate_waits=waits)
 
 
 def out_of_line(run: Run) -> Run:
@@ -162,7 +163,7 @@ def put_off(run: Run, not_before: int, due_at: int | None, version: int | None =
         due_at=due_at,
         decided_at_version=run.decided_at_version if version is None else version,
         deferred_since=None,
-        deferred_ms=run.waited_for_host_ms,
+        deferred_ms=run.circuit_wait_ms,
     )
 
 
@@ -202,7 +203,7 @@ def passed_over(run: Run, reason: Reason, version: int, now: int) -> Run:
 def frozen(run: Run, until: int) -> Run:
     """Return a run that a freeze defers, in the due index; its own instant stays unchanged."""
     freed = out_of_line(run)
-    return evolve(freed, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.waited_for_host_ms)
+    return evolve(freed, due_at=until, reason=Reason.FROZEN, deferred_since=None, deferred_ms=run.circuit_wait_ms)
 
 
 def deferred(run: Run, until: int, reason: Reason | None, since: int) -> Run:
@@ -217,7 +218,7 @@ def deferred(run: Run, until: int, reason: Reason | None, since: int) -> Run:
         due_at=until,
         reason=reason,
         deferred_since=since if reason is Reason.CIRCUIT_OPEN else None,
-        deferred_ms=run.waited_for_host_ms,
+        deferred_ms=run.circuit_wait_ms,
     )
 
 

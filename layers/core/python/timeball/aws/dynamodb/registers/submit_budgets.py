@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import TableAccess
-from timeball.aws.dynamodb.table.keys import intake_key
+from timeball.aws.dynamodb.table.keys import budget_key
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Add, Take
-from timeball.domain.sharing.intake import Intake, Reservation, outdated
+from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, outdated
 from timeball.domain.time.instants import SECOND_MS
 
 _TAKEN: Final = "s"
@@ -17,68 +17,68 @@ _MANY: Final = 30
 """How many outdated seconds are dropped at once: the row stays small, for one write more in thirty."""
 
 
-class DynamoIntakes:
+class DynamoSubmitBudgets:
     """The reservations in one table."""
 
     def __init__(self, table: TableAccess) -> None:
         self._table = table
 
-    def take(self, taking: Reservation) -> Intake | None:
+    def reserve(self, reservation: Reservation) -> SubmitBudget | None:
         """Reserve, on the condition that there is room."""
-        second, amount = _name(taking.second), taking.amount
-        if taking.per_second and amount > taking.per_second:
-            return self.read(taking.tenant)
+        second, amount = _name(reservation.second), reservation.amount
+        if reservation.per_second and amount > reservation.per_second:
+            return self.read(reservation.tenant)
         written = self._table.writer.take(
             Take(
-                Add(intake_key(taking.tenant), _amounts(taking, 1), {"v": SCHEMA_VERSION}),
-                most={second: taking.per_second} if taking.per_second else {},
-                least={"left": 0} if taking.active else {},
-                where={"most": taking.active} if taking.active else {},
+                Add(budget_key(reservation.tenant), _amounts(reservation, 1), {"v": SCHEMA_VERSION}),
+                most={second: reservation.per_second} if reservation.per_second else {},
+                least={"left": 0} if reservation.active else {},
+                where={"most": reservation.active} if reservation.active else {},
             )
         )
-        standing = _to_intake(taking.tenant, written.row)
+        standing = _to_budget(reservation.tenant, written.row)
         if not written.done:
             return standing
-        self._forget(taking.tenant, outdated(standing, taking.at))
+        self._forget(reservation.tenant, outdated(standing, reservation.at))
         return None
 
-    def give_back(self, taking: Reservation) -> None:
+    def release(self, reservation: Reservation) -> None:
         """Release. If the answer is lost, it is unknown whether that was done, and it is not repeated."""
-        self._table.writer.add([Add(intake_key(taking.tenant), _amounts(taking, -1), {"v": SCHEMA_VERSION})])
+        self._table.writer.add([Add(budget_key(reservation.tenant), _amounts(reservation, -1), {"v": SCHEMA_VERSION})])
 
-    def reckon(self, before: Intake, after: Intake) -> bool:
+    def reckon(self, before: SubmitBudget, after: SubmitBudget) -> bool:
         """Set what is left, on the condition that no other process has done so since."""
         to: Item = {"most": after.most, "left": after.left, "counted_at": after.counted_at, "v": SCHEMA_VERSION}
         was: dict[str, int | None] = {"counted_at": None}
         if before.counted_at:
             was = {"counted_at": before.counted_at, "left": before.left}
-        return self._table.writer.take(Take(Add(intake_key(before.tenant), {}, to), where=was)).done
+        return self._table.writer.take(Take(Add(budget_key(before.tenant), {}, to), where=was)).done
 
-    def read(self, tenant: str) -> Intake:
+    def read(self, tenant: str) -> SubmitBudget:
         """Read the row."""
-        return _to_intake(tenant, self._table.reader.get([intake_key(tenant)])[0])
+        return _to_budget(tenant, self._table.reader.get([budget_key(tenant)])[0])
 
     def _forget(self, tenant: str, seconds: list[int]) -> None:
         if len(seconds) >= _MANY:
             forgotten = tuple(name for second in seconds for name in (_name(second), _name(second, _BESIDE)))
-            self._table.writer.take(Take(Add(intake_key(tenant), {}, {"v": SCHEMA_VERSION}), remove=forgotten))
+            self._table.writer.take(Take(Add(budget_key(tenant), {}, {"v": SCHEMA_VERSION}), remove=forgotten))
 
 
-def _amounts(taking: Reservation, sign: int) -> dict[str, int]:
-    amount = sign * taking.amount
-    also = {"left": -amount} if taking.active else {_name(taking.second, _BESIDE): amount}
-    return {_name(taking.second): amount, **also}
+def _amounts(reservation: Reservation, sign: int) -> dict[str, int]:
+    amount = sign * reservation.amount
+    also = {"left": -amount} if reservation.active else {_name(reservation.second, _BESIDE): amount}
+    return {_name(reservation.second): amount, **also}
 
 
 def _name(second: int, letter: str = _TAKEN) -> str:
     return f"{letter}{second // SECOND_MS}"
 
 
-def _to_intake(tenant: str, row: dict[str, Any] | None) -> Intake:
+def _to_budget(tenant: str, row: dict[str, Any] | None) -> SubmitBudget:
     row = row or {}
 
     def seconds(letter: str) -> dict[int, int]:
         return {int(name[1:]) * SECOND_MS: row[name] for name in row if name[0] == letter and name[1:].isdigit()}
 
     left = {name: row.get(name, 0) for name in ("most", "left", "counted_at")}
-    return Intake(tenant, seconds(_TAKEN), seconds(_BESIDE), **left)
+    return SubmitBudget(tenant, seconds(_TAKEN), seconds(_BESIDE), **left)

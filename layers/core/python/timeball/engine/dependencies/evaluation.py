@@ -10,7 +10,7 @@ from functools import partial
 
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.join import ParentStanding, by_its_end, kept_of, standing_of
-from timeball.domain.graphs.waiting import is_as_notified, moved_on, with_children_notified, woken
+from timeball.domain.graphs.waiting import evaluated, is_as_notified, with_children_notified, woken
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import Parent
@@ -23,7 +23,7 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 
 
-def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
+def evaluate(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
     """Evaluate the parents of waiting jobs. Return, as they stand, the jobs that may run and can be planned.
 
     ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
@@ -40,7 +40,7 @@ def look(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
             break
         now = context.clock.now()
         standings = standings_of_jobs(context, waiting, now)
-        swaps = [Swap(job, moved_on(job, standings[job.key], now)) for job in waiting]
+        swaps = [Swap(job, evaluated(job, standings[job.key], now)) for job in waiting]
         news = [one.after for one in swaps if one.after.blocked not in (None, one.before.blocked)]
         post(context, [(job.depth, notice_of_block(job, job.blocked, now)) for job in news if job.blocked is not None])
         swapped = context.store.jobs.swap(swaps, now)

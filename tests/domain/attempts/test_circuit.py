@@ -8,13 +8,13 @@ import pytest
 from timeball.domain.attempts.circuit_breaker import (
     CALL,
     MOST_SEGMENTS,
-    Host,
-    HostKey,
-    HostRules,
+    Circuit,
+    CircuitKey,
+    CircuitRules,
     Observation,
     Segment,
-    admit,
     after_answers,
+    check,
 )
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
@@ -22,14 +22,14 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")
-RULES = HostRules(failures=3, open_ms=30_000, longest_open_ms=100_000, retries_per_second=10, burst=5)
-HOST = Host(HostKey("acme", "https://target.example"))
+RULES = CircuitRules(failures=3, open_ms=30_000, longest_open_ms=100_000, retries_per_second=10, burst=5)
+HOST = Circuit(CircuitKey("acme", "https://target.example"))
 FRESH = Run(RunId(JobKey("acme", "job"), NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RETRY = replace(FRESH, state=RunState.RETRYING, attempt=1)
 RESTS = replace(HOST, failures=3, openings=1, open_until=NOW + 30_000)
 
 
-def _after(host: Host, failed: Sequence[bool]) -> Host:
+def _after(host: Circuit, failed: Sequence[bool]) -> Circuit:
     return after_answers(host, [Observation(one) for one in failed], NOW, RULES)
 
 
@@ -37,16 +37,16 @@ def _runs(count: int, like: Run) -> list[Run]:
     return [replace(like, id=replace(like.id, fire_at=NOW + step)) for step in range(count)]
 
 
-def _admitted(host: Host, runs: Sequence[Run], at: int) -> tuple[Host, list[int | None]]:
+def _admitted(host: Circuit, runs: Sequence[Run], at: int) -> tuple[Circuit, list[int | None]]:
     waits: list[int | None] = []
     for run in runs:
-        host, admission = admit(host, run, at, RULES)
+        host, admission = check(host, run, at, RULES)
         waits.append(admission.until)
     return host, waits
 
 
 # Each case: the host before, the answers (True: failed), and failures and rests afterwards.
-ANSWERS: dict[str, tuple[Host, tuple[bool, ...], int, int]] = {
+ANSWERS: dict[str, tuple[Circuit, tuple[bool, ...], int, int]] = {
     "one failure": (HOST, (True,), 1, 0),
     "as many as it may have in a row": (HOST, (True, True), 2, 0),
     "one more": (HOST, (True, True, True), 3, 1),
@@ -122,14 +122,14 @@ def test_retries_and_runs_that_waited_take_rate_tokens_after_a_first_burst(like:
 
 @pytest.mark.parametrize("like", [FRESH, RETRY])
 def test_a_run_that_finds_its_host_resting_takes_no_rate_token(like: Run) -> None:
-    host, admission = admit(RESTS, like, NOW, RULES)
+    host, admission = check(RESTS, like, NOW, RULES)
     assert (host, admission.reason) == (RESTS, Reason.CIRCUIT_OPEN)
 
 
 @pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT])
 def test_a_run_that_has_a_rate_token_takes_no_second_one_even_after_waiting_for_a_limiter(reason: Reason) -> None:
     paced = replace(RETRY, reason=reason)
-    assert admit(HOST, paced, NOW, RULES) == (HOST, CALL)
+    assert check(HOST, paced, NOW, RULES) == (HOST, CALL)
 
 
 def test_unused_rate_tokens_fill_the_bucket_and_no_more() -> None:
@@ -147,7 +147,7 @@ TRIED = replace(RESTS, is_half_open=True, open_until=NOW + 9)
 FAILS, ANSWERS_WELL, UNREACHED = Observation(True, "a"), Observation(False, "a"), Observation(True)  # noqa: FBT003
 
 # Each case: the host before, the answers; then whether the host is open, and the failures of each path segment.
-ON_PATHS: dict[str, tuple[Host, list[Observation], bool, dict[str, int]]] = {
+ON_PATHS: dict[str, tuple[Circuit, list[Observation], bool, dict[str, int]]] = {
     "a path fails": (HOST, [FAILS], False, {"a": 1}),
     "it fails as often as a circuit opens": (HOST, [FAILS] * 3, False, {"a": 3}),
     "it fails on, as calls that had left": (HOST, [FAILS] * 9, False, {"a": 3}),
@@ -211,23 +211,23 @@ def test_an_open_path_is_not_displaced_by_another() -> None:
 
 def test_a_path_that_rests_defers_only_its_own_runs() -> None:
     host = replace(HOST, segments=(_open("a", NOW + 30_000),))
-    after, deferred = admit(host, FRESH, NOW, RULES, "a")
+    after, deferred = check(host, FRESH, NOW, RULES, "a")
     assert (after, deferred.reason) == (host, Reason.CIRCUIT_OPEN)
     assert deferred.until is not None
     assert deferred.until >= NOW + 30_000
-    assert admit(host, FRESH, NOW, RULES, "b") == (host, CALL)
+    assert check(host, FRESH, NOW, RULES, "b") == (host, CALL)
 
 
 def test_one_run_probes_a_path_after_its_rest() -> None:
-    host, admission = admit(replace(HOST, segments=(_open("a", NOW),)), FRESH, NOW, RULES, "a")
+    host, admission = check(replace(HOST, segments=(_open("a", NOW),)), FRESH, NOW, RULES, "a")
     assert (admission, host.open_until) == (CALL, None)
     assert [(one.is_half_open, one.open_until) for one in host.segments] == [(True, NOW + 60_000)]
-    assert admit(host, FRESH, NOW, RULES, "a")[1].reason is Reason.CIRCUIT_OPEN
+    assert check(host, FRESH, NOW, RULES, "a")[1].reason is Reason.CIRCUIT_OPEN
 
 
 def test_one_run_probes_a_host_and_its_path_together() -> None:
     resting = replace(RESTS, open_until=NOW, segments=(_open("a", NOW), _open("b", NOW)))
-    host, admission = admit(resting, FRESH, NOW, RULES, "a")
+    host, admission = check(resting, FRESH, NOW, RULES, "a")
     assert (admission, host.is_half_open) == (CALL, True)
     assert [one.is_half_open for one in host.segments] == [True, False]
     closed = after_answers(host, [ANSWERS_WELL], NOW, RULES)
@@ -236,5 +236,5 @@ def test_one_run_probes_a_host_and_its_path_together() -> None:
 
 def test_a_run_whose_path_rests_longer_than_its_host_does_not_probe_the_host() -> None:
     host = replace(RESTS, open_until=NOW, segments=(_open("a", NOW + 30_000),))
-    assert admit(host, FRESH, NOW, RULES, "a")[0] == host
-    assert admit(host, FRESH, NOW, RULES, "b")[1] == CALL
+    assert check(host, FRESH, NOW, RULES, "a")[0] == host
+    assert check(host, FRESH, NOW, RULES, "b")[1] == CALL

@@ -50,4 +50,4 @@ WAITS: dict[str, tuple[int, Callable[[], Run]]] = {
 @pytest.mark.parametrize("case", WAITS)
 def test_a_run_has_waited_for_its_host_as_long_as_the_rests_that_it_waited_out(case: str) -> None:
     waited_ms, run = WAITS[case]
-    assert run().waited_for_host_ms == waited_ms
+    assert run().circuit_wait_ms == waited_ms

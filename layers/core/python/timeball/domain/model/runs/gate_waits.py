@@ -13,7 +13,7 @@ Gate = Literal["parents", "limits", "quota", "overlap", "circuit", "frozen"]
 
 
 @dataclass(frozen=True)
-class Held:
+class GateWaits:
     """How long each gate held a run. Durations are in ms."""
 
     until: int = 0
@@ -33,7 +33,7 @@ class Held:
     is_extra: bool = False
     """It was caught up, or asked for again before it began: its lateness means nothing."""
 
-    def by(self, gate: Gate, until: int) -> "Held":
+    def by(self, gate: Gate, until: int) -> "GateWaits":
         """Return the account with a gate that held the run until an instant (ms), as far as no earlier gate did."""
         if until <= self.until:
             return self
@@ -45,4 +45,4 @@ class Held:
         return self.parents + self.limits + self.quota + self.overlap + self.circuit
 
 
-FREE = Held()
+NO_WAITS = GateWaits()

@@ -39,7 +39,7 @@ MOST_MOVED_MS = (MOST_DAYS_LATER + 1) * DAY_MS
 
 
 @dataclass(frozen=True)
-class Exclusions:
+class Blackouts:
     """The times in which fires do not start."""
 
     dates: Spans = NO_TIME
@@ -71,7 +71,7 @@ class Exclusions:
         moved_to = next((at for at in days if self.dates.end_of(at) is None), LATEST)
         return moved_to if moved_to < following_at else None
 
-    def held_until(self, fire_at: int, now: int) -> int | None:
+    def deferred_until(self, fire_at: int, now: int) -> int | None:
         """Return when to recheck a fire that is deferred, at its time or now if that is later; None if it may start."""
         starts_at = max(fire_at, now)
         end_at = self.frozen.end_of(starts_at)
@@ -117,10 +117,10 @@ class Exclusions:
         return None
 
 
-NOTHING = Exclusions()
+NOTHING = Blackouts()
 
 
-def allowed_fires(schedule: Schedule, first_at: int, excluded: Exclusions) -> Iterator[int]:
+def allowed_fires(schedule: Schedule, first_at: int, excluded: Blackouts) -> Iterator[int]:
     """Yield the fires of a schedule from an instant on that its calendar does not skip."""
     fire_at = next_fire(schedule, first_at - 1)
     while fire_at is not None:
@@ -132,7 +132,7 @@ def allowed_fires(schedule: Schedule, first_at: int, excluded: Exclusions) -> It
         fire_at = next_fire(schedule, fire_at)
 
 
-def fires_to_come(job: Job, excluded: Exclusions) -> Iterator[int]:
+def fires_to_come(job: Job, excluded: Blackouts) -> Iterator[int]:
     """Yield the fires of a job that have no row yet and that will start, according to its schedule and calendar."""
     if job.next_fire_at is None:
         return iter(())
@@ -140,7 +140,7 @@ def fires_to_come(job: Job, excluded: Exclusions) -> Iterator[int]:
     return allowed_fires(job.spec.schedule, first_at, excluded)
 
 
-def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Exclusions:
+def blackouts_of(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -> Blackouts:
     """Return the blackouts of a job's fires, from its calendar (None: it has none) and its tenant's freezes."""
     meant = [one for one in freezes if one.match.matches(job)]
     frozen = spans_of(one.span for one in meant)
@@ -148,9 +148,9 @@ def exclusions(job: Job, calendar: Calendar | None, freezes: Iterable[Freeze]) -
     suspended = _suspended(job, meant)
     if calendar is None or job.spec.calendar is None:
         is_any = frozen.starts or suspended.starts
-        return Exclusions(frozen=frozen, stopped=stopped, suspended=suspended) if is_any else NOTHING
+        return Blackouts(frozen=frozen, stopped=stopped, suspended=suspended) if is_any else NOTHING
     zone = moves_in(job.spec.calendar, calendar, job.spec.schedule)
-    return Exclusions(calendar.spans, frozen, stopped, suspended, zone)
+    return Blackouts(calendar.spans, frozen, stopped, suspended, zone)
 
 
 def _second_of(at: int) -> int:

@@ -22,7 +22,7 @@ _KEPT_MS: Final = MINUTE_MS
 
 
 @dataclass(frozen=True)
-class Intake:
+class SubmitBudget:
     """The submit budget of a tenant."""
 
     tenant: str
@@ -60,14 +60,17 @@ class Reservation:
         return self.at - self.at % SECOND_MS
 
 
-def is_refused(intake: Intake, taking: Reservation) -> bool:
+def is_refused(budget: SubmitBudget, reservation: Reservation) -> bool:
     """Say whether a reservation exceeds the quota of its second."""
-    return bool(taking.per_second) and intake.taken.get(taking.second, 0) + taking.amount > taking.per_second
+    return (
+        bool(reservation.per_second)
+        and budget.taken.get(reservation.second, 0) + reservation.amount > reservation.per_second
+    )
 
 
-def may_count(intake: Intake, most: int, now: int) -> bool:
+def may_count(budget: SubmitBudget, most: int, now: int) -> bool:
     """Say whether a tenant's jobs may be counted now: not again at once, and less often the more jobs there may be."""
-    return intake.most != most or now >= intake.counted_at + SECOND_MS + most * SECOND_MS // _COUNTED_PER_SECOND
+    return budget.most != most or now >= budget.counted_at + SECOND_MS + most * SECOND_MS // _COUNTED_PER_SECOND
 
 
 def counted_until(now: int) -> int:
@@ -75,13 +78,13 @@ def counted_until(now: int) -> int:
     return now - now % SECOND_MS - GRACE_MS
 
 
-def reckoned(intake: Intake, counted: int, most: int, now: int) -> Intake:
+def reckoned(budget: SubmitBudget, counted: int, most: int, now: int) -> SubmitBudget:
     """Return the budget after a count of open jobs that are older than `counted_until`."""
-    recent = [second for second in intake.taken if second >= counted_until(now)]
-    since = sum(intake.taken[second] - intake.beside.get(second, 0) for second in recent)
-    return evolve(intake, most=most, left=max(most - counted - since, 0), counted_at=now)
+    recent = [second for second in budget.taken if second >= counted_until(now)]
+    since = sum(budget.taken[second] - budget.beside.get(second, 0) for second in recent)
+    return evolve(budget, most=most, left=max(most - counted - since, 0), counted_at=now)
 
 
-def outdated(intake: Intake, at: int) -> list[int]:
+def outdated(budget: SubmitBudget, at: int) -> list[int]:
     """Return the seconds that are no longer needed."""
-    return [second for second in intake.taken if second <= at - _KEPT_MS]
+    return [second for second in budget.taken if second <= at - _KEPT_MS]

@@ -6,7 +6,7 @@ Jobs are named in the order of their creation, whatever their status: a job that
 from collections.abc import Iterator, Sequence
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.operations.operation import JobPosition, Look, Operation
+from timeball.domain.operations.operation import JobPosition, NextBatch, Operation
 from timeball.engine.context import Context
 from timeball.engine.scheduling.list_jobs import JobFilter, name_jobs, shown_statuses
 from timeball.ports.collections.listing import ListQuery
@@ -14,17 +14,17 @@ from timeball.ports.collections.listing import ListQuery
 _AT_ONCE = 100
 
 
-def look(context: Context, operation: Operation) -> Look:
+def read_next_batch(context: Context, operation: Operation) -> NextBatch:
     """Read again the jobs after a position, and a page of the jobs that follow. Raises UnavailableError.
 
     The jobs of a cycle were all named when the operation was asked for.
     """
     if operation.rerun is not None:
-        return Look((), operation.through, is_last=True)
+        return NextBatch((), operation.through, is_last=True)
     positions, is_last = _positions(context, operation)
     batch = frozenset(operation.batch)
     fresh = [position for position in positions if position.job_id not in batch or position > operation.through]
-    return Look(
+    return NextBatch(
         names=tuple(_meant(context, operation, fresh)), through=max([operation.through, *positions]), is_last=is_last
     )
 

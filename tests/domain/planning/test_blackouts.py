@@ -17,7 +17,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
-from timeball.domain.planning.exclusions import RECHECK_MS, Exclusions, allowed_fires, exclusions
+from timeball.domain.planning.blackouts import RECHECK_MS, Blackouts, allowed_fires, blackouts_of
 from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import planned_row, queued_run
 from timeball.domain.planning.planner import Hold, SkippedRange, Start, may_start_at, plan
@@ -71,7 +71,7 @@ def test_each_missed_fire_has_one_row_with_the_right_reason(
 ) -> None:
     """The oracle goes day by day and fire by fire, and counts from the newest."""
     spans = spans_of(frozen)
-    excluded = Exclusions(_calendar(timezone, dates).spans, spans, suspended=spans, moves_in=moves_in)
+    excluded = Blackouts(_calendar(timezone, dates).spans, spans, suspended=spans, moves_in=moves_in)
     job = a_job(schedule, catch_up, next(fires(schedule, NOW - behind * HOUR_MS, LATEST)))
     rows = list(_written(job, excluded))
     if any(start <= NOW < end for start, end in frozen):
@@ -142,7 +142,7 @@ class _Oracle:
         return str(local_date(at, self.timezone)) in self.dates
 
 
-def _written(job: Job, excluded: Exclusions) -> Iterator[Run]:
+def _written(job: Job, excluded: Blackouts) -> Iterator[Run]:
     while isinstance(found := plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded), Start | SkippedRange):
         row = planned_row(job, found, NOW, NOW + LOOKAHEAD_MS)
         yield row
@@ -163,7 +163,7 @@ def test_the_claim_decides_about_each_fire_of_a_pause_as_a_plan_of_the_same_mome
     first_at = next(fires(schedule, NOW - 80 * SECOND_MS, NOW))
     job = with_spec(a_job(schedule, CatchUp(policy, 3), first_at), jitter_seconds=jitter_seconds)
     job = replace(job, last_paused_at=paused_at, resumed_at=resumed_at)
-    excluded = exclusions(job, None, ())
+    excluded = blackouts_of(job, None, ())
     runs = {row.id.fire_at: row.not_before for row in _written(job, excluded) if row.last_fire_at is None}
     caught_up = [at for at in runs if paused_at <= _start(job, at) < resumed_at - 500]
     for at in fires(schedule, first_at, NOW):
@@ -179,7 +179,7 @@ def test_the_claim_decides_about_each_fire_of_a_pause_as_a_plan_of_the_same_mome
 def test_clocks_that_differ_by_less_than_a_second_agree_that_a_pause_is_over() -> None:
     job = a_job(Schedule(Every(1, 0)), CatchUp(CatchUpPolicy.SKIP), NOW - 5_000)
     job = replace(job, last_paused_at=NOW - 60_000, resumed_at=NOW + 600)
-    found = plan(job, NOW - 300, NOW + LOOKAHEAD_MS, MISFIRE_MS, exclusions(job, None, ()))
+    found = plan(job, NOW - 300, NOW + LOOKAHEAD_MS, MISFIRE_MS, blackouts_of(job, None, ()))
     assert found == SkippedRange(NOW - 5_000, NOW - 1_000, Reason.MISFIRED)
 
 
@@ -207,7 +207,7 @@ HELD = {
 @pytest.mark.parametrize("case", HELD)
 def test_a_frozen_job_is_not_planned_but_due_again_soon(case: str) -> None:
     start, end, fire, until = HELD[case]
-    excluded = Exclusions(frozen=spans_of([(NOW + start * SECOND_MS, NOW + end * SECOND_MS)]))
+    excluded = Blackouts(frozen=spans_of([(NOW + start * SECOND_MS, NOW + end * SECOND_MS)]))
     at = NOW + fire * SECOND_MS
     found = plan(a_job(Schedule(Every(3600, at)), CatchUp(), at), NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
     if until is None:
@@ -220,7 +220,7 @@ def test_a_frozen_job_is_not_planned_but_due_again_soon(case: str) -> None:
 @pytest.mark.parametrize(("from_at", "through_at"), [(NOW - 9_000, NOW), (NOW + 1_000, NOW + 1_000)])
 def test_a_range_on_closed_dates_includes_a_future_fire_only_by_itself(from_at: int, through_at: int) -> None:
     """A new schedule may have that fire too, and must find a row there."""
-    excluded = Exclusions(_calendar("UTC", ["2026-11-21"]).spans)
+    excluded = Blackouts(_calendar("UTC", ["2026-11-21"]).spans)
     job = a_job(Schedule(Every(1, from_at)), CatchUp(), from_at)
     found = plan(job, NOW, NOW + LOOKAHEAD_MS, MISFIRE_MS, excluded)
     assert found == SkippedRange(from_at, through_at, Reason.CALENDAR)
@@ -230,7 +230,7 @@ def test_a_range_on_closed_dates_includes_a_future_fire_only_by_itself(from_at: 
 def test_the_next_fires_are_the_ones_that_will_start(
     schedule: Schedule, dates: list[str], timezone: str, moves_in: str | None
 ) -> None:
-    excluded = Exclusions(_calendar(timezone, dates).spans, moves_in=moves_in)
+    excluded = Blackouts(_calendar(timezone, dates).spans, moves_in=moves_in)
     found = allowed_fires(schedule, NOW - 12 * DAY_MS, excluded)
     shown = [next(found) for _ in range(10)]
     oracle = _Oracle(schedule, CatchUp(), timezone, frozenset(dates), (), moves_in)
@@ -246,10 +246,10 @@ def test_a_jobs_own_calendar_and_the_freezes_that_match_it_are_its_blackouts() -
         Freeze("a", 1, 2, FreezeMatch(everything=True), 0),
         Freeze("b", 5, None, FreezeMatch(tags={"team": "blue"}), 0),
     )
-    assert exclusions(job, None, ()) == Exclusions()
-    assert exclusions(job, calendar, ()) == Exclusions()  # the job does not name it
-    assert exclusions(with_spec(job, calendar=CalendarUse("closed")), calendar, ()).dates == calendar.spans
-    assert exclusions(job, None, (everybody, blue)).frozen == spans_of([(1, 2)])
-    assert exclusions(with_spec(job, tags={"team": "blue"}), None, (everybody, blue)).frozen == spans_of(
+    assert blackouts_of(job, None, ()) == Blackouts()
+    assert blackouts_of(job, calendar, ()) == Blackouts()  # the job does not name it
+    assert blackouts_of(with_spec(job, calendar=CalendarUse("closed")), calendar, ()).dates == calendar.spans
+    assert blackouts_of(job, None, (everybody, blue)).frozen == spans_of([(1, 2)])
+    assert blackouts_of(with_spec(job, tags={"team": "blue"}), None, (everybody, blue)).frozen == spans_of(
         [(1, 2), (5, LATEST)]
     )

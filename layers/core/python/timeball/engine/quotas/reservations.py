@@ -7,7 +7,7 @@ dies between the reservation and the creation, too little is left until the next
 from dataclasses import replace
 from enum import StrEnum
 
-from timeball.domain.sharing.intake import Reservation, counted_until, is_refused, may_count, reckoned
+from timeball.domain.sharing.submit_budget import Reservation, counted_until, is_refused, may_count, reckoned
 from timeball.engine.context import Context
 
 _TRIES = 3
@@ -20,28 +20,28 @@ class Refused(StrEnum):
     ACTIVE = "active_jobs"
 
 
-def take_in(context: Context, taking: Reservation) -> Refused | None:
+def reserve(context: Context, reservation: Reservation) -> Refused | None:
     """Reserve jobs that are about to be created, all or none. Return the quota that refuses them, if any.
 
     Raises UnavailableError.
     """
-    if not taking.amount or not (taking.per_second or taking.active):
+    if not reservation.amount or not (reservation.per_second or reservation.active):
         return None
     for _ in range(_TRIES):
-        standing = context.store.intakes.take(taking)
+        standing = context.store.submit_budgets.reserve(reservation)
         if standing is None:
             return None
-        if is_refused(standing, taking):
+        if is_refused(standing, reservation):
             return Refused.SUBMITS
         now = context.clock.now()
-        if not may_count(standing, taking.active, now):
+        if not may_count(standing, reservation.active, now):
             return Refused.ACTIVE
-        counted = context.store.jobs.count_open(taking.tenant, counted_until(now), taking.active)
-        context.store.intakes.reckon(standing, reckoned(standing, counted, taking.active, now))
+        counted = context.store.jobs.count_open(reservation.tenant, counted_until(now), reservation.active)
+        context.store.submit_budgets.reckon(standing, reckoned(standing, counted, reservation.active, now))
     return Refused.ACTIVE
 
 
-def give_back(context: Context, taking: Reservation, amount: int) -> None:
+def release(context: Context, reservation: Reservation, amount: int) -> None:
     """Release `amount` reserved jobs, because they existed already."""
-    if amount and (taking.per_second or taking.active):
-        context.store.intakes.give_back(replace(taking, amount=amount))
+    if amount and (reservation.per_second or reservation.active):
+        context.store.submit_budgets.release(replace(reservation, amount=amount))
