@@ -73,7 +73,7 @@ ANSWERED = replace(FAILED, status=200)
 RUNNING = claimed(run(), "owner", NOW, 30_000)
 
 SLOT = Waiting("größe#1 /x", Permit.SLOT)
-IN_LINE = lined_up(run(), SLOT, Reason.KEY_WAIT, None)
+IN_LINE = lined_up(run(), SLOT, Reason.LIMIT_WAIT, None)
 HANDED_OVER = handed_over(RUNNING, with_spec(job(), heartbeat_seconds=30, timeout_seconds=600), NOW + 1, NOW + 2, 5_000)
 DEAD = ended(RUNNING, RunState.FAILED, NOW + 9, Guarantor.MESSAGE, Reason.NOT_RETRIABLE, FAILED)
 
@@ -112,7 +112,7 @@ RUN_MOVES: dict[str, tuple[Run, Run]] = {
     "not carried": (run(), due_again(run(), NOW + 30_000, 1)),
     "held back": (run(), deferred(run(), NOW + 30_000, Reason.CIRCUIT_OPEN, NOW)),
     "lined up": (run(), IN_LINE),
-    "lined up after an attempt was lost": (RUNNING, lined_up(RUNNING, SLOT, Reason.KEY_WAIT, FAILED)),
+    "lined up after an attempt was lost": (RUNNING, lined_up(RUNNING, SLOT, Reason.LIMIT_WAIT, FAILED)),
     "called": (IN_LINE, admitted(IN_LINE)),
     "begun with a place": (
         admitted(IN_LINE),

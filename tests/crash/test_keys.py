@@ -14,7 +14,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.limiter import Bounds, Fixed
 from timeball.domain.model.runs.run import Permit, Run, RunState
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.sharing.limiter import SETTLES_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
@@ -22,7 +22,7 @@ from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.leases import renew
-from timeball.engine.quotas.keys import fix_key
+from timeball.engine.quotas.limits import fix_limit
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.collections.rows import Swap, Swapped
@@ -34,11 +34,11 @@ KEY = LimiterKey("acme", "key")
 
 
 def _place(name: str) -> JobSpec:
-    return replace(spec(name, At(NOW)), flow=Flow(concurrency=ConcurrencyKey("key", 1)))
+    return replace(spec(name, At(NOW)), flow=Flow(concurrency=ConcurrencyLimit("key", 1)))
 
 
 def _turn(name: str) -> JobSpec:
-    return replace(spec(name, At(NOW)), flow=Flow(rate=RateKey("key", 0.2)))
+    return replace(spec(name, At(NOW)), flow=Flow(rate=RateLimit("key", 0.2)))
 
 
 def _all_end(left: Play, stage: Stage, *, apart_ms: int) -> None:
@@ -73,9 +73,9 @@ def test_runs_whose_executor_was_stopped_anywhere_all_end_within_the_limit(
 
 def _behind_its_lock(stage: Stage) -> Play:
     """Let a run with a slot be admitted for its rate token while a newer run of its job has the lock."""
-    play, rate = stage.play(NOW), RateKey("rate", 0.01)
+    play, rate = stage.play(NOW), RateLimit("rate", 0.01)
     job = replace(
-        spec("a", Schedule(Every(60, NOW), max_runs=2)), flow=Flow(concurrency=ConcurrencyKey("key", 1), rate=rate)
+        spec("a", Schedule(Every(60, NOW), max_runs=2)), flow=Flow(concurrency=ConcurrencyLimit("key", 1), rate=rate)
     )
     play.store_jobs([replace(spec("b", At(NOW - SECOND_MS)), flow=Flow(rate=rate))])
     play.run_on(JobKey("acme", "b"))
@@ -110,7 +110,7 @@ def test_a_run_that_waits_for_its_lock_leaves_its_slot_to_others_wherever_its_ex
 def _waiting(stage: Stage, keyed: Callable[[str], JobSpec], slots: int) -> Play:
     """Let all runs of jobs under a key wait: for a limit that a person has set, or for its rate."""
     play = stage.play(NOW)
-    fix_key(play.context(), KEY, Bounds(slots), None, NOW)
+    fix_limit(play.context(), KEY, Bounds(slots), None, NOW)
     play.store_jobs([keyed(name) for name in NAMES])
     play.caller.takes_ms = TAKES_MS
     play.scan_all()
@@ -130,7 +130,7 @@ def test_a_run_begins_although_the_request_that_raised_its_limit_was_stopped_any
     play = _waiting(stage, _place, slots=0)
 
     def raise_limit(on: Play) -> None:
-        fix_key(on.context(), KEY, Bounds(1), None, on.clock.now())
+        fix_limit(on.context(), KEY, Bounds(1), None, on.clock.now())
 
     for left in stage.crashes(play, raise_limit, 5):
         raise_limit(left)
@@ -139,7 +139,7 @@ def test_a_run_begins_although_the_request_that_raised_its_limit_was_stopped_any
 
 def test_a_waiting_run_ends_although_the_change_of_its_job_to_another_key_was_stopped_anywhere(stage: Stage) -> None:
     play = _waiting(stage, _turn, slots=1)
-    another = Flow(rate=RateKey("another", 100))
+    another = Flow(rate=RateLimit("another", 100))
 
     def change(on: Play) -> None:
         for name in NAMES:
@@ -221,7 +221,7 @@ def test_a_run_that_joins_its_line_late_is_admitted() -> None:
     while number < reached:
         number += 1
         play = Play()
-        fix_key(play.context(), KEY, Bounds(0), None, NOW)
+        fix_limit(play.context(), KEY, Bounds(0), None, NOW)
         play.store_jobs([_place("a")])
         play.scan_all()
 
@@ -231,7 +231,7 @@ def test_a_run_that_joins_its_line_late_is_admitted() -> None:
 
         points = _At(number, stand_still)
         play.execute(play.queue.receive("normal"), points)
-        fix_key(play.context(), KEY, Bounds(1), None, play.clock.now())
+        fix_limit(play.context(), KEY, Bounds(1), None, play.clock.now())
         play.run_on(JobKey("acme", "a"))
         reached = points.reached
     assert reached > 3
@@ -243,7 +243,7 @@ def test_a_run_that_joins_its_line_late_is_admitted_though_the_index_lags_behind
         number += 1
         play = Play()
         _let_lines_lag(play)
-        fix_key(play.context(), KEY, Bounds(0), None, NOW)
+        fix_limit(play.context(), KEY, Bounds(0), None, NOW)
         play.store_jobs([_place("a")])
         play.scan_all()
         points = _At(number, partial(play.clock.advance, SETTLES_MS * 6 // 10))
@@ -253,7 +253,7 @@ def test_a_run_that_joins_its_line_late_is_admitted_though_the_index_lags_behind
             play.clock.advance(SECOND_MS)
         (limiter,) = play.store.limiters.read([KEY])
         assert limiter is not None
-        roomy = evolve(limiter, fixed=Fixed(Bounds(1)))  # and nothing else: `fix_key` makes the limiter due
+        roomy = evolve(limiter, fixed=Fixed(Bounds(1)))  # and nothing else: `fix_limit` makes the limiter due
         play.store.limiters.swap([Swap(limiter, roomy)], play.clock.now())
         play.run_on(JobKey("acme", "a"))
         assert play.runs(JobKey("acme", "a"))[0].state is RunState.SUCCEEDED, f"it stood still at point {number}"
@@ -280,13 +280,13 @@ def _let_lines_lag(play: Play) -> None:
 def test_a_run_that_a_dying_process_had_named_is_admitted_though_other_runs_end_all_the_time() -> None:
     """The end of each other run reads only its own row, and not the rows of the runs that the limiter names."""
     play, _, _ = _two()
-    fix_key(play.context(), KEY, Bounds(0), None, NOW)
+    fix_limit(play.context(), KEY, Bounds(0), None, NOW)
     play.execute(play.queue.receive("normal"))
     (over,) = play.store_jobs([spec("over", At(NOW))])
     play.run_on(over.key)
 
     def raise_limit(on: Play) -> None:
-        fix_key(on.context(), KEY, Bounds(1), None, on.clock.now())
+        fix_limit(on.context(), KEY, Bounds(1), None, on.clock.now())
 
     stop_when(play, raise_limit, _names_one)
     assert play.messages() == []

@@ -14,7 +14,7 @@ from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause, resume, revise
-from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
+from timeball.engine.changes.history import ChangeFilter, list_changes, list_revisions
 from timeball.engine.runs.trigger import Trigger, trigger
 
 FIRST, SECOND = Actor("key_1", "editor", "192.0.2.1"), Actor("key_2", "admin", "192.0.2.2")
@@ -95,7 +95,7 @@ def test_the_history_has_exactly_the_changes_that_were_made_wherever_one_was_sto
 def _assert_all_is_told(play: Play) -> None:
     """Assert that each version has its entry with its actor, and begins as the one before it ended."""
     job = _read(play)
-    logged = list(list_audit(play.context(), AuditFilter("acme"), 100).items)
+    logged = list(list_changes(play.context(), ChangeFilter("acme"), 100).items)
     changes, _ = list_revisions(play.context(), job, 100)
     assert [one for one in logged if one.action is not Action.TRIGGER] == changes
     assert [one.revision for one in changes] == list(range(job.version, 0, -1))

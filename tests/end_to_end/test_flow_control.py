@@ -22,16 +22,16 @@ _ALL_END_SECONDS = 300
 
 
 def test_runs_of_different_jobs_under_a_limit_of_one_run_one_by_one(client: ApiClient, receiver: Receiver) -> None:
-    key = {"key": "printer", "limit": 1}
-    asked = {"handler": f"{receiver.url}/slow/{_TAKES_SECONDS}", "concurrencyKey": key}
+    key = {"name": "printer", "limit": 1}
+    asked = {"handler": f"{receiver.url}/slow/{_TAKES_SECONDS}", "concurrencyLimit": key}
     jobs = [ask(client, "POST", "/v1/jobs", asked) for _ in range(4)]
-    until(lambda: len(client.get("/v1/keys/printer")["waiters"]) > 0)
+    until(lambda: len(client.get("/v1/limits/printer")["waiters"]) > 0)
     until(lambda: are_completed(client, *jobs))
     called_at = sorted(arrival.at for job in jobs for arrival in calls_of(receiver, job))
     apart = [later - earlier for earlier, later in pairwise(called_at)]
     assert len(called_at) == len(jobs)
     assert min(apart) >= _TAKES_SECONDS * SECOND_MS, apart
-    shown = client.get("/v1/keys/printer")
+    shown = client.get("/v1/limits/printer")
     assert (shown["limit"], shown["holders"], shown["waiters"]) == (1, [], [])
 
 
@@ -50,7 +50,7 @@ def test_200_jobs_keep_a_limit_of_three_while_executors_are_killed_and_all_of_th
     stage: Stage, client: ApiClient, receiver: Receiver
 ) -> None:
     def submit(path: str, count: int) -> list[dict[str, Any]]:
-        asked = {"handler": f"{receiver.url}{path}", "concurrencyKey": {"key": "licence", "limit": _PLACES}}
+        asked = {"handler": f"{receiver.url}{path}", "concurrencyLimit": {"name": "licence", "limit": _PLACES}}
         answer = ask(client, "POST", "/v1/jobs:batch", {"jobs": [asked] * count})
         return [item["job"] for item in answer["items"]]
 
@@ -61,7 +61,7 @@ def test_200_jobs_keep_a_limit_of_three_while_executors_are_killed_and_all_of_th
     jobs = submit("/slow/20/1", _PLACES)  # the executors are killed during these calls
     until(lambda: len(receiver.arrivals()) == _PLACES, otherwise="the slots are not taken")
     jobs += submit("/slow/0.2", 98) + submit("/slow/0.2", 99)
-    until(lambda: len(client.get("/v1/keys/licence")["waiters"]) > 0)
+    until(lambda: len(client.get("/v1/limits/licence")["waiters"]) > 0)
     kill_all()
     until(lambda: len(receiver.arrivals()) > 100, _ALL_END_SECONDS)
     kill_all()
@@ -75,17 +75,21 @@ def test_200_jobs_keep_a_limit_of_three_while_executors_are_killed_and_all_of_th
 def test_a_limiter_that_is_stopped_admits_no_run_until_its_limit_is_raised(
     client: ApiClient, receiver: Receiver
 ) -> None:
-    ask(client, "PUT", "/v1/keys/valve", {"limit": 0})
-    asked = {"handler": f"{receiver.url}/ok", "concurrencyKey": {"key": "valve", "limit": 5}}
+    ask(client, "PUT", "/v1/limits/valve", {"limit": 0})
+    asked = {"handler": f"{receiver.url}/ok", "concurrencyLimit": {"name": "valve", "limit": 5}}
     job = ask(client, "POST", "/v1/jobs", asked)
-    until(lambda: [one["jobId"] for one in client.get("/v1/keys/valve")["waiters"]] == [job["jobId"]])
+    until(lambda: [one["jobId"] for one in client.get("/v1/limits/valve")["waiters"]] == [job["jobId"]])
     assert calls_of(receiver, job) == []
-    ask(client, "PUT", "/v1/keys/valve", {"limit": 2})
+    ask(client, "PUT", "/v1/limits/valve", {"limit": 2})
     until(lambda: are_completed(client, job))
 
 
 def test_a_rate_limit_spaces_the_calls_of_all_jobs_that_name_it(client: ApiClient, receiver: Receiver) -> None:
-    asked = {"handler": f"{receiver.url}/ok", "rateKey": {"key": "mail", "perSecond": 1, "burst": 1}, "delaySeconds": 3}
+    asked = {
+        "handler": f"{receiver.url}/ok",
+        "rateLimit": {"name": "mail", "perSecond": 1, "burst": 1},
+        "delaySeconds": 3,
+    }
     answer = ask(client, "POST", "/v1/jobs:batch", {"jobs": [asked] * 5})
     jobs = [item["job"] for item in answer["items"]]
     until(lambda: are_completed(client, *jobs))

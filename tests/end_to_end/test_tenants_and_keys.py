@@ -44,7 +44,7 @@ def test_the_first_key_manages_tenants_and_another_admins_key_does_not(admin: Ap
     assert status_of(client, "GET", "/v1/admin/tenants/main/keys") == 404
     assert client.key
     by = client.get(f"{KEYS}/{id_in(client.key)}")["createdBy"]
-    told = client.get("/v1/audit", actor=by)["items"]
+    told = client.get("/v1/changes", actor=by)["items"]
     assert any(one["action"] == "create" and one["resource"]["type"] == "key" for one in told)
 
 

@@ -31,7 +31,7 @@ def test_a_change_is_shown_with_its_key_and_address_and_can_be_restored(client: 
     assert job["createdBy"].startswith("demo.")
     assert all(one["actor"]["address"] for one in told)
     assert [one["before"] for one in told] == [*(one["after"] for one in told[1:]), None]
-    logged = client.get("/v1/audit", jobId=job["jobId"])["items"]
+    logged = client.get("/v1/changes", jobId=job["jobId"])["items"]
     assert [one for one in logged if one["action"] != "trigger"] == told
     assert [one["resource"]["id"] for one in logged if one["action"] == "trigger"] == [run["runId"]]
-    assert client.get("/v1/audit", limit=5)["items"] == logged
+    assert client.get("/v1/changes", limit=5)["items"] == logged

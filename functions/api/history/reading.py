@@ -12,10 +12,10 @@ from functions.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.revision import Announcement
 from timeball.domain.time.instants import LATEST
-from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
+from timeball.engine.changes.history import ChangeFilter, list_changes, list_revisions
 
 REVISION_PARAMETERS: Final = ("limit", "cursor")
-AUDIT_PARAMETERS: Final = ("jobId", "actor", "from", "to", "limit", "cursor")
+CHANGES_PARAMETERS: Final = ("jobId", "actor", "from", "to", "limit", "cursor")
 
 _KEY_ID: Final = re.compile(r"[!-~]{1,100}", re.ASCII)
 _VERSION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
@@ -44,20 +44,20 @@ def read_revisions(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_audit(edge: ApiContext, request: Request) -> Reply:
+def read_changes(edge: ApiContext, request: Request) -> Reply:
     """List the changes in a tenant."""
-    reader = QueryReader(request.query, AUDIT_PARAMETERS)
+    reader = QueryReader(request.query, CHANGES_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
     if reader.errors:
         raise invalid(reader.errors)
-    page = list_audit(edge.context, asked, limit, _after(asked, request))
+    page = list_changes(edge.context, asked, limit, _after(asked, request))
     cursor = None if page.next_after is None else _cursor(asked, page.next_after[1])
     cursors = (_cursor(asked, last) for _, last in page.positions)
     return page_of(zip(map(change_answer, page.items), cursors, strict=True), cursor, edge.page_bytes)
 
 
-def _filter(request: Request, reader: QueryReader) -> AuditFilter:
+def _filter(request: Request, reader: QueryReader) -> ChangeFilter:
     from_at, to_at = reader.instant("from"), reader.instant("to")
     job_id, key_id = request.query.get("jobId"), request.query.get("actor")
     if from_at is not None and to_at is not None and to_at < from_at:
@@ -66,7 +66,7 @@ def _filter(request: Request, reader: QueryReader) -> AuditFilter:
         reader.errors.append(FieldError("jobId", "Give the id of a job: 1 to 64 letters, digits, - or _."))
     if key_id is not None and not _KEY_ID.fullmatch(key_id):
         reader.errors.append(FieldError("actor", "Give the id of an API key, such as acme.0123456789ab."))
-    return AuditFilter(
+    return ChangeFilter(
         request.tenant,
         from_at=from_at or 0,
         to_at=LATEST if to_at is None else to_at,
@@ -75,13 +75,13 @@ def _filter(request: Request, reader: QueryReader) -> AuditFilter:
     )
 
 
-def _cursor(asked: AuditFilter, last: Announcement) -> str:
+def _cursor(asked: ChangeFilter, last: Announcement) -> str:
     bound = (asked.tenant, asked.job and asked.job.job_id, asked.key_id, asked.from_at, asked.to_at)
     position = f"{last.at}/{last.job.job_id}/{last.version}/{last.fire_at}/{last.asked} {last.key_id}"
-    return cursor_of(("audit", *bound), position)
+    return cursor_of(("changes", *bound), position)
 
 
-def _after(asked: AuditFilter, request: Request) -> tuple[int, Announcement] | None:
+def _after(asked: ChangeFilter, request: Request) -> tuple[int, Announcement] | None:
     """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
     if "cursor" not in request.query:
         return None

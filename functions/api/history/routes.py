@@ -1,7 +1,7 @@
 """The routes of changes."""
 
 from functions.api.history.answers import ChangePageAnswer
-from functions.api.history.reading import AUDIT_PARAMETERS, REVISION_PARAMETERS, read_audit, read_revisions
+from functions.api.history.reading import CHANGES_PARAMETERS, REVISION_PARAMETERS, read_changes, read_revisions
 from functions.api.history.restoring import restore_job
 from functions.api.http.access import Access
 from functions.api.http.problems import Problem
@@ -30,11 +30,11 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
-        "/v1/audit",
-        read_audit,
+        "/v1/changes",
+        read_changes,
         "List changes and their actors, the newest first",
         ChangePageAnswer,
-        query=AUDIT_PARAMETERS,
+        query=CHANGES_PARAMETERS,
         access=Access.READ,
     ),
 )

@@ -13,7 +13,7 @@ from functions.api.http.request import Request
 from functions.api.http.route import Route
 from timeball.domain.model.ids import JOB_ID, JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Bounds
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 
 
 def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
@@ -57,18 +57,18 @@ def check_flow(edge: ApiContext, request: Request, flow: Flow, before: Flow | No
     named = [one for one in (flow.concurrency, flow.rate) if one is not None and one not in had]
     if not request.bounds or not named:
         return
-    names = list(dict.fromkeys(one.key for one in named))
+    names = list(dict.fromkeys(one.name for one in named))
     keys = [LimiterKey(request.tenant, name) for name in names]
     rows = dict(zip(names, edge.context.store.limiters.read(keys), strict=True))
     for one in named:
-        row = rows[one.key]
+        row = rows[one.name]
         if row is None or not _is_decided(one, row.fixed.bounds):
-            raise _refused(request, "may name only limits that are set at /v1/keys; ask an operator to set this one")
+            raise _refused(request, "may name only limits that are set at /v1/limits; ask an operator to set this one")
 
 
-def _is_decided(named: ConcurrencyKey | RateKey, fixed: Bounds) -> bool:
+def _is_decided(named: ConcurrencyLimit | RateLimit, fixed: Bounds) -> bool:
     """Say whether a job that names a limit cannot change what the limit allows."""
-    if isinstance(named, ConcurrencyKey):
+    if isinstance(named, ConcurrencyLimit):
         return fixed.slots is not None
     return fixed.per_second is not None and (fixed.burst is not None or named.burst == 1)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from functions.api.http.problems import FieldError
 from functions.api.jobs.fields import Name
-from functions.api.keys.fields import KeyFields, KeysAnswer, key_documents, keys_of
+from functions.api.keys.fields import LimitFields, LimitsAnswer, limit_documents, limits_of
 from timeball.domain.model.terms.flow import Debounce, Flow, Unique
 
 LONGEST_WINDOW_SECONDS: Final = 2_592_000
@@ -22,7 +22,7 @@ FLOW_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 """Fields that are only valid beside another."""
 
 
-class FlowFields(KeyFields):
+class FlowFields(LimitFields):
     """A job's flow control."""
 
     unique_key: Name | None = Field(
@@ -56,7 +56,7 @@ class FlowFields(KeyFields):
     )
 
 
-class FlowAnswer(KeysAnswer):
+class FlowAnswer(LimitsAnswer):
     """A job's flow control."""
 
     unique_key: str | None = Field(description="The unique key under which it was submitted.")
@@ -77,7 +77,7 @@ def flow_of(request: FlowFields) -> Flow:
     unique = None if request.unique_key is None else Unique(request.unique_key, request.unique_seconds)
     seconds = request.debounce_seconds
     debounce = None if seconds is None else Debounce(seconds, request.debounce_max_seconds or _longest(seconds))
-    concurrency, rate = keys_of(request)
+    concurrency, rate = limits_of(request)
     return Flow(unique, debounce, supersede=bool(request.supersede), concurrency=concurrency, rate=rate)
 
 
@@ -89,7 +89,7 @@ def flow_document(flow: Flow) -> dict[str, Any]:
         "debounceSeconds": None if flow.debounce is None else flow.debounce.seconds,
         "debounceMaxSeconds": None if flow.debounce is None else flow.debounce.max_seconds,
         "supersede": flow.supersede,
-        **key_documents(flow),
+        **limit_documents(flow),
     }
 
 

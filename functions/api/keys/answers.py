@@ -1,4 +1,4 @@
-"""The models of answers about limits that jobs share by a key."""
+"""The models of answers about limits that jobs share by its name."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.time.instants import format_instant
-from timeball.engine.quotas.keys import MOST_SHOWN, KeyView
+from timeball.engine.quotas.limits import MOST_SHOWN, LimitView
 
 
 class HolderAnswer(AnswerModel):
@@ -30,8 +30,8 @@ class WaiterAnswer(AnswerModel):
     job_id: str = Field(description="The job of the run.")
     priority: Priority = Field(description="The priority of the run.")
     fire_time: Time = Field(description="The fire time of the run.")
-    waits_for: Literal["place", "turn"] = Field(
-        description="`place`: a slot of the `concurrencyKey`; `turn`: a rate token of the `rateKey`."
+    waits_for: Literal["slot", "token"] = Field(
+        description="`slot`: a slot of the `concurrencyLimit`; `token`: a rate token of the `rateLimit`."
     )
 
 
@@ -43,13 +43,13 @@ class FixedAnswer(AnswerModel):
     burst: int | None = Field(description="The most calls that begin at once.")
 
 
-class FlowKeyAnswer(AnswerModel):
-    """A limit that jobs share by a key."""
+class LimitAnswer(AnswerModel):
+    """A limit that jobs share by its name."""
 
-    key: str = Field(description="The key by which jobs name it.")
-    limit: int | None = Field(description="The most runs under way at once; null if no `concurrencyKey` names it.")
+    name: str = Field(description="The name by which jobs share it.")
+    limit: int | None = Field(description="The most runs under way at once; null if no `concurrencyLimit` names it.")
     per_second: float | None = Field(
-        description="The most calls that begin in a second; null if no `rateKey` names it."
+        description="The most calls that begin in a second; null if no `rateLimit` names it."
     )
     burst: int | None = Field(description="The most calls that begin at once.")
     fixed: FixedAnswer = Field(description="The bounds that a person has set; they hold whatever jobs state.")
@@ -60,12 +60,12 @@ class FlowKeyAnswer(AnswerModel):
     )
 
 
-def key_answer(view: KeyView) -> FlowKeyAnswer:
+def limit_answer(view: LimitView) -> LimitAnswer:
     """Return the answer about a limit."""
     limiter = view.limiter
     bounds, fixed = limiter.bounds, limiter.fixed.bounds
-    return FlowKeyAnswer(
-        key=limiter.key.name,
+    return LimitAnswer(
+        name=limiter.key.name,
         limit=bounds.slots,
         per_second=bounds.per_second,
         burst=None if bounds.per_second is None else bounds.burst or 1,
@@ -94,5 +94,5 @@ def _waiter(run: Run) -> WaiterAnswer:
         job_id=run.id.job.job_id,
         priority=Priority(run.priority),
         fire_time=format_instant(run.id.fire_at),
-        waits_for="turn" if is_for_a_token else "place",
+        waits_for="token" if is_for_a_token else "slot",
     )

@@ -6,7 +6,7 @@ from functions.api.http.request_model import Strict
 from functions.api.keys.fields import MOST_AT_ONCE, PerSecond
 
 
-class FlowKeyBody(Strict):
+class LimitBody(Strict):
     """The bounds of a limit from now on; bounds that are left out, or null, are those that jobs state."""
 
     limit: int | None = Field(

@@ -1,28 +1,28 @@
-"""The routes of limits that jobs share by a key."""
+"""The routes of limits that jobs share."""
 
 from functions.api.http.access import Access
 from functions.api.http.route import Route
-from functions.api.keys.answers import FlowKeyAnswer
-from functions.api.keys.operations import put_a_flow_key, read_a_flow_key
-from functions.api.keys.request import FlowKeyBody
+from functions.api.keys.answers import LimitAnswer
+from functions.api.keys.operations import put_a_limit, read_a_limit
+from functions.api.keys.request import LimitBody
 
 ROUTES: tuple[Route, ...] = (
     Route(
         "GET",
-        "/v1/keys/{key}",
-        read_a_flow_key,
-        "Read a limit by its key: its bounds, the runs that have its slots, and the runs that wait",
-        FlowKeyAnswer,
+        "/v1/limits/{name}",
+        read_a_limit,
+        "Read a limit: its bounds, the runs that have its slots, and the runs that wait",
+        LimitAnswer,
         access=Access.READ,
     ),
     Route(
         "PUT",
-        "/v1/keys/{key}",
-        put_a_flow_key,
+        "/v1/limits/{name}",
+        put_a_limit,
         "Set the bounds of a limit, whatever jobs state; repeating the request changes nothing",
-        FlowKeyAnswer,
-        body=FlowKeyBody,
-        also={201: FlowKeyAnswer},
+        LimitAnswer,
+        body=LimitBody,
+        also={201: LimitAnswer},
         headers=("If-Match", "If-None-Match"),
         access=Access.OPERATE,
     ),

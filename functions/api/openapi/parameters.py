@@ -8,7 +8,7 @@ from functions.api.http.fields import INSTANT_SCHEMA
 from functions.api.http.generations import DEPTH, RUN_ID
 from functions.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
 from functions.api.jobs.listing import STATUSES
-from functions.api.keys.fields import FLOW_KEY
+from functions.api.keys.fields import LIMIT_NAME
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.runs.run import RunState
 
@@ -68,12 +68,6 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "required": True,
         "description": "The id of the API key.",
         "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}[.][0-9a-f]{12}$"},
-    },
-    "key": {
-        "in": "path",
-        "required": True,
-        "description": "The key by which jobs name the limit.",
-        "schema": {"type": "string", "pattern": f"^{FLOW_KEY.pattern}$"},
     },
     "runId": {
         "in": "path",
@@ -166,6 +160,10 @@ _AGAINST_A_LIMIT: Final = (
     "A repeat finds no dead letters left, and no answer is stored. Refused beside `limit`, where a repeat would go on."
 )
 _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    ("/v1/limits/{name}", "name"): {
+        "description": "The name of the limit.",
+        "schema": {"type": "string", "pattern": f"^{LIMIT_NAME.pattern}$"},
+    },
     ("/v1/jobs", "status"): {
         "description": "Only jobs in one of these statuses.",
         "schema": {"type": "array", "minItems": 1, "items": {"enum": [str(status) for status in STATUSES]}},
@@ -177,9 +175,9 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/jobs", "taskId"): {"in": "query", "required": False, "description": "Only jobs that name this task."},
     ("/v1/jobs", "from"): {"description": "Only jobs created at this time or later."},
     ("/v1/jobs", "to"): {"description": "Only jobs created at this time or earlier."},
-    ("/v1/audit", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
-    ("/v1/audit", "from"): {"description": "Only changes at this time or later."},
-    ("/v1/audit", "to"): {"description": "Only changes at this time or earlier."},
+    ("/v1/changes", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
+    ("/v1/changes", "from"): {"description": "Only changes at this time or later."},
+    ("/v1/changes", "to"): {"description": "Only changes at this time or earlier."},
     **{
         ("/v1/dead-letters", field.alias or ""): {"in": "query", "required": False, "description": field.description}
         for field in DeadLetterFilter.model_fields.values()

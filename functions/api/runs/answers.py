@@ -59,7 +59,9 @@ class RunAnswer(AnswerModel):
     status: RunState = Field(description="The state of the run.")
     reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
     reason_text: str | None = Field(description="The reason as a sentence.")
-    waiting_for_key: str | None = Field(description="The key of the limit that it waits for; see `GET /v1/keys/{key}`.")
+    waiting_for_limit: str | None = Field(
+        description="The name of the limit that it waits for; see `GET /v1/limits/{name}`."
+    )
     task_id: str | None = Field(description="The task of its job.")
     task_version: int | None = Field(description="The version of the task that its attempts use; null before a claim.")
     attempt: int = Field(description="The number of the newest attempt; 0 before the first.")
@@ -207,7 +209,7 @@ def run_fields(run: Run) -> dict[str, Any]:
         "status": run.state,
         "reason": run.reason,
         "reason_text": None if run.reason is None else run.reason.sentence,
-        "waiting_for_key": None if run.waiting is None else run.waiting.name or None,
+        "waiting_for_limit": None if run.waiting is None else run.waiting.name or None,
         "task_id": run.task_id,
         "task_version": run.task_version,
         "attempt": run.attempt,

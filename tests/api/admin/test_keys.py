@@ -51,7 +51,7 @@ def test_no_log_line_and_no_change_record_contains_a_usable_key(api: Api, caplog
     with caplog.at_level(logging.INFO):
         made = make(api)
         api.call("DELETE", f"{KEYS}/{made['keyId']}")
-    told = api.call("GET", "/v1/audit").text
+    told = api.call("GET", "/v1/changes").text
     assert made["keyId"] in told
     for text in (told, repr(api.store.changes), repr([vars(record) for record in caplog.records])):
         assert made["key"].rpartition("_")[2] not in text

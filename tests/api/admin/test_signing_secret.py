@@ -44,11 +44,11 @@ def test_a_repeated_rotation_changes_nothing(api: Api) -> None:
         "acceptedUntil": format_instant(NOW + ACCEPTED_MS),
     }
     stands = api.store.signing.secrets("")
-    told = api.call("GET", "/v1/audit").body
+    told = api.call("GET", "/v1/changes").body
     api.clock.advance(ACCEPTED_MS - 1)
     assert api.call("POST", PATH).body == first.body
     assert api.store.signing.secrets("") == stands
-    assert len(api.call("GET", "/v1/audit").body["items"]) == len(told["items"]) == 1
+    assert len(api.call("GET", "/v1/changes").body["items"]) == len(told["items"]) == 1
     api.clock.advance(1)
     assert api.call("POST", PATH).body["rotatedAt"] == format_instant(NOW + ACCEPTED_MS)
 

@@ -12,7 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.engine.changes.change import cancel, pause
-from timeball.engine.changes.history import AuditFilter, list_audit
+from timeball.engine.changes.history import ChangeFilter, list_changes
 from timeball.engine.context import Rules
 from timeball.engine.runs.dead_letters import discard, read_dead
 from timeball.engine.runs.manual import cancel_runs
@@ -199,7 +199,7 @@ def test_the_rerun_records_its_actor() -> None:
         rerun(api, "all", "r", key="key_2")
         (newest, *_) = api.call("GET", "/v1/jobs/a/revisions").body["items"]
         assert (newest["action"], newest["actor"]["keyId"]) == ("rerun", "key_2")
-        entries = list_audit(api.context, AuditFilter("acme"), 20).items
+        entries = list_changes(api.context, ChangeFilter("acme"), 20).items
         asked = [(str(one.resource.kind), one.resource.id) for one in entries if one.action == "rerun"]
         assert ("operation", operation) in asked
         assert ("run", str(graph.run("r").id)) in asked

@@ -1,4 +1,4 @@
-"""Each route that changes something leaves an entry in the audit log, or gives the reason why it does not."""
+"""Each route that changes something leaves an entry in the log of changes, or gives the reason why it does not."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,7 +48,7 @@ TOLD_ELSEWHERE: Final = {
 
 @dataclass(frozen=True)
 class Case:
-    """A request and its audit entry: action, type and id of the resource, where `{}` is the id just created."""
+    """A request and its log entry: action, type and id of the resource, where `{}` is the id just created."""
 
     path: str
     body: object
@@ -93,7 +93,7 @@ CASES: Final = {
     "POST /v1/calendars": Case("/v1/calendars", {**CALENDAR, "name": "new"}, "create", "calendar", "new", of_job=False),
     "PUT /v1/calendars/{name}": Case("/v1/calendars/new", CALENDAR, "put", "calendar", "new", of_job=False),
     "DELETE /v1/calendars/{name}": Case("/v1/calendars/closed", None, "delete", "calendar", "closed", of_job=False),
-    "PUT /v1/keys/{key}": Case("/v1/keys/db", {"limit": 1}, "put", "flowKey", "db", of_job=False),
+    "PUT /v1/limits/{name}": Case("/v1/limits/db", {"limit": 1}, "put", "limit", "db", of_job=False),
     "POST /v1/freezes": Case("/v1/freezes", FREEZE, "create", "freeze", "{freezeId}", of_job=False),
     "DELETE /v1/freezes/{freezeId}": Case("/v1/freezes/{freeze}", None, "delete", "freeze", "{freeze}", of_job=False),
     "POST /v1/admin/tenants": Case("/v1/admin/tenants", {"name": "new"}, "create", "tenant", "new", of_job=False),
@@ -153,7 +153,7 @@ def test_each_request_is_recorded_with_its_actor_and_its_resource(api: Api, rout
     api.clock.advance(SECOND_MS)
     answer = api.call(route.split(maxsplit=1)[0], filled(case.path, ids), filled(case.body, ids), key="key_2")
     assert answer.status in (200, 201), answer.text
-    items = api.call("GET", "/v1/audit", query={"actor": "key_2"}).body["items"]
+    items = api.call("GET", "/v1/changes", query={"actor": "key_2"}).body["items"]
     made = {name: value for name, value in answer.body.items() if isinstance(value, str)}
     assert items == [
         {
@@ -168,7 +168,7 @@ def test_each_request_is_recorded_with_its_actor_and_its_resource(api: Api, rout
             "after": None,
         }
     ]
-    of_the_job = api.call("GET", "/v1/audit", query={"actor": "key_2", "jobId": ids["job"]}).body["items"]
+    of_the_job = api.call("GET", "/v1/changes", query={"actor": "key_2", "jobId": ids["job"]}).body["items"]
     assert of_the_job == (items if case.of_job else [])
 
 
@@ -181,18 +181,18 @@ def test_recorded_requests_are_paged_in_their_order(api: Api, route: str) -> Non
     assert api.call("POST", f"/v1/jobs/{ids['job']}/pause").status == 200
     found, query = [], {"limit": "1"}
     while True:
-        page = api.call("GET", "/v1/audit", query=query).body
+        page = api.call("GET", "/v1/changes", query=query).body
         found += page["items"]
         if page["nextCursor"] is None:
             break
         query = {"limit": "1", "cursor": page["nextCursor"]}
-    assert found == api.call("GET", "/v1/audit").body["items"]
+    assert found == api.call("GET", "/v1/changes").body["items"]
     assert [one["action"] for one in found[:2]] == ["pause", case.action]
 
 
 def test_a_request_that_is_refused_before_it_does_anything_is_not_recorded(api: Api) -> None:
     things(api)
-    before = api.call("GET", "/v1/audit").body
+    before = api.call("GET", "/v1/changes").body
     api.clock.advance(SECOND_MS)
     for method, path, body in (
         ("POST", "/v1/tasks", {}),
@@ -200,9 +200,9 @@ def test_a_request_that_is_refused_before_it_does_anything_is_not_recorded(api: 
         ("POST", "/v1/dead-letters:replay", {"runIds": []}),
     ):
         assert api.call(method, path, body).status in (400, 404)
-    assert api.call("GET", "/v1/audit").body == before
+    assert api.call("GET", "/v1/changes").body == before
 
 
 def test_a_tenant_sees_no_requests_of_another_tenant(api: Api) -> None:
     things(api)
-    assert api.call("GET", "/v1/audit", tenant="other").body["items"] == []
+    assert api.call("GET", "/v1/changes", tenant="other").body["items"] == []

@@ -36,8 +36,8 @@ def revisions(api: Api, job_id: str, **query: str) -> list[Any]:
     return items
 
 
-def audit(api: Api, **query: str) -> list[Any]:
-    answer = api.call("GET", "/v1/audit", query=query)
+def changes(api: Api, **query: str) -> list[Any]:
+    answer = api.call("GET", "/v1/changes", query=query)
     assert answer.status == 200, answer.text
     items: list[Any] = answer.body["items"]
     return items
@@ -128,13 +128,13 @@ def test_header_values_are_hidden_and_a_large_payload_is_left_out(api: Api) -> N
     target = {"type": "http", "url": URL, "headers": {"X-Key": "secret-word"}}
     job = api.create(handler=None, target=target, everySeconds=60, payload="p" * 2_000)
     change(api, job["jobId"], "pause")
-    for items in (revisions(api, job["jobId"]), audit(api)):
+    for items in (revisions(api, job["jobId"]), changes(api)):
         assert "secret-word" not in str(items)
         assert [one["after"]["target"]["headers"] for one in items] == [{"X-Key": None}] * 2
         assert ["payload" in one["after"] for one in items] == [False, False]
 
 
-def test_the_audit_log_has_the_changes_of_all_jobs_newest_first_and_triggers_too(api: Api) -> None:
+def test_the_log_of_changes_has_the_changes_of_all_jobs_newest_first_and_triggers_too(api: Api) -> None:
     one = api.create(everySeconds=60)["jobId"]
     api.clock.advance(SECOND_MS)
     other = api.create(everySeconds=60)["jobId"]
@@ -149,21 +149,21 @@ def test_the_audit_log_has_the_changes_of_all_jobs_newest_first_and_triggers_too
         (other, "create", 1, other, "key_1"),
         (one, "create", 1, one, "key_1"),
     ]
-    for items in (audit(api), paged(api, "/v1/audit", limit=1), paged(api, "/v1/audit", limit=2)):
+    for items in (changes(api), paged(api, "/v1/changes", limit=1), paged(api, "/v1/changes", limit=2)):
         told = [(i["jobId"], i["action"], i["revision"], i["resource"]["id"], i["actor"]["keyId"]) for i in items]
         assert told == expected
-    assert audit(api)[2]["before"] == audit(api)[4]["after"]
-    assert audit(api)[1]["before"] is None
+    assert changes(api)[2]["before"] == changes(api)[4]["after"]
+    assert changes(api)[1]["before"] is None
 
 
-def test_the_audit_log_is_filtered_by_job_by_actor_and_by_time(api: Api) -> None:
+def test_the_log_of_changes_is_filtered_by_job_by_actor_and_by_time(api: Api) -> None:
     one, other = api.create(everySeconds=60)["jobId"], api.create(everySeconds=60)["jobId"]
     change(api, one, "pause")
     change(api, other, "pause", key="key_3")
     change(api, one, "resume", key="key_3")
 
     def actions(**query: str) -> list[str]:
-        return [item["action"] for item in paged(api, "/v1/audit", limit=1, **query)]
+        return [item["action"] for item in paged(api, "/v1/changes", limit=1, **query)]
 
     assert actions(jobId=one) == ["resume", "pause", "create"]
     assert actions(actor="key_3") == ["resume", "pause"]
@@ -177,14 +177,14 @@ def test_the_audit_log_is_filtered_by_job_by_actor_and_by_time(api: Api) -> None
 def test_many_jobs_of_one_instant_are_all_listed_whatever_the_page_size(api: Api) -> None:
     body = {"jobs": [{"handler": URL, "everySeconds": 60} for _ in range(7)]}
     created = [item["job"]["jobId"] for item in api.call("POST", "/v1/jobs:batch", body).body["items"]]
-    assert sorted(item["jobId"] for item in paged(api, "/v1/audit", limit=2)) == sorted(created)
+    assert sorted(item["jobId"] for item in paged(api, "/v1/changes", limit=2)) == sorted(created)
 
 
 def test_a_tenant_sees_no_changes_of_another_tenant(api: Api) -> None:
     job = api.create(everySeconds=60)["jobId"]
     change(api, job, "pause")
-    assert api.call("GET", "/v1/audit", tenant="other").body["items"] == []
-    assert api.call("GET", "/v1/audit", tenant="other", query={"jobId": job}).body["items"] == []
+    assert api.call("GET", "/v1/changes", tenant="other").body["items"] == []
+    assert api.call("GET", "/v1/changes", tenant="other", query={"jobId": job}).body["items"] == []
     assert api.call("GET", f"/v1/jobs/{job}/revisions", tenant="other").status == 404
     assert api.call("POST", f"/v1/jobs/{job}/revisions/1:restore", tenant="other").status == 404
 
@@ -196,10 +196,10 @@ def test_a_change_that_was_announced_and_never_made_is_not_listed(api: Api) -> N
     api.store.jobs.swap = lambda *_: 1 / 0  # type: ignore[method-assign, assignment]
     assert change(api, job, "cancel").status == 500
     api.store.jobs.swap = swap  # type: ignore[method-assign]
-    assert [item["action"] for item in audit(api)] == ["create"]
+    assert [item["action"] for item in changes(api)] == ["create"]
     assert [item["action"] for item in revisions(api, job)] == ["create"]
     change(api, job, "pause", key="key_3")
-    assert [item["action"] for item in audit(api)] == ["pause", "create"]
+    assert [item["action"] for item in changes(api)] == ["pause", "create"]
     assert [item["action"] for item in revisions(api, job)] == ["pause", "create"]
     assert len(api.store.changes.announcements) == 2
 
@@ -218,14 +218,14 @@ def test_a_change_that_was_announced_and_never_made_is_not_listed(api: Api) -> N
     ],
 )
 def test_a_bad_parameter_is_named(api: Api, query: dict[str, str], field: str) -> None:
-    assert api.call("GET", "/v1/audit", query=query).bad_fields() == [field]
+    assert api.call("GET", "/v1/changes", query=query).bad_fields() == [field]
 
 
 def test_a_cursor_of_another_query_is_refused(api: Api) -> None:
     one, other = api.create(everySeconds=60)["jobId"], api.create(everySeconds=60)["jobId"]
-    cursor = api.call("GET", "/v1/audit", query={"limit": "1"}).body["nextCursor"]
-    assert api.call("GET", "/v1/audit", query={"jobId": one, "cursor": cursor}).bad_fields() == ["cursor"]
-    assert api.call("GET", "/v1/audit", tenant="other", query={"cursor": cursor}).bad_fields() == ["cursor"]
+    cursor = api.call("GET", "/v1/changes", query={"limit": "1"}).body["nextCursor"]
+    assert api.call("GET", "/v1/changes", query={"jobId": one, "cursor": cursor}).bad_fields() == ["cursor"]
+    assert api.call("GET", "/v1/changes", tenant="other", query={"cursor": cursor}).bad_fields() == ["cursor"]
     change(api, one, "pause")
     cursor = api.call("GET", f"/v1/jobs/{one}/revisions", query={"limit": "1"}).body["nextCursor"]
     assert api.call("GET", f"/v1/jobs/{other}/revisions", query={"cursor": cursor}).bad_fields() == ["cursor"]
@@ -251,8 +251,8 @@ def test_a_job_that_the_index_lists_twice_is_shown_once_and_ends_no_list(api: Ap
         api.clock.advance(SECOND_MS)
     listed = api.store.jobs.listed
     api.store.jobs.listed = lambda *query: [one for one in listed(*query) for _ in (1, 2)]  # type: ignore[method-assign]
-    assert len({item["jobId"] for item in paged(api, "/v1/audit", limit=1)}) == 4
-    assert len(paged(api, "/v1/audit", limit=2)) == 4
+    assert len({item["jobId"] for item in paged(api, "/v1/changes", limit=1)}) == 4
+    assert len(paged(api, "/v1/changes", limit=2)) == 4
 
 
 def test_a_job_that_names_a_task_has_a_history_as_any_other_and_is_restored_to_it(api: Api) -> None:
@@ -268,7 +268,7 @@ def test_a_job_that_names_a_task_has_a_history_as_any_other_and_is_restored_to_i
     assert (first["after"]["taskId"], first["after"]["payload"], first["after"]["maxRetries"]) == ("mail", 1, 1)
     assert "target" not in first["after"]
     assert "priority" not in first["after"], "fields that the task decides are not the job's"
-    told = [(one["resource"]["type"], one["action"]) for one in audit(api)]
+    told = [(one["resource"]["type"], one["action"]) for one in changes(api)]
     assert told == [("job", "patch"), ("job", "create"), ("task", "put")]
     api.clock.advance(SECOND_MS)
     restored = api.call("POST", "/v1/jobs/nightly/revisions/1:restore")

@@ -16,7 +16,7 @@ from functions.api.http.route import Route
 from functions.api.jobs.batch import BatchRequest
 from functions.api.jobs.request import JobRequest
 from functions.api.jobs.triggering import TriggerRequest
-from functions.api.keys.request import FlowKeyBody
+from functions.api.keys.request import LimitBody
 from functions.api.operations.request import OperationRequest
 from functions.api.routes import ROUTES
 from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
@@ -59,7 +59,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     DiscardRequest: {"runIds": ["job_1.5.s"]},
     CalendarRequest: {"name": "closed", "timezone": "UTC"},
     CalendarBody: {"timezone": "UTC"},
-    FlowKeyBody: {"limit": 1},
+    LimitBody: {"limit": 1},
     FreezeRequest: {"match": {"all": True}},
     TenantRequest: {"name": "acme"},
     KeyRequest: {"role": "viewer"},

@@ -115,8 +115,8 @@ def test_revisions_hide_what_a_job_was_while_it_was_outside_the_bounds(api: Api)
     assert [one["after"] and one["after"]["tags"] for one in told.body["items"]] == [BLUE, None]
 
 
-PLACES = {"concurrencyKey": {"key": "db", "limit": 900}}
-TURNS = {"rateKey": {"key": "db", "perSecond": 900, "burst": 5}}
+PLACES = {"concurrencyLimit": {"name": "db", "limit": 900}}
+TURNS = {"rateLimit": {"name": "db", "perSecond": 900, "burst": 5}}
 JOB = {"handler": "https://example.com", "everySeconds": 60, "tags": BLUE}
 NAMING: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/v1/jobs", JOB),
@@ -133,8 +133,8 @@ def test_a_bounded_key_does_not_decide_what_a_flow_key_of_its_tenant_allows(
     api: Api, method: str, path: str, body: dict[str, Any], named: dict[str, Any]
 ) -> None:
     job = make(api, tags=BLUE, **named)
-    assert api.call("PATCH", f"/v1/jobs/{job}", {"concurrencyKey": None, "rateKey": None}).status == 200
-    make(api, concurrencyKey={"key": "db", "limit": 1}, rateKey={"key": "db", "perSecond": 1})
+    assert api.call("PATCH", f"/v1/jobs/{job}", {"concurrencyLimit": None, "rateLimit": None}).status == 200
+    make(api, concurrencyLimit={"name": "db", "limit": 1}, rateLimit={"name": "db", "perSecond": 1})
     limits, sent = repr(api.store.limiters), {} if "restore" in path else {**body, **named}
     refused = api.call(method, path.format(job=job), sent, bounds=BLUE)
     assert (refused.status, refused.body["type"]) == (403, "urn:timeball:problem:forbidden")
@@ -143,7 +143,7 @@ def test_a_bounded_key_does_not_decide_what_a_flow_key_of_its_tenant_allows(
         unknown = json.loads(json.dumps(sent).replace("db", "none"))
         other = api.call(method, path.format(job=job), unknown, bounds=BLUE)
         assert other.body["detail"] == refused.body["detail"], "the answer reveals which flow keys exist"
-    assert api.call("PUT", "/v1/keys/db", {"limit": 1, "perSecond": 1, "burst": 1}).status == 200
+    assert api.call("PUT", "/v1/limits/db", {"limit": 1, "perSecond": 1, "burst": 1}).status == 200
     assert api.call(method, path.format(job=job), sent, bounds=BLUE).status in (200, 201)
 
 
@@ -151,8 +151,8 @@ def test_a_bounded_key_may_change_a_job_that_has_a_flow_key_but_not_the_limit(ap
     job = make(api, tags=BLUE, **PLACES)
     path = f"/v1/jobs/{job}"
     assert api.call("PATCH", path, {"name": "n"}, bounds=BLUE).status == 200
-    assert api.call("PATCH", path, {"concurrencyKey": {"limit": 901}}, bounds=BLUE).status == 403
-    assert api.call("PATCH", path, {"concurrencyKey": None}, bounds=BLUE).status == 200
+    assert api.call("PATCH", path, {"concurrencyLimit": {"limit": 901}}, bounds=BLUE).status == 403
+    assert api.call("PATCH", path, {"concurrencyLimit": None}, bounds=BLUE).status == 200
 
 
 def test_a_bounded_key_reads_and_sets_no_flow_key_and_joins_no_unique_key_of_a_job_outside_its_bounds(
@@ -160,7 +160,7 @@ def test_a_bounded_key_reads_and_sets_no_flow_key_and_joins_no_unique_key_of_a_j
 ) -> None:
     make(api, uniqueKey="daily", tags=RED)
     for method in ("GET", "PUT"):
-        assert api.call(method, "/v1/keys/db", {"limit": 5}, bounds=BLUE).status == 403
+        assert api.call(method, "/v1/limits/db", {"limit": 5}, bounds=BLUE).status == 403
     before = repr(api.store.jobs)
     assert api.call("POST", "/v1/jobs", {**JOB, "uniqueKey": "daily"}, bounds=BLUE).status == 403
     assert repr(api.store.jobs) == before

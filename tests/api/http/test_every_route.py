@@ -35,8 +35,8 @@ FIRE = {"fireTime": "2026-11-21T09:30:00Z"}
 
 def owned(api: Api) -> dict[str, str]:
     """Return the ids of a tenant's resources by their names in paths; the Location header of each POST has them."""
-    job = api.create(**HOURLY, concurrencyKey={"key": "db", "limit": 1})
-    ids = {"jobId": job["jobId"], "key": "db", "runId": str(waiting(api).id), "revision": "1", "tenant": "acme"}
+    job = api.create(**HOURLY, concurrencyLimit={"name": "db", "limit": 1})
+    ids = {"jobId": job["jobId"], "name": "db", "runId": str(waiting(api).id), "revision": "1", "tenant": "acme"}
     ids |= FIRE
     for route in ROUTES:
         if route.method == "POST" and 201 in route.answers and names_in(route) <= ids.keys():

@@ -31,17 +31,17 @@ def tasks(api: Api) -> str:
     return "/v1/tasks"
 
 
-def audit(api: Api) -> str:
+def changes(api: Api) -> str:
     job = api.create(everySeconds=60, tags=LARGE_TAGS)
     for number in range(200):
         api.clock.advance(SECOND_MS)
         body = {"name": str(number)}
         assert api.call("PATCH", f"/v1/jobs/{job['jobId']}", body).status == 200
-    return "/v1/audit"
+    return "/v1/changes"
 
 
 def revisions(api: Api) -> str:
-    audit(api)
+    changes(api)
     (job,) = api.store.jobs
     return f"/v1/jobs/{job.job_id}/revisions"
 
@@ -67,7 +67,7 @@ def walked(api: Api, path: str, check: Callable[[Answer], None]) -> list[Any]:
     raise AssertionError("the list has no end")
 
 
-@pytest.mark.parametrize("large", [tasks, audit, revisions, jobs])
+@pytest.mark.parametrize("large", [tasks, changes, revisions, jobs])
 def test_a_page_of_large_items_is_no_larger_than_lambda_allows(large: Callable[[Api], str], api: Api) -> None:
     path, sizes = large(api), []
 
@@ -109,7 +109,7 @@ LISTS = {
     "/v1/jobs/{jobId}/executions": "/v1/jobs/{jobId}/executions",
     "/v1/jobs/{jobId}/revisions": "/v1/jobs/{jobId}/revisions",
     "/v1/jobs/{jobId}/backfills": "/v1/jobs/{backfilled}/backfills",
-    "/v1/audit": "/v1/audit",
+    "/v1/changes": "/v1/changes",
     "/v1/tasks": "/v1/tasks",
     "/v1/calendars": "/v1/calendars",
     "/v1/freezes": "/v1/freezes",

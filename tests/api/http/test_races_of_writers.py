@@ -22,14 +22,14 @@ from timeball.ports.collections.tenants import Tenants
 from timeball.ports.store import Store
 
 RACES = {"PUT": 200, "PATCH": 50}
-NAMES = {"jobId": "nightly", "taskId": "nightly", "name": "nightly", "key": "nightly", "tenant": "globex"}
+NAMES = {"jobId": "nightly", "taskId": "nightly", "name": "nightly", "tenant": "globex"}
 
 # For each route: the body of the first writer, and the body of the second.
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "PUT /v1/jobs/{jobId}": ({"name": "a", "cronExpression": "5 * * * *"}, {"name": "b"}),
     "PUT /v1/tasks/{taskId}": ({"name": "a", "maxRetries": 1}, {"name": "b"}),
     "PUT /v1/calendars/{name}": ({"dates": ["2026-12-24"]}, {"dates": ["2026-12-25"]}),
-    "PUT /v1/keys/{key}": ({"limit": 1}, {"limit": 2}),
+    "PUT /v1/limits/{name}": ({"limit": 1}, {"limit": 2}),
     "PATCH /v1/jobs/{jobId}": ({"name": "a"}, {"cronExpression": "5 * * * *"}),
     "PATCH /v1/admin/tenants/{tenant}": ({"disabled": True}, {"disabled": False}),
     "PATCH /v1/admin/keys/{keyId}": ({"name": "a"}, {"role": "operator"}),

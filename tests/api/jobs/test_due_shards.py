@@ -33,8 +33,8 @@ def operations_of_one_shard() -> Iterator[str]:
 def attacked(api: Api, status: int = 201) -> dict[str, Counter[int]]:
     """Create everything whose name a tenant can choose, and return how many rows each shard has."""
     names = zip(names_of_one_shard(JobKey), names_of_one_shard(LimiterKey), operations_of_one_shard(), strict=False)
-    for job, flow_key, idempotency_key in islice(names, JOBS):
-        body = {"handler": URL, "everySeconds": 60, "concurrencyKey": {"key": flow_key, "limit": 1}}
+    for job, limit, idempotency_key in islice(names, JOBS):
+        body = {"handler": URL, "everySeconds": 60, "concurrencyLimit": {"name": limit, "limit": 1}}
         assert api.call("PUT", f"/v1/jobs/{job}", body).status == status
         asked = {"action": "pause", "match": {"all": True}}
         headers = {"Idempotency-Key": idempotency_key}
@@ -65,7 +65,7 @@ def test_a_row_keeps_its_shard_whichever_process_changes_it(api: Api) -> None:
         patched = api.call("PATCH", f"/v1/jobs/{job.job_id}", {"everySeconds": 90})
         assert patched.status == 200
     for key in list(api.store.limiters):
-        assert api.call("PUT", f"/v1/keys/{key.name}", {"limit": 2}).status == 200
+        assert api.call("PUT", f"/v1/limits/{key.name}", {"limit": 2}).status == 200
     assert rows_of(api) == made
 
 

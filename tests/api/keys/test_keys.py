@@ -13,8 +13,8 @@ from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
 from timeball.domain.model.runs.run import Permit, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed
 
-KEY = "/v1/keys/warehouse:db"
-NAMED = {"concurrencyKey": {"key": "warehouse:db", "limit": 3}}
+KEY = "/v1/limits/warehouse:db"
+NAMED = {"concurrencyLimit": {"name": "warehouse:db", "limit": 3}}
 
 
 def _answer(api: Api, status: int = 200, path: str = KEY, **more: Any) -> dict[str, Any]:
@@ -26,11 +26,11 @@ def _answer(api: Api, status: int = 200, path: str = KEY, **more: Any) -> dict[s
 
 def test_a_limit_can_be_read_once_a_job_names_it(api: Api) -> None:
     assert _answer(api, 404)["type"].endswith("not-found")
-    job = api.create(delaySeconds=60, **NAMED, rateKey={"key": "crm", "perSecond": 0.5, "burst": 2})
-    assert job["concurrencyKey"] == {"key": "warehouse:db", "limit": 3, "onFull": "wait"}
-    assert job["rateKey"] == {"key": "crm", "perSecond": 0.5, "burst": 2}
+    job = api.create(delaySeconds=60, **NAMED, rateLimit={"name": "crm", "perSecond": 0.5, "burst": 2})
+    assert job["concurrencyLimit"] == {"name": "warehouse:db", "limit": 3, "onFull": "wait"}
+    assert job["rateLimit"] == {"name": "crm", "perSecond": 0.5, "burst": 2}
     assert _answer(api) == {
-        "key": "warehouse:db",
+        "name": "warehouse:db",
         "limit": 3,
         "perSecond": None,
         "burst": None,
@@ -39,9 +39,9 @@ def test_a_limit_can_be_read_once_a_job_names_it(api: Api) -> None:
         "waiters": [],
         "version": 1,
     }
-    crm = _answer(api, path="/v1/keys/crm")
+    crm = _answer(api, path="/v1/limits/crm")
     assert (crm["limit"], crm["perSecond"], crm["burst"]) == (None, 0.5, 2)
-    assert _answer(api, path="/v1/keys/warehouse%3Adb")["limit"] == 3
+    assert _answer(api, path="/v1/limits/warehouse%3Adb")["limit"] == 3
 
 
 def test_a_limit_that_is_set_overrides_what_jobs_say_until_it_is_removed(api: Api) -> None:
@@ -61,7 +61,7 @@ def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api)
     holder = evolve(claimed(run(), "owner", NOW, 3_600_000), slots=("warehouse:db",))
     waiting = Waiting("warehouse:db", Permit.SLOT)
     waits = [
-        evolve(run(NOW + n), priority=priority, waiting=waiting, reason=Reason.KEY_WAIT)
+        evolve(run(NOW + n), priority=priority, waiting=waiting, reason=Reason.LIMIT_WAIT)
         for n, priority in ((1, "low"), (2, "high"), (3, "high"))
     ]
     api.store.runs.insert([holder, *waits], NOW)
@@ -73,9 +73,9 @@ def test_a_limit_shows_its_holders_and_its_waiting_runs_in_their_order(api: Api)
         (str(holder.id), RunState.RUNNING, 1)
     ]
     assert [one["runId"] for one in told["waiters"]] == [str(waits[n].id) for n in (1, 2, 0)]
-    assert {one["waitsFor"] for one in told["waiters"]} == {"place"}
+    assert {one["waitsFor"] for one in told["waiters"]} == {"slot"}
     read = api.call("GET", f"/v1/runs/{waits[0].id}").body
-    assert (read["status"], read["reason"], read["waitingForKey"]) == ("queued", "key_wait", "warehouse:db")
+    assert (read["status"], read["reason"], read["waitingForLimit"]) == ("queued", "limit_wait", "warehouse:db")
 
 
 def test_a_limit_belongs_to_its_tenant(api: Api) -> None:
@@ -88,7 +88,7 @@ def test_a_limit_belongs_to_its_tenant(api: Api) -> None:
 
 def test_a_tenants_quotas_cannot_be_read_as_a_limit(api: Api) -> None:
     api.store.limiters.insert([Limiter(LimiterKey("acme"), 0, Bounds(1))], NOW)
-    assert api.call("GET", "/v1/keys/").status == 404
+    assert api.call("GET", "/v1/limits/").status == 404
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_an_invalid_limit_is_refused(api: Api, body: dict[str, Any], field: str)
 @pytest.mark.parametrize(
     ("said", "field"),
     [
-        ({"concurrencyKey": {"key": "a b", "limit": 1}}, "concurrencyKey.key"),
-        ({"concurrencyKey": {"key": "", "limit": 1}}, "concurrencyKey.key"),
-        ({"concurrencyKey": {"key": "a", "limit": 0}}, "concurrencyKey.limit"),
-        ({"concurrencyKey": {"key": "a"}}, "concurrencyKey.limit"),
-        ({"concurrencyKey": {"key": "a", "limit": 1, "onFull": "queue"}}, "concurrencyKey.onFull"),
-        ({"rateKey": {"key": "a"}}, "rateKey.perSecond"),
-        ({"rateKey": {"key": "a", "perSecond": 2_000}}, "rateKey.perSecond"),
-        ({"rateKey": {"key": "a", "perSecond": 1, "burst": 1.5}}, "rateKey.burst"),
+        ({"concurrencyLimit": {"name": "a b", "limit": 1}}, "concurrencyLimit.name"),
+        ({"concurrencyLimit": {"name": "", "limit": 1}}, "concurrencyLimit.name"),
+        ({"concurrencyLimit": {"name": "a", "limit": 0}}, "concurrencyLimit.limit"),
+        ({"concurrencyLimit": {"name": "a"}}, "concurrencyLimit.limit"),
+        ({"concurrencyLimit": {"name": "a", "limit": 1, "onFull": "queue"}}, "concurrencyLimit.onFull"),
+        ({"rateLimit": {"name": "a"}}, "rateLimit.perSecond"),
+        ({"rateLimit": {"name": "a", "perSecond": 2_000}}, "rateLimit.perSecond"),
+        ({"rateLimit": {"name": "a", "perSecond": 1, "burst": 1.5}}, "rateLimit.burst"),
     ],
 )
 def test_a_job_with_an_invalid_limit_is_refused(api: Api, said: dict[str, Any], field: str) -> None:
@@ -127,7 +127,7 @@ def test_a_job_with_an_invalid_limit_is_refused(api: Api, said: dict[str, Any], 
 def test_a_patch_changes_a_part_of_a_limit_or_removes_it(api: Api) -> None:
     job = api.create(delaySeconds=60, **NAMED)
     path = f"/v1/jobs/{job['jobId']}"
-    patched = api.call("PATCH", path, {"concurrencyKey": {"limit": 5, "onFull": "skip"}})
-    assert patched.body["concurrencyKey"] == {"key": "warehouse:db", "limit": 5, "onFull": "skip"}
-    assert api.call("PATCH", path, {"concurrencyKey": None}).body["concurrencyKey"] is None
+    patched = api.call("PATCH", path, {"concurrencyLimit": {"limit": 5, "onFull": "skip"}})
+    assert patched.body["concurrencyLimit"] == {"name": "warehouse:db", "limit": 5, "onFull": "skip"}
+    assert api.call("PATCH", path, {"concurrencyLimit": None}).body["concurrencyLimit"] is None
     assert api.store.jobs.read([JobKey("acme", job["jobId"])])[0] is not None

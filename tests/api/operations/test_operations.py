@@ -8,7 +8,7 @@ from tests.api.client import NOW, Answer, Api
 from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.changes.history import AuditFilter, list_audit
+from timeball.engine.changes.history import ChangeFilter, list_changes
 from timeball.engine.operations.operation import advance_operations
 
 ALL = {"all": True}
@@ -183,11 +183,11 @@ def test_operations_are_listed_newest_first_page_by_page(api: Api) -> None:
         assert api.call("GET", "/v1/operations", query={"cursor": cursor}).bad_fields() == ["cursor"]
 
 
-def test_the_audit_log_has_the_operation_and_each_change_by_it(api: Api) -> None:
+def test_the_log_of_changes_has_the_operation_and_each_change_by_it(api: Api) -> None:
     job = api.create(**HOURLY)
     answer = ask(api)
     name = answer.body["operationId"]
-    items = api.call("GET", "/v1/audit").body["items"]
+    items = api.call("GET", "/v1/changes").body["items"]
     told = {(one["resource"]["type"], one["resource"]["id"], one["action"], one["operationId"]) for one in items}
     assert told == {
         ("job", job["jobId"], "create", None),
@@ -195,7 +195,7 @@ def test_the_audit_log_has_the_operation_and_each_change_by_it(api: Api) -> None
         ("job", job["jobId"], "pause", name),
     }
     assert {one["actor"]["keyId"] for one in items} == {"key_1"}
-    assert len(list_audit(api.context, AuditFilter("acme"), 10).items) == 3
+    assert len(list_changes(api.context, ChangeFilter("acme"), 10).items) == 3
 
 
 def test_the_row_of_an_operation_belongs_to_its_tenant(api: Api) -> None:

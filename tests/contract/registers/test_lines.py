@@ -21,7 +21,7 @@ def _waits(
 ) -> Run:
     like = run(fire_at)
     like = replace(like, id=replace(like.id, job=JobKey("acme", job_id)), priority=priority)
-    return lined_up(like, Waiting(name, permit), Reason.KEY_WAIT, None)
+    return lined_up(like, Waiting(name, permit), Reason.LIMIT_WAIT, None)
 
 
 def _line(store: Store, key: LimiterKey = DB, permit: Permit = Permit.SLOT, limit: int = 50) -> list[RunId]:
@@ -58,7 +58,7 @@ def test_a_run_that_is_admitted_or_waits_for_something_else_leaves_the_line(stor
     again = swapped(store.runs, one, admitted(one))
     swapped(store.runs, another, withdrawn(another))
     assert _line(store) == []
-    swapped(store.runs, again, lined_up(again, Waiting("db", Permit.SLOT), Reason.KEY_WAIT, None))
+    swapped(store.runs, again, lined_up(again, Waiting("db", Permit.SLOT), Reason.LIMIT_WAIT, None))
     assert _line(store) == [one.id]
 
 

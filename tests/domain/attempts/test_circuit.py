@@ -126,7 +126,7 @@ def test_a_run_that_finds_its_host_resting_takes_no_rate_token(like: Run) -> Non
     assert (host, admission.reason) == (RESTS, Reason.CIRCUIT_OPEN)
 
 
-@pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT])
+@pytest.mark.parametrize("reason", [Reason.HOST_PACED, Reason.LIMIT_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT])
 def test_a_run_that_has_a_rate_token_takes_no_second_one_even_after_waiting_for_a_limiter(reason: Reason) -> None:
     paced = replace(RETRY, reason=reason)
     assert check(HOST, paced, NOW, RULES) == (HOST, CALL)

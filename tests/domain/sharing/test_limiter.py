@@ -12,7 +12,7 @@ from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, Ra
 from timeball.domain.model.runs.run import Callback, Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, frozen, withdrawn
 from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, OnFull, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, OnFull, RateLimit
 from timeball.domain.sharing.limiter import (
     ADMITTED_AT_ONCE,
     LONGEST_HOLD_MS,
@@ -280,16 +280,16 @@ def test_a_limiter_is_due_as_long_as_a_run_may_wait(
 
 def test_a_job_asks_for_its_keys_and_then_for_the_quotas_of_its_tenant() -> None:
     keyed = replace(
-        job().spec, flow=Flow(concurrency=ConcurrencyKey("db", 3, OnFull.SKIP), rate=RateKey("crm", 0.5, 2))
+        job().spec, flow=Flow(concurrency=ConcurrencyLimit("db", 3, OnFull.SKIP), rate=RateLimit("crm", 0.5, 2))
     )
     db, crm = Ask(KEY, Bounds(3), skips=True), Ask(LimiterKey("acme", "crm"), Bounds(None, 0.5, 2))
     assert asks_of(keyed, NO_QUOTAS) == [db, crm]
     assert asks_of(keyed, Quotas(runs_per_second=9)) == [db, crm, Ask(LimiterKey("acme"), Bounds(None, 9, 1))]
-    one = replace(keyed, flow=replace(keyed.flow, rate=RateKey("db", 0.5, 2)))
+    one = replace(keyed, flow=replace(keyed.flow, rate=RateLimit("db", 0.5, 2)))
     assert asks_of(one, NO_QUOTAS) == [Ask(KEY, Bounds(3, 0.5, 2), skips=True)]
     assert asks_of(job().spec, Quotas(runs_at_once=0)) == []
 
 
 def test_each_line_has_its_reason() -> None:
     lines = [Waiting("db", Permit.SLOT), Waiting("db", Permit.TOKEN), Waiting("", Permit.SLOT)]
-    assert [waits_because(one) for one in lines] == [Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT]
+    assert [waits_because(one) for one in lines] == [Reason.LIMIT_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT]

@@ -11,17 +11,17 @@ from timeball.domain.attempts.claim import ClaimAction
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel, pause, revise
 from timeball.engine.execution.claim import claim
-from timeball.engine.quotas.keys import read_key
+from timeball.engine.quotas.limits import read_limit
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 JOB = JobKey("acme", "job")
-SLOT, TOKEN = ConcurrencyKey("db", 1), RateKey("crm", 0.05)
+SLOT, TOKEN = ConcurrencyLimit("db", 1), RateLimit("crm", 0.05)
 BOTH = replace(spec("job", Every(15, at(10))), flow=Flow(concurrency=SLOT, rate=TOKEN))
 
 
@@ -144,7 +144,7 @@ def test_a_run_that_begins_after_its_job_names_no_limiter_releases_the_slot_that
     _patch(service, replace(job, flow=Flow()))
     service.until(at(17))
     assert service.play.runs(JOB)[0].slots == ()
-    view = read_key(service.play.context(), LimiterKey("acme", "db"))
+    view = read_limit(service.play.context(), LimiterKey("acme", "db"))
     assert view is not None
     assert view.holders == ()
 

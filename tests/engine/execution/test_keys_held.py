@@ -11,7 +11,7 @@ from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.verdict import Accepted
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import revise
@@ -25,7 +25,7 @@ _LONGER_THAN_A_LEASE_MS = 31 * SECOND_MS
 
 
 def _keyed(name: str) -> JobSpec:
-    return replace(spec(name, At(NOW)), flow=Flow(concurrency=ConcurrencyKey("db", 1)))
+    return replace(spec(name, At(NOW)), flow=Flow(concurrency=ConcurrencyLimit("db", 1)))
 
 
 def _two() -> tuple[Play, RunId, RunId]:

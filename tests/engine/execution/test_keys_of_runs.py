@@ -15,13 +15,13 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, OnFull, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, OnFull, RateLimit
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.keys import KeyOutcome, fix_key, read_key
+from timeball.engine.quotas.limits import LimitOutcome, fix_limit, read_limit
 from timeball.engine.scheduling.submit import submit
 from timeball.testing.memory_store import MemoryStore
 
@@ -38,8 +38,8 @@ def _spec(name: str, slots: int | None = 3, per_second: float | None = None, due
     return replace(
         spec(name, At(due_at)),
         flow=Flow(
-            concurrency=None if slots is None else ConcurrencyKey("db", slots),
-            rate=None if per_second is None else RateKey("api", per_second),
+            concurrency=None if slots is None else ConcurrencyLimit("db", slots),
+            rate=None if per_second is None else RateLimit("api", per_second),
         ),
     )
 
@@ -111,28 +111,28 @@ def test_waiting_runs_show_the_reason_and_the_limiter_shows_its_holders(service:
     service.play.store_jobs([_spec(f"job-{n}", slots=1) for n in range(3)])
     _takes(service, 30)
     service.until(at(14))
-    view = read_key(service.play.context(), DB)
+    view = read_limit(service.play.context(), DB)
     assert view is not None
     assert view.limiter.bounds == Bounds(slots=1)
     assert [(run.state, run.attempt) for run in view.holders] == [(RunState.RUNNING, 1)]
-    assert [(run.state, run.reason) for run in view.waiters] == [(RunState.QUEUED, Reason.KEY_WAIT)] * 2
-    assert read_key(service.play.context(), LimiterKey("globex", "db")) is None
+    assert [(run.state, run.reason) for run in view.waiters] == [(RunState.QUEUED, Reason.LIMIT_WAIT)] * 2
+    assert read_limit(service.play.context(), LimiterKey("globex", "db")) is None
 
 
 def test_a_limiter_exists_before_a_run_has_asked_for_it(service: Service) -> None:
     submit(service.play.context(), [_spec("job", due_at=at(3600))], NOW)
-    view = read_key(service.play.context(), DB)
+    view = read_limit(service.play.context(), DB)
     assert view is not None
     assert (view.limiter.bounds.slots, view.holders, view.waiters) == (3, (), ())
 
 
 def test_a_run_that_finds_no_free_slot_is_skipped_if_its_job_says_so(service: Service) -> None:
-    skipping = ConcurrencyKey("db", 1, OnFull.SKIP)
+    skipping = ConcurrencyLimit("db", 1, OnFull.SKIP)
     jobs = [replace(_spec(f"job-{n}", due_at=at(10 + n)), flow=Flow(concurrency=skipping)) for n in range(3)]
     service.play.store_jobs([*jobs, replace(_spec("late", due_at=at(20)), flow=Flow(concurrency=skipping))])
     _takes(service, 5)
     service.until(at(60))
-    assert _states(service) == {(RunState.SUCCEEDED, None): 2, (RunState.SKIPPED, Reason.KEY_FULL): 2}
+    assert _states(service) == {(RunState.SUCCEEDED, None): 2, (RunState.SKIPPED, Reason.LIMIT_FULL): 2}
     assert _order(service) == ["job-0", "late"]
 
 
@@ -143,28 +143,28 @@ def test_a_raised_limit_lets_waiting_runs_begin_and_a_lowered_limit_admits_no_mo
     _takes(service, 10)
     service.until(at(15))
     assert _states(service)[RunState.RUNNING, None] == 2
-    outcome, raised = fix_key(service.play.context(), DB, Bounds(slots=8), None, service.play.clock.now())
-    assert (outcome, raised.fixed.version) == (KeyOutcome.DONE, 2)
+    outcome, raised = fix_limit(service.play.context(), DB, Bounds(slots=8), None, service.play.clock.now())
+    assert (outcome, raised.fixed.version) == (LimitOutcome.DONE, 2)
     service.until(at(17))
     assert _states(service)[RunState.RUNNING, None] == 8
-    fix_key(service.play.context(), DB, Bounds(slots=1), None, service.play.clock.now())
+    fix_limit(service.play.context(), DB, Bounds(slots=1), None, service.play.clock.now())
     service.until(at(37))
     begun = len(service.target.visits)
     service.until(at(67))
     assert 2 <= len(service.target.visits) - begun <= 3
-    fix_key(service.play.context(), DB, Bounds(slots=20), None, service.play.clock.now())
+    fix_limit(service.play.context(), DB, Bounds(slots=20), None, service.play.clock.now())
     service.until(at(120))
     assert _states(service) == {(RunState.SUCCEEDED, None): 40}
 
 
 def test_a_limit_set_by_a_person_overrides_the_jobs_limits_until_it_is_removed(service: Service) -> None:
     context = service.play.context()
-    assert fix_key(context, DB, Bounds(slots=0), None, NOW)[0] is KeyOutcome.CREATED
+    assert fix_limit(context, DB, Bounds(slots=0), None, NOW)[0] is LimitOutcome.CREATED
     service.play.store_jobs([_spec(f"job-{n}") for n in range(3)])
     service.until(at(100))
-    assert _states(service) == {(RunState.QUEUED, Reason.KEY_WAIT): 3}
-    assert fix_key(context, DB, Bounds(), 7, service.play.clock.now())[0] is KeyOutcome.STALE
-    assert fix_key(context, DB, Bounds(), 1, service.play.clock.now())[0] is KeyOutcome.DONE
+    assert _states(service) == {(RunState.QUEUED, Reason.LIMIT_WAIT): 3}
+    assert fix_limit(context, DB, Bounds(), 7, service.play.clock.now())[0] is LimitOutcome.STALE
+    assert fix_limit(context, DB, Bounds(), 1, service.play.clock.now())[0] is LimitOutcome.DONE
     service.until(at(102))
     assert _states(service) == {(RunState.SUCCEEDED, None): 3}
 
@@ -183,7 +183,7 @@ def test_a_rate_of_fifty_a_second_is_kept_within_five_percent(service: Service) 
 
 @pytest.mark.parametrize(("burst", "at_once"), [(1, 1), (5, 5)])
 def test_no_more_calls_begin_at_once_than_the_burst_allows(service: Service, burst: int, at_once: int) -> None:
-    rate = RateKey("api", 1, burst)
+    rate = RateLimit("api", 1, burst)
     service.play.store_jobs([replace(_spec(f"job-{n}", slots=None), flow=Flow(rate=rate)) for n in range(12)])
     service.until(at(60))
     begun = Counter((called_at - at(10)) // 100 for called_at, _ in service.target.calls)

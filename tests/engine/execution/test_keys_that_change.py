@@ -10,15 +10,15 @@ from tests.engine.service import Service, at
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.limiter import Bounds
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import revise
-from timeball.engine.quotas.keys import fix_key, read_key
+from timeball.engine.quotas.limits import fix_limit, read_limit
 
-DB = ConcurrencyKey("db", 1)
-CRM = RateKey("crm", 0.01)
+DB = ConcurrencyLimit("db", 1)
+CRM = RateLimit("crm", 0.01)
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def _patch(service: Service, *jobs: JobSpec) -> None:
     [
         (Flow(concurrency=DB), Flow(concurrency=replace(DB, limit=3))),
         (Flow(concurrency=DB), Flow()),
-        (Flow(concurrency=DB), Flow(concurrency=ConcurrencyKey("another", 3))),
+        (Flow(concurrency=DB), Flow(concurrency=ConcurrencyLimit("another", 3))),
         (Flow(rate=CRM), Flow(rate=replace(CRM, per_second=10))),
-        (Flow(rate=CRM), Flow(rate=RateKey("another", 10))),
-        (Flow(concurrency=DB, rate=RateKey("db", 10)), Flow(rate=RateKey("db", 10))),
-        (Flow(rate=CRM), Flow(concurrency=ConcurrencyKey("crm", 3))),
+        (Flow(rate=CRM), Flow(rate=RateLimit("another", 10))),
+        (Flow(concurrency=DB, rate=RateLimit("db", 10)), Flow(rate=RateLimit("db", 10))),
+        (Flow(rate=CRM), Flow(concurrency=ConcurrencyLimit("crm", 3))),
     ],
 )
 def test_waiting_runs_begin_when_their_jobs_allow_it(service: Service, before: Flow, after: Flow) -> None:
@@ -67,7 +67,7 @@ def test_runs_of_other_jobs_still_wait_after_one_leaves_the_line(service: Servic
     _patch(service, _spec("job-3", Flow()))
     service.until(at(20))
     assert sorted(one.run.job.job_id for one in service.target.visits) == ["job-0", "job-3"]
-    view = read_key(service.play.context(), LimiterKey("acme", "db"))
+    view = read_limit(service.play.context(), LimiterKey("acme", "db"))
     assert view is not None
     assert [run.id.job.job_id for run in view.waiters] == ["job-1", "job-2"]
 
@@ -84,16 +84,16 @@ def test_a_lowered_limit_applies_to_waiting_runs(service: Service) -> None:
 def test_a_change_of_other_fields_asks_no_limiter(service: Service) -> None:
     service.play.store_jobs([_spec("job", Flow(concurrency=DB))])
     _patch(service, replace(_spec("job", Flow(concurrency=DB)), name="renamed"))
-    assert read_key(service.play.context(), LimiterKey("acme", "db")) is None
+    assert read_limit(service.play.context(), LimiterKey("acme", "db")) is None
     assert service.play.job(JobKey("acme", "job")).spec.name == "renamed"
 
 
 def test_a_limit_that_a_person_sets_gives_no_second_burst(service: Service) -> None:
-    rate = RateKey("crm", 1, 5)
+    rate = RateLimit("crm", 1, 5)
     service.play.store_jobs([_spec(f"job-{n}", Flow(rate=rate)) for n in range(30)])
     service.until(at(11))
     begun = len(service.target.visits)
-    fix_key(service.play.context(), LimiterKey("acme", "crm"), Bounds(slots=100), None, service.play.clock.now())
+    fix_limit(service.play.context(), LimiterKey("acme", "crm"), Bounds(slots=100), None, service.play.clock.now())
     service.until(at(14))
     assert len(service.target.visits) - begun <= 3
 

@@ -16,7 +16,7 @@ from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import admitted as admitted_run
 from timeball.domain.model.runs.transitions import lined_up
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.target import StepFunctionsTarget
 from timeball.domain.model.terms.work import Work
 from timeball.domain.sharing.limiter import SETTLES_MS, admitted, expected, left_in_line
@@ -25,7 +25,7 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
 from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.keys import note_keys, read_key
+from timeball.engine.quotas.limits import note_limits, read_limit
 from timeball.engine.runs.limiters import admit_waiting, expect
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.reconcile_messages import reconcile_messages
@@ -34,7 +34,7 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 from timeball.testing.faults import Points
 
-SLOT, TOKEN = ConcurrencyKey("db", 1), RateKey("crm", 1)
+SLOT, TOKEN = ConcurrencyLimit("db", 1), RateLimit("crm", 1)
 MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)
 
 
@@ -80,10 +80,10 @@ def test_a_run_keeps_its_limiters_slot_while_it_waits_for_its_tenants_quota(serv
     service.target.takes = lambda _: 20 * SECOND_MS
     service.play.store_jobs([spec("plain", At(at(9))), *(_spec(f"job-{n}", Flow(concurrency=SLOT)) for n in range(2))])
     service.until(at(15))
-    view = read_key(service.play.context(), LimiterKey("acme", "db"))
+    view = read_limit(service.play.context(), LimiterKey("acme", "db"))
     assert view is not None
     assert [(run.reason, run.slots) for run in view.holders] == [(Reason.QUOTA_WAIT, ("db",))]
-    assert [run.reason for run in view.waiters] == [Reason.KEY_WAIT]
+    assert [run.reason for run in view.waiters] == [Reason.LIMIT_WAIT]
     cancel(service.play.context(), [(view.holders[0].id.job, None)])
     service.until(at(60))
     assert [run.state for run in _rows(service.play) if run.state is not RunState.CANCELLED] == [RunState.SUCCEEDED] * 2
@@ -100,8 +100,8 @@ def _forgotten() -> tuple[Play, Run]:
     play.store_jobs([_spec("job", Flow(concurrency=SLOT), at(0))])
     play.scan_all()
     (run,) = play.runs(JobKey("acme", "job"))
-    note_keys(play.context(), [_spec("job", Flow(concurrency=SLOT))], play.clock.now())
-    waiting = lined_up(run, Waiting("db", Permit.SLOT), Reason.KEY_WAIT, None)
+    note_limits(play.context(), [_spec("job", Flow(concurrency=SLOT))], play.clock.now())
+    waiting = lined_up(run, Waiting("db", Permit.SLOT), Reason.LIMIT_WAIT, None)
     (swapped,) = play.store.runs.swap([Swap(run, waiting)], play.clock.now())
     assert swapped.row is not None
     play.queue.receive("normal")
@@ -112,7 +112,7 @@ def _forgotten() -> tuple[Play, Run]:
 
 def test_a_run_that_was_missed_in_a_line_is_found_by_the_watch_over_its_message() -> None:
     play, run = _forgotten()
-    assert read_key(play.context(), LimiterKey("acme", "db")).limiter.due_at is None  # type: ignore[union-attr]
+    assert read_limit(play.context(), LimiterKey("acme", "db")).limiter.due_at is None  # type: ignore[union-attr]
     play.clock.advance(30 * SECOND_MS)
     play.watch()
     play.scan_all()

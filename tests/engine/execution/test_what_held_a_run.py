@@ -16,7 +16,7 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
@@ -81,7 +81,7 @@ def test_jitter_is_not_lateness(service: Service) -> None:
 
 
 def test_the_wait_in_a_limiters_line_counts_as_limits(service: Service) -> None:
-    flow = Flow(concurrency=ConcurrencyKey("db", 1))
+    flow = Flow(concurrency=ConcurrencyLimit("db", 1))
     service.play.store_jobs([_keyed("a", flow), _keyed("b", flow)])
     service.target.takes = lambda _: 20 * SECOND_MS
     service.until(at(90))
@@ -91,7 +91,7 @@ def test_the_wait_in_a_limiters_line_counts_as_limits(service: Service) -> None:
 
 
 def test_the_wait_for_a_rate_token_counts_as_limits(service: Service) -> None:
-    flow = Flow(rate=RateKey("api", 0.2))
+    flow = Flow(rate=RateLimit("api", 0.2))
     service.play.store_jobs([_keyed(name, flow) for name in "abc"])
     service.until(at(90))
     runs = sorted((_one(service, name) for name in "abc"), key=lambda run: run.first_started_at or 0)

@@ -11,7 +11,7 @@ from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, ended, lined_up
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
@@ -21,7 +21,7 @@ from timeball.ports.collections.rows import Swap
 from timeball.ports.registers.partitions import Owner
 
 HOUR_MS = 3600 * SECOND_MS
-KEYED = Flow(concurrency=ConcurrencyKey("db", 1))
+KEYED = Flow(concurrency=ConcurrencyLimit("db", 1))
 
 
 def _line(play: Play, key: str, slots: int, waiting: int) -> list[Run]:
@@ -30,7 +30,7 @@ def _line(play: Play, key: str, slots: int, waiting: int) -> list[Run]:
     (job,) = play.store_jobs([replace(spec(f"of-{key}", At(now + HOUR_MS)), flow=KEYED)])
     runs = [queued_run(job, Origin.MANUAL, now - HOUR_MS + n, now) for n in range(slots + waiting)]
     begun = [replace(claimed(run, "executor", now, HOUR_MS), slots=(key,)) for run in runs[:slots]]
-    waits = [lined_up(run, Waiting(key, Permit.SLOT), Reason.KEY_WAIT, None) for run in runs[slots:]]
+    waits = [lined_up(run, Waiting(key, Permit.SLOT), Reason.LIMIT_WAIT, None) for run in runs[slots:]]
     assert play.store.runs.insert([*begun, *waits], now) == [None] * len(runs)
     named = tuple(Begun(run.id, 1, now + HOUR_MS) for run in begun)
     limiter = Limiter(LimiterKey("acme", key), 0, Bounds(slots), begun=named, lines=(Permit.SLOT,), due_at=now)

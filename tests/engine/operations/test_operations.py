@@ -36,7 +36,7 @@ from timeball.domain.operations.operation import (
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, pause
-from timeball.engine.changes.history import AuditFilter, list_audit
+from timeball.engine.changes.history import ChangeFilter, list_changes
 from timeball.engine.operations.operation import advance_operations, cancel_operation, create_operation
 
 
@@ -177,11 +177,11 @@ def test_a_trigger_makes_one_run_of_each_job_in_the_name_of_the_requester() -> N
     }
 
 
-def test_the_audit_log_names_the_requester_and_the_operation() -> None:
+def test_the_log_of_changes_names_the_requester_and_the_operation() -> None:
     play = Play()
     store_many(play, 3)
     through(play, operation(PAUSE, NOW))
-    logged = list_audit(play.context(), AuditFilter("acme", key_id="key_1"), 10).items
+    logged = list_changes(play.context(), ChangeFilter("acme", key_id="key_1"), 10).items
     assert [(one.action, one.by) for one in logged] == [("pause", replace(BY, operation="op1"))] * 3
 
 

@@ -11,7 +11,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
@@ -88,7 +88,7 @@ def _waits_for_the_overlap_lock(play: Play) -> None:
 
 def _waits_for_its_key(play: Play) -> None:
     wanted = spec("job", Schedule(Every(5, NOW), max_runs=3))
-    play.store_jobs([evolve(wanted, flow=Flow(concurrency=ConcurrencyKey("k", 1)))])
+    play.store_jobs([evolve(wanted, flow=Flow(concurrency=ConcurrencyLimit("k", 1)))])
 
 
 WAYS = (_fires_of_a_schedule, _is_submitted, _is_triggered, _waits_for_the_overlap_lock, _waits_for_its_key)
@@ -120,7 +120,7 @@ def test_every_run_is_called_once_although_every_second_message_is_refused(
 def test_a_run_that_a_limiter_admits_is_sent_within_seconds_of_a_refusal(refused: str) -> None:
     """The limiter keeps the run's slot meanwhile."""
     play, queue = with_partial_queue()
-    flow = Flow(concurrency=ConcurrencyKey("db", 1))
+    flow = Flow(concurrency=ConcurrencyLimit("db", 1))
     keys = [job.key for job in play.store_jobs([evolve(spec(name, At(NOW)), flow=flow) for name in "ab"])]
     play.scan_all()
     first, second = (play.runs(key)[0].id for key in keys)

@@ -10,7 +10,7 @@ from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.terms.dependency import Parent
-from timeball.domain.model.terms.flow import ConcurrencyKey, Flow
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.model.terms.work import Work
@@ -67,7 +67,7 @@ async def calls_two_paths(story: Story, process: Process) -> None:
 
 async def submits_under_a_key(story: Story, process: Process) -> None:
     """Submit two jobs of one instant under a limiter that lets one run at once."""
-    flow = Flow(concurrency=ConcurrencyKey("key", 1))
+    flow = Flow(concurrency=ConcurrencyLimit("key", 1))
     specs = [replace(_spec(At(START + 5_000)), key=_node(name), flow=flow) for name in ("first", "second")]
     await process.run(submit, story.context(process), specs, process.now())
 

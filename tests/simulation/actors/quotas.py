@@ -15,10 +15,10 @@ from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.flow import ConcurrencyKey, OnFull, RateKey
+from timeball.domain.model.terms.flow import ConcurrencyLimit, OnFull, RateLimit
 from timeball.domain.sharing.stated import bounded_by
 from timeball.engine.context import Context
-from timeball.engine.quotas.keys import KeyOutcome, fix_key
+from timeball.engine.quotas.limits import LimitOutcome, fix_limit
 from timeball.ports.collections.rows import Swap
 
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
@@ -43,18 +43,18 @@ def with_keys(story: Story, spec: JobSpec) -> JobSpec:
     return replace(spec, flow=replace(spec.flow, concurrency=concurrency, rate=rate))
 
 
-def _keys_of(job: JobKey) -> tuple[ConcurrencyKey | None, RateKey | None]:
+def _keys_of(job: JobKey) -> tuple[ConcurrencyLimit | None, RateLimit | None]:
     number = int(job.job_id.removeprefix("job-")) if job.job_id.startswith("job-") else None
     skips = OnFull.SKIP if number is not None and number % 4 == 3 else OnFull.WAIT
-    concurrency = None if number is None or number % 4 == 1 else ConcurrencyKey("key", _AT_ONCE, skips)
-    return concurrency, None if number is None or number % 4 not in (1, 2) else RateKey("rate", _A_SECOND)
+    concurrency = None if number is None or number % 4 == 1 else ConcurrencyLimit("key", _AT_ONCE, skips)
+    return concurrency, None if number is None or number % 4 not in (1, 2) else RateLimit("rate", _A_SECOND)
 
 
-def _drawn_keys(story: Story) -> tuple[ConcurrencyKey | None, RateKey | None]:
+def _drawn_keys(story: Story) -> tuple[ConcurrencyLimit | None, RateLimit | None]:
     draw = story.limits_draw
     skips = draw.choice((OnFull.WAIT, OnFull.WAIT, OnFull.WAIT, OnFull.SKIP))
-    concurrency = ConcurrencyKey(draw.choice(_KEYS), draw.choice((1, 2, 2, 3)), skips)
-    rate = RateKey(draw.choice(("rate", "rate", "key")), draw.choice((1, 1, 2)), draw.choice((1, 1, 2)))
+    concurrency = ConcurrencyLimit(draw.choice(_KEYS), draw.choice((1, 2, 2, 3)), skips)
+    rate = RateLimit(draw.choice(("rate", "rate", "key")), draw.choice((1, 1, 2)), draw.choice((1, 1, 2)))
     return (
         concurrency if draw.random() < _NAMES_KEYS else None,
         rate if draw.random() < _NAMES_KEYS / 2 else None,
@@ -102,8 +102,8 @@ def _set_quotas(context: Context, tenant: str, at_once: int, a_second: int | Non
     context.store.freezes.swap([Swap(*pair) for pair in zip(rows, changed, strict=True)], context.clock.now())
 
 
-def _fix(context: Context, key: LimiterKey, bounds: Bounds) -> KeyOutcome:
-    return fix_key(context, key, bounds, None, context.clock.now())[0]
+def _fix(context: Context, key: LimiterKey, bounds: Bounds) -> LimitOutcome:
+    return fix_limit(context, key, bounds, None, context.clock.now())[0]
 
 
 def lift_making(story: Story) -> None:

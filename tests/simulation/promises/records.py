@@ -19,7 +19,7 @@ from timeball.domain.model.tenants.actor import NO_ACTOR, Action
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.bill import Counted
 from timeball.domain.usage.spending import spent_by
-from timeball.engine.changes.history import AuditFilter, list_audit, list_revisions
+from timeball.engine.changes.history import ChangeFilter, list_changes, list_revisions
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
 from timeball.testing.kept_telemetry import KeptTelemetry
@@ -32,7 +32,7 @@ def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     made = Counter([*_made(story)])
     tenants = {key.tenant for key in story.store.jobs}
-    logged = [_told(name, one) for name in tenants for one in _audit(context, name)]
+    logged = [_told(name, one) for name in tenants for one in _changes(context, name)]
     told = Counter(logged)
     for one in made.keys() | told.keys():
         if made[one] == told[one]:
@@ -127,9 +127,9 @@ def _skips(write: Write[Run]) -> bool:
     return after.state is RunState.SKIPPED and is_new
 
 
-def _audit(context: Context, tenant: str) -> list[ChangeEntry]:
+def _changes(context: Context, tenant: str) -> list[ChangeEntry]:
     """Return what the log shows of changes done; for retried runs it shows the requests, which are left out."""
-    logged = list_audit(context, AuditFilter(tenant), _ALL).items
+    logged = list_changes(context, ChangeFilter(tenant), _ALL).items
     return [one for one in logged if one.revision or one.action not in (Action.RETRY, Action.RERUN, Action.COLLECT)]
 
 

@@ -12,7 +12,7 @@ from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.changes.history import AuditFilter, list_audit
+from timeball.engine.changes.history import ChangeFilter, list_changes
 from timeball.engine.context import Context
 from timeball.engine.runs.trigger import Triggering
 from timeball.testing.kept_telemetry import KeptTelemetry
@@ -61,7 +61,7 @@ def _a_run_collects_until_it_begins(story: Story) -> Iterator[str]:
 
 
 def _a_run_waits_for_what_it_collects(story: Story) -> Iterator[str]:
-    """The wait counts from the request, as the audit log shows it, and lasts no longer than the job allows."""
+    """The wait counts from the request, as the log of changes shows it, and lasts no longer than the job allows."""
     asked = _asked(story)
     for at, before, after in _collecting(story):
         job = story.store.history.job_at(before.id.job, at)
@@ -79,7 +79,7 @@ def _asked(story: Story) -> dict[str, set[int]]:
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     asked: dict[str, set[int]] = defaultdict(set)
     for tenant in {key.tenant for key in story.store.jobs}:
-        for one in list_audit(context, AuditFilter(tenant), _ALL).items:
+        for one in list_changes(context, ChangeFilter(tenant), _ALL).items:
             if one.action is Action.COLLECT:
                 asked[one.resource.id].add(one.at)
     return asked

@@ -93,14 +93,14 @@ def _stated(story: Story, runs: list[Run], key: LimiterKey) -> list[int]:
         for run in runs
         for job in story.store.history.jobs_between(run.id.job, run.claimed_at or 0, run.claimed_at or 0)
     ]
-    return [0, *(one.limit for one in stated if one is not None and one.key == key.name)]
+    return [0, *(one.limit for one in stated if one is not None and one.name == key.name)]
 
 
 def _counts(story: Story, run: Run, key: LimiterKey, at: int) -> bool:
     """Return whether a run takes a slot of a limiter: its job has named the limiter ever since the run's claim."""
     jobs = story.store.history.jobs_between(run.id.job, run.claimed_at or 0, at)
     named = [job.spec.flow.concurrency for job in jobs]
-    return not key.name or all(one is not None and one.key == key.name for one in named)
+    return not key.name or all(one is not None and one.name == key.name for one in named)
 
 
 def _no_more_runs_begin_in_a_second_than_may(story: Story) -> Iterator[str]:

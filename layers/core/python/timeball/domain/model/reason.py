@@ -61,19 +61,19 @@ class Reason(StrEnum):
         "host_paced",
         "The resource that it calls has failed lately, so waiting runs start at a limited rate; its start is set.",
     )
-    KEY_WAIT = (
-        "key_wait",
-        "All slots of its concurrencyKey are taken; it waits for one, in the order of priority and fire time.",
+    LIMIT_WAIT = (
+        "limit_wait",
+        "All slots of its concurrencyLimit are taken; it waits for one, in the order of priority and fire time.",
     )
     RATE_WAIT = (
         "rate_wait",
-        "The rate of its rateKey is used up; it waits for a token, in the order of priority and fire time.",
+        "The rate of its rateLimit is used up; it waits for a token, in the order of priority and fire time.",
     )
     QUOTA_WAIT = (
         "quota_wait",
         "A quota of its tenant is used up (runsAtOnce or runsPerSecond); it waits, by priority and fire time.",
     )
-    KEY_FULL = "key_full", "All slots of its concurrencyKey were taken, and its onFull says skip."
+    LIMIT_FULL = "limit_full", "All slots of its concurrencyLimit were taken, and its onFull says skip."
     NOT_RETRIABLE = "not_retriable", "The target's answer says that another attempt would not succeed either."
     RETRIES_EXHAUSTED = "retries_exhausted", "Every attempt that the retry policy allows has failed."
     TOO_OLD = "too_old", "The next attempt would have begun after the retry policy's maximum age."
@@ -100,5 +100,5 @@ FAILURES: tuple[Reason, ...] = (
 )
 """The reasons why runs fail for good, and so become dead letters."""
 
-WAITS_IN_LINE: frozenset[Reason] = frozenset({Reason.KEY_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT})
+WAITS_IN_LINE: frozenset[Reason] = frozenset({Reason.LIMIT_WAIT, Reason.RATE_WAIT, Reason.QUOTA_WAIT})
 """The reasons of runs that wait until a limiter admits them."""

@@ -64,7 +64,7 @@ def waits_because(waiting: Waiting) -> Reason:
     """Return why a run waits in a line."""
     if not waiting.name:
         return Reason.QUOTA_WAIT
-    return Reason.KEY_WAIT if waiting.permit is Permit.SLOT else Reason.RATE_WAIT
+    return Reason.LIMIT_WAIT if waiting.permit is Permit.SLOT else Reason.RATE_WAIT
 
 
 def must_read_holders(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:

@@ -42,11 +42,11 @@ def asks_of(spec: JobSpec, quotas: Quotas) -> list[Ask]:
     if spec.flow.concurrency is not None:
         skips = spec.flow.concurrency.on_full is OnFull.SKIP
         bounds = Bounds(slots=spec.flow.concurrency.limit)
-        asks[spec.flow.concurrency.key] = Ask(LimiterKey(tenant, spec.flow.concurrency.key), bounds, skips)
+        asks[spec.flow.concurrency.name] = Ask(LimiterKey(tenant, spec.flow.concurrency.name), bounds, skips)
     if spec.flow.rate is not None:
-        before = asks.get(spec.flow.rate.key, Ask(LimiterKey(tenant, spec.flow.rate.key), Bounds()))
+        before = asks.get(spec.flow.rate.name, Ask(LimiterKey(tenant, spec.flow.rate.name), Bounds()))
         bounds = Bounds(before.bounds.slots, spec.flow.rate.per_second, spec.flow.rate.burst)
-        asks[spec.flow.rate.key] = evolve(before, bounds=bounds)
+        asks[spec.flow.rate.name] = evolve(before, bounds=bounds)
     if is_bound(quotas):
         asks[""] = Ask(LimiterKey(tenant), bounds_of(quotas))
     return list(asks.values())

@@ -21,7 +21,7 @@ ONE_OFF: Final = 11
 BACKFILLED: Final = 6
 """Like a fire, with the backfill's row instead of the job's."""
 MANUAL: Final = 7
-"""The run goes through the due index, and the audit log names it."""
+"""The run goes through the due index, and the log of changes names it."""
 RETRY: Final = 5
 """Into the due index and out of it again, and the second claim."""
 

@@ -23,7 +23,7 @@ from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
 from timeball.engine.dependencies.cycles import has_runs_that_wait, wake_runs_of
-from timeball.engine.quotas.keys import note_changed_keys
+from timeball.engine.quotas.limits import note_changed_limits
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -149,7 +149,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     )
     if changed.outcome is ChangeOutcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
         _evaluate_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
-    if changed.outcome is ChangeOutcome.DONE and _keys(spec) != _keys(job.spec):
+    if changed.outcome is ChangeOutcome.DONE and _limits(spec) != _limits(job.spec):
         _apply_to_limits(context, job.spec, spec)
     return changed
 
@@ -159,7 +159,7 @@ def _joins(spec: JobSpec) -> tuple[object, ...]:
     return spec.depends_on, spec.trigger_rule, spec.dependency_timeout_seconds, spec.for_each
 
 
-def _keys(spec: JobSpec) -> tuple[object, ...]:
+def _limits(spec: JobSpec) -> tuple[object, ...]:
     """Return the limits that a job's runs share with those of other jobs."""
     return spec.flow.concurrency, spec.flow.rate
 
@@ -167,7 +167,7 @@ def _keys(spec: JobSpec) -> tuple[object, ...]:
 def _apply_to_limits(context: Context, before: JobSpec, after: JobSpec) -> None:
     """Apply the changed limits at once; if that fails, the job's next run applies them."""
     try:
-        note_changed_keys(context, before, after)
+        note_changed_limits(context, before, after)
     except UnavailableError as unavailable:
         log.warning("changed, and the limits do not know it yet: %s", unavailable)
 

@@ -40,7 +40,7 @@ _MOST_PASSED = 200
 
 
 @dataclass(frozen=True)
-class AuditFilter:
+class ChangeFilter:
     """Which changes: of a tenant, from `from_at` to `to_at` (ms, both included), of one job, by the key of one id."""
 
     tenant: str
@@ -75,8 +75,8 @@ def list_revisions(
     return entries, found[limit].version if len(found) > limit else None
 
 
-def list_audit(
-    context: Context, asked: AuditFilter, limit: int, after: tuple[int, Announcement] | None = None
+def list_changes(
+    context: Context, asked: ChangeFilter, limit: int, after: tuple[int, Announcement] | None = None
 ) -> Page[ChangeEntry, Announcement]:
     """Return a page of the requests. Raises UnavailableError."""
 
@@ -114,7 +114,7 @@ def _spec_at_newest_attempt(context: Context, job: Job, run: Run) -> JobSpec | N
     return next((one.spec for one in kept if one.change.at <= at), None)
 
 
-def _created(context: Context, asked: AuditFilter, limit: int, last: Announcement | None) -> list[Announcement]:
+def _created(context: Context, asked: ChangeFilter, limit: int, last: Announcement | None) -> list[Announcement]:
     """Return the creations of jobs, as if they had been announced."""
     if asked.job is not None:
         listed = [(job.created_at, job.key) for job in context.store.jobs.read([asked.job]) if job is not None]

@@ -241,7 +241,7 @@ def _admitted(admitted: Admitted) -> Decision:
     if admitted.waiting is not None:
         return Decision(ClaimAction.LINE_UP, waiting=admitted.waiting, slots=slots)
     if admitted.is_skipped:
-        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.KEY_FULL, slots=slots)
+        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.LIMIT_FULL, slots=slots)
     return Decision(ClaimAction.CLAIM, starts_at=admitted.begins_at, slots=slots)
 
 

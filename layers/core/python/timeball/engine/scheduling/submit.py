@@ -13,7 +13,7 @@ from timeball.domain.model.jobs.new_job import new_job
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.engine.context import Context
 from timeball.engine.dependencies.bind import bind
-from timeball.engine.quotas.keys import note_keys
+from timeball.engine.quotas.limits import note_limits
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import UnavailableError
 
@@ -60,7 +60,7 @@ def submit(
     horizon_at = now + context.rules.lookahead_ms
     due = [s.job for s in submitted if s.outcome is Submission.CREATED and (s.job.due_at or 0) <= horizon_at]
     try:
-        note_keys(context, specs, now)
+        note_limits(context, specs, now)
         if due:
             dispatch(context, due, now)
     except UnavailableError as unavailable:

@@ -85,7 +85,7 @@ class Announcement:
 
 @dataclass(frozen=True)
 class ChangeEntry:
-    """An entry of the audit log: a change, with the revisions before and after it as far as they are still stored."""
+    """An entry of the log of changes: a change, and the revisions before and after it that are still stored."""
 
     resource: Resource
     """What was changed."""
@@ -150,20 +150,20 @@ def request_announced(tenant: str, resource: Resource, action: Action, by: Actor
 
 
 def entry_of(revision: Revision, before: Revision | None) -> ChangeEntry:
-    """Return the audit entry of a revision, with the revision that it replaced."""
+    """Return the log entry of a revision, with the revision that it replaced."""
     change, job = revision.change, revision.spec.key
     resource = Resource(ResourceKind.JOB, job.job_id, job.job_id)
     return ChangeEntry(resource, change.at, change.action, change.by, revision.version, before, revision)
 
 
 def entry_of_trigger(run: Run) -> ChangeEntry:
-    """Return the audit entry of a run that was triggered."""
+    """Return the log entry of a run that was triggered."""
     resource = Resource(ResourceKind.RUN, str(run.id), run.id.job.job_id)
     return ChangeEntry(resource, run.created_at, Action.TRIGGER, run.triggered_by)
 
 
 def entry_of_request(announced: Announcement) -> ChangeEntry:
-    """Return the audit entry of a request about anything but a job."""
+    """Return the log entry of a request about anything but a job."""
     action, kind, name = announced.asked.split("/", 2)
     return ChangeEntry(
         Resource(ResourceKind(kind), name, announced.job.job_id), announced.at, Action(action), announced.by

@@ -40,7 +40,7 @@ class ResourceKind(StrEnum):
     DEAD_LETTERS = "deadLetters"
     TENANT = "tenant"
     KEY = "key"
-    FLOW_KEY = "flowKey"
+    LIMIT = "limit"
     SIGNING = "signingSecret"
 
 

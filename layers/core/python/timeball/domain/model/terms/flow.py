@@ -47,10 +47,10 @@ class OnFull(StrEnum):
 
 
 @dataclass(frozen=True)
-class ConcurrencyKey:
+class ConcurrencyLimit:
     """A concurrency limit over all jobs of a tenant that name it."""
 
-    key: str
+    name: str
     """The name of the limit."""
     limit: int
     """How many runs may be under way at once."""
@@ -59,10 +59,10 @@ class ConcurrencyKey:
 
 
 @dataclass(frozen=True)
-class RateKey:
+class RateLimit:
     """A rate limit over all jobs of a tenant that name it."""
 
-    key: str
+    name: str
     """The name of the limit."""
     per_second: float
     """How many calls may begin in a second."""
@@ -80,9 +80,9 @@ class Flow:
     """How triggers are collected; None: each makes a run."""
     supersede: bool = False
     """A newer run of the job replaces a run that has not started."""
-    concurrency: ConcurrencyKey | None = None
+    concurrency: ConcurrencyLimit | None = None
     """The concurrency limit that its runs share; None: none."""
-    rate: RateKey | None = None
+    rate: RateLimit | None = None
     """The rate limit that its runs share; None: none."""
 
 

@@ -27,7 +27,7 @@ MOST_SHOWN = 100
 
 
 @dataclass(frozen=True)
-class KeyView:
+class LimitView:
     """A limiter, the runs that have its slots, and the first runs of each waiting line."""
 
     limiter: Limiter
@@ -35,7 +35,7 @@ class KeyView:
     waiters: tuple[Run, ...]
 
 
-class KeyOutcome(StrEnum):
+class LimitOutcome(StrEnum):
     """The outcome of a change: done, limit created, stale version, no such limit, or limit exists already."""
 
     DONE = "done"
@@ -45,7 +45,7 @@ class KeyOutcome(StrEnum):
     EXISTS = "exists"
 
 
-def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
+def note_limits(context: Context, specs: Sequence[JobSpec], now: int) -> None:
     """Create the limiters that jobs name, so that a run finds each one when it asks for it."""
     asks = {ask.key: ask for spec in specs for ask in asks_of(spec, NO_QUOTAS)}
     standing = context.store.limiters.read(list(asks), strong=False) if asks else []
@@ -54,7 +54,7 @@ def note_keys(context: Context, specs: Sequence[JobSpec], now: int) -> None:
         context.store.limiters.insert([new_limiter(ask.key, context.shards, ask.bounds) for ask in absent], now)
 
 
-def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None:
+def note_changed_limits(context: Context, before: JobSpec, after: JobSpec) -> None:
     """Apply at once what a changed job says of its limits, and wake its runs that wait for a limit it no longer names.
 
     Runs that have slots of a limit that the job no longer names give them back, even while under way: they no longer
@@ -64,7 +64,7 @@ def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None
     turn.
     """
     now = context.clock.now()
-    note_keys(context, [after], now)
+    note_limits(context, [after], now)
     earlier, said = ({ask.key: ask.bounds for ask in asks_of(spec, NO_QUOTAS)} for spec in (before, after))
 
     def as_said(_: int, limiter: Limiter) -> Limiter | None:
@@ -83,16 +83,16 @@ def note_changed_keys(context: Context, before: JobSpec, after: JobSpec) -> None
 def _lines(spec: JobSpec) -> set[tuple[LimiterKey, Permit]]:
     """Return the lines in which runs of a job may wait for its limits."""
     named = [(spec.flow.concurrency, Permit.SLOT), (spec.flow.rate, Permit.TOKEN)]
-    return {(LimiterKey(spec.key.tenant, one.key), permit) for one, permit in named if one is not None}
+    return {(LimiterKey(spec.key.tenant, one.name), permit) for one, permit in named if one is not None}
 
 
-def read_key(context: Context, key: LimiterKey) -> KeyView | None:
+def read_limit(context: Context, key: LimiterKey) -> LimitView | None:
     """Return a limit as it stands; None if no recent job names it and no person set it. Raises UnavailableError."""
     (limiter,) = context.store.limiters.read([key])
     return None if limiter is None else view_of(context, limiter)
 
 
-def view_of(context: Context, limiter: Limiter) -> KeyView:
+def view_of(context: Context, limiter: Limiter) -> LimitView:
     """Return a limiter with the runs that have its slots, and the runs that wait."""
     store, now = context.store.runs, context.clock.now()
     rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
@@ -103,12 +103,12 @@ def view_of(context: Context, limiter: Limiter) -> KeyView:
     found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]
     waiters = [run for run in found if run.waiting is not None and run.waiting.name == limiter.key.name]
     waiters.sort(key=attrgetter("line_order"))
-    return KeyView(limiter, tuple(holders), tuple(waiters[:MOST_SHOWN]))
+    return LimitView(limiter, tuple(holders), tuple(waiters[:MOST_SHOWN]))
 
 
-def fix_key(
+def fix_limit(
     context: Context, key: LimiterKey, bounds: Bounds, version: int | None, now: int, *, is_to_stand: bool | None = None
-) -> tuple[KeyOutcome, Limiter]:
+) -> tuple[LimitOutcome, Limiter]:
     """Set the bounds of a limit of a version (None: any), and admit the waiting runs that may begin under them.
 
     A limit that does not exist is created. `is_to_stand` True requires that it exists, False that it does not; if that
@@ -118,19 +118,19 @@ def fix_key(
         (standing,) = context.store.limiters.read([key])
         row = standing or new_limiter(key, context.shards)
         if is_to_stand is not None and is_to_stand is not (standing is not None):
-            return KeyOutcome.ABSENT if is_to_stand else KeyOutcome.EXISTS, row
+            return LimitOutcome.ABSENT if is_to_stand else LimitOutcome.EXISTS, row
         if version not in (None, row.fixed.version):
-            return KeyOutcome.STALE, row
+            return LimitOutcome.STALE, row
         if standing is None:
             made = evolve(row, fixed=Fixed(bounds))
             if context.store.limiters.insert([made], now)[0] is None:
-                return KeyOutcome.CREATED, made
+                return LimitOutcome.CREATED, made
             continue
         if row.fixed.bounds == bounds:
-            return KeyOutcome.DONE, row
+            return LimitOutcome.DONE, row
         after = bounded_by(row, bounds, now)
         (swapped,) = context.store.limiters.swap([Swap(row, after)], now)
         if swapped.done and swapped.row is not None:
             admit_waiting(context, [swapped.row] if swapped.row.due_at is not None else [])
-            return KeyOutcome.DONE, swapped.row
-    raise ContendedError(f"key {key.name} kept changing")
+            return LimitOutcome.DONE, swapped.row
+    raise ContendedError(f"limit {key.name} kept changing")
