@@ -51,12 +51,13 @@ demo: setup ## Show Timeball at work, on the one of `make run` or on one of its 
 ##@ Checks
 
 .PHONY: check
-check: $(VENV)/packages.stamp ## Format, lint, types, import rules
+check: $(VENV)/packages.stamp ## Format, lint, types, import rules, plain words
 	@$(BIN)/ruff format --check --quiet . || { echo 'Not formatted: run `make format`.'; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff check --quiet --preview --select RUF067 .
 	@$(BIN)/mypy --no-error-summary $(SOURCES)
 	@result=$$($(BIN)/lint-imports --no-logo) || { echo "$$result"; exit 1; }
+	@$(BIN)/python -m tests.house
 	@echo 'check: ok'
 
 .PHONY: format
