@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.faults.hands import Fault, given, instead
+from tests.simulation.faults.hands import Fault, both, given, instead
+from timeball.domain.attempts import claim as claim_rules
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.gate_waits import Gate, GateWaits
@@ -123,7 +124,8 @@ FAULTS = {
         meeting="a claim by one who dies, of a run whose message is given up",
     ),
     "a run is claimed when its message comes": Fault(
-        given(waves, "CLAIM_AHEAD_MS", LATEST), "nobody claims long before the instant"
+        both(given(waves, "CLAIM_AHEAD_MS", LATEST), given(claim_rules, "EARLIEST_CLAIM_MS", LATEST)),
+        "nobody claims long before the instant",
     ),
     "a run that collects is claimed as early as any": Fault(
         instead(decide_claim, _forgets_that_it_collects), "nobody claims long before the instant", 35
