@@ -6,11 +6,12 @@ from dataclasses import replace
 from tests.simulation.promises.features.operations import is_retried_by_an_operation
 from tests.simulation.promises.features.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
+from tests.simulation.world.history import Write
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import MOVES, RunState
+from timeball.domain.model.runs.run import MOVES, Run, RunState
 from timeball.domain.time.instants import LATEST
 
 
@@ -29,7 +30,7 @@ def _each_move_is_legal(story: Story) -> Iterator[str]:
 
 
 def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
-    """Exceptions: its due key, a dead letter that is discarded or retried, and a superseded or rerun row."""
+    """Exceptions: its due key, a dead letter that is discarded or retried, and a superseded, rerun or outdated row."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or not before.is_terminal or before.is_superseded:
@@ -37,9 +38,8 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         is_retried = before.state is RunState.FAILED and after.state is RunState.QUEUED
         is_mended = is_retried or (before.state is RunState.FAILED and after.marked_succeeded is not None)
         by_operation = is_retried and is_retried_by_an_operation(story, write)
-        if is_of_a_rerun(story, write) and (
-            after.state is not before.state or after.decided_at_version > before.decided_at_version
-        ):
+        is_decided_anew = after.state is not before.state or after.decided_at_version > before.decided_at_version
+        if is_decided_anew and (is_of_a_rerun(story, write) or _is_outdated(story, write)):
             continue
         is_with_others = before.id.origin is Origin.DEPENDENCY and is_retried
         if is_with_others or (before.fan is not None and after.state is RunState.SUCCEEDED):
@@ -49,6 +49,13 @@ def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
         same = replace(after, due_at=before.due_at, discarded_at=before.discarded_at, revision=before.revision)
         if same != before:
             yield str(write)
+
+
+def _is_outdated(story: Story, write: Write[Run]) -> bool:
+    """Say whether the job, which got other parents before it was through, counts the row as undecided."""
+    before = write.before
+    jobs = story.store.history.jobs_between(write.after.id.job, write.at, write.at)
+    return before is not None and any(before.decided_at_version < job.rerun_at_version for job in jobs)
 
 
 def _only_the_scan_drops_the_due_key_of_a_run_that_is_over(story: Story) -> Iterator[str]:
