@@ -14,27 +14,24 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 PAGE: Final = 100
 """The most runs of a tenant that are made together."""
 MOST_OF_A_REQUEST: Final = 100_000
-"""So many runs may one request ask for, or one attempt by all items that it names."""
+"""The most runs that one request may ask for, or one attempt by all items that it names."""
 
 _RUN_MS: Final = 10
 """The average time between two runs of one tenant that a process makes: a hundred a second."""
 _AHEAD_MS: Final = 3 * SECOND_MS
 """How far a tenant may be ahead of that pace: a few hundred runs are made at once."""
 _LONGEST_MS: Final = 15 * MINUTE_MS
-"""The queue keeps a message back for so long, at the most."""
+"""The longest time for which the queue delays a message."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Up to when (ms) a tenant has had its share of a process, and until when its next event is put off.
-
-    The share is what the runs take that were made, or lasts until its quota has room again.
-    """
+    """The pace of one tenant in a process."""
 
     made_until: int = 0
-    """Until when the runs count that were made (ms)."""
+    """The instant (ms) until which the tenant has used its share: for its runs made, or until its quota has room."""
     put_off_until: int = 0
-    """Until when the runs count that were put off (ms)."""
+    """The instant (ms) until which the events that were put off use the share, in the present round."""
 
     def is_ahead(self, now: int) -> bool:
         """Say whether so many runs were made lately that others come first, or the tenant's quota has no room."""
