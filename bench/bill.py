@@ -1,4 +1,4 @@
-"""Timeball's costs in dollars by documented prices (`timeball/domain/usage/prices.py`): idle, and for each run.
+"""Timeball's costs in dollars by documented prices (`timeball/domain/usage/bill.py`): idle, and for each run.
 
 Requests, units and processor time are measured (handlers.py). Other figures are documented: how often Lambda's pollers
 poll, how early a message arrives before its instant, how long DynamoDB takes to answer.
@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.usage.bill import CALLS_OF_A_BATCH, QUEUE_REQUESTS_OF_A_BATCH
-from timeball.domain.usage.prices import PRICES, SECONDS_A_MONTH
-from timeball.ports.registers.partitions import BEAT_MS
+from timeball.domain.usage.bill import CALLS_OF_A_BATCH, PRICES, QUEUE_REQUESTS_OF_A_BATCH, SECONDS_A_MONTH
+from timeball.ports.partitions import BEAT_MS
 
 QUEUES, EXECUTORS_QUEUES = 5, 3
 """The queues that functions consume: three priorities, watches, and events."""

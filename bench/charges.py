@@ -12,10 +12,10 @@ from dataclasses import replace
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from bench.metering import Charges, meter
-from functions.api.app import build_api
 from tests.api.client import Api, event_of
 from tests.contract.backends import client, moto, new_table
 from tests.engine.play import NOW, Play, spec
+from timeball.api.app import build_api
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.patience import Asker, Patience
 from timeball.domain.model.ids import JobKey
@@ -25,7 +25,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
 
 UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 """These measurements have no deadline, and moto is slow."""

@@ -17,8 +17,8 @@ from typing import Any
 from bench.endpoint import Endpoint
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 
@@ -129,9 +129,9 @@ def imports(_: Endpoint, module: str) -> Mapping[str, float]:
 
 def submit(endpoint: Endpoint) -> Mapping[str, float]:
     """Measure the API's handler for each created job: in its own request, and in batches of a hundred."""
-    from functions.api.app import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
-    from functions.api.jobs.batch import MAX_JOBS  # noqa: PLC0415
     from tests.api.client import event_of  # noqa: PLC0415
+    from timeball.api.app import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
+    from timeball.api.jobs.batch import MAX_JOBS  # noqa: PLC0415
 
     def asked(path: str, body: object, times: int) -> Measured:
         event = event_of("POST", path, "acme", {"Content-Type": "application/json"}, {}) | {"body": json.dumps(body)}
@@ -224,7 +224,7 @@ def idle(endpoint: Endpoint, shards: str = "4") -> Mapping[str, float]:
     """Measure idle scans of `shards`: the first of a table, the first of a process, and the average of later ones."""
     from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process with the endpoint as AWS
     from timeball.engine.scanning.scan import scan  # noqa: PLC0415
-    from timeball.ports.registers.partitions import Owner  # noqa: PLC0415
+    from timeball.ports.partitions import Owner  # noqa: PLC0415
     from timeball.runtime.wiring import scan_context  # noqa: PLC0415
     from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
 

@@ -23,15 +23,14 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from timeball.aws.dynamodb.collections.tenants import DynamoHolders
+from timeball.aws.dynamodb.tenants import DynamoHolders
 from timeball.aws.patience import Timed, in_time
 from timeball.domain.attempts.callback_token import CALLBACK_PREFIX
 from timeball.domain.model.tenants.key import Key, hash_of, id_in
-from timeball.domain.model.tenants.quotas import NO_QUOTAS
-from timeball.domain.model.tenants.tenant import Tenant
-from timeball.domain.sharing.request_rate import used_until
+from timeball.domain.model.tenants.tenant import NO_QUOTAS, Tenant
+from timeball.domain.sharing.submit_budget import used_until
 from timeball.ports.clock import Clock
-from timeball.ports.collections.tenants import Holders
+from timeball.ports.tenants import Holders
 from timeball.runtime.clock import SystemClock
 
 CACHE_MS: Final = 60_000

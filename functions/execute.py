@@ -9,19 +9,18 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Protocol
 
+from timeball.aws.executors import Succession, parse_succession, trial_answer, trial_in
 from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
-from timeball.aws.successor import Succession, parse_succession
-from timeball.aws.trials import trial_answer, trial_in
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import RunId
 from timeball.domain.sharing.capacity import CAPACITY
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
-from timeball.engine.stats.tally import flush_on
+from timeball.engine.tally import flush_on
 from timeball.ports.clock import Clock
 from timeball.ports.queue import Delivery
-from timeball.ports.trials import Trial, Tried
+from timeball.ports.target import Trial, Tried
 from timeball.runtime.wiring import (
     environment,
     executor_context,
@@ -34,13 +33,12 @@ from timeball.runtime.wiring import (
     start,
     unreadable_queue,
 )
+from timeball.targets.answers import Trace
 from timeball.targets.aws.allowed import parse_arns
 from timeball.targets.aws.caller import aws_caller
-from timeball.targets.caller import TargetCaller
+from timeball.targets.caller import TargetCaller, make_trial
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
-from timeball.targets.trace import Trace
-from timeball.targets.trial import make_trial
 
 log = logging.getLogger()
 log.setLevel(logging.INFO)

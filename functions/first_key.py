@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from functions.custom_resources import answered, when_ready
-from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
+from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.patience import PATIENT, Timed, in_time
-from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in
-from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
 from timeball.domain.model.tenants.tenant import new_tenant
-from timeball.ports.collections.tenants import Tenants
+from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 
 log = logging.getLogger()

@@ -13,8 +13,7 @@ from timeball.aws.patience import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import RunId
 from timeball.engine.context import Context
-from timeball.engine.runs.reconcile_messages import reconcile_messages
-from timeball.engine.runs.watch import recheck
+from timeball.engine.runs.watch import recheck, reconcile_messages
 from timeball.runtime.wiring import engine_context, flush, unreadable_queue
 
 log = logging.getLogger()

@@ -25,7 +25,7 @@ class Admin(Construct):
         self.function = replace(maker, environment={**maker.environment, **table}).make(
             self,
             "admin",
-            "api.app",
+            "api",
             about="Answers admins: tenants and keys",
             bounds=FunctionBounds(
                 _LONGEST,

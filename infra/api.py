@@ -56,7 +56,7 @@ class Api(Construct):
         self.function = replace(maker, environment={**maker.environment, **bus.environment}).make(
             self,
             "api",
-            "api.app",
+            "api",
             about="Answers every request",
             bounds=FunctionBounds(
                 _ANSWER_WITHIN,

@@ -14,7 +14,7 @@ from bench.scale.placement import DAYS, MEDIAN
 from tests.engine.play import WORK
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards, shard_of
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Every, Schedule
 

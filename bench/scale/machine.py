@@ -27,9 +27,9 @@ from timeball.aws.dynamodb.table.writes import BATCH
 from timeball.aws.patience import PAUSES_SECONDS
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
+from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import in_messages
-from timeball.ports.registers.due_index import DuePage, DueQuery
 from timeball.testing.faults import each_port
 from timeball.testing.virtual_clock import VirtualClock
 

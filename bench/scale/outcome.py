@@ -11,7 +11,7 @@ from bench.scale.limits import PARTITION_WRITES, POLLER_HOUR_DOLLARS
 from bench.scale.stack import Stack
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
-from timeball.domain.usage.prices import PRICES
+from timeball.domain.usage.bill import PRICES
 
 MILLION = 1_000_000
 

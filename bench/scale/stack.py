@@ -27,7 +27,7 @@ from bench.scale.queues import Line, Lines
 from bench.scale.queues import Mapping as QueueMapping
 from bench.scale.trace import Trace
 from bench.scale.units import Tokens
-from timeball.domain.sharing.pollers import PollerBounds
+from timeball.domain.sharing.executors import PollerBounds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.execution.execute import execute
@@ -36,13 +36,13 @@ from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
+from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery
-from timeball.ports.registers.partitions import Owner
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
-from timeball.testing.handing_out import handed_out
-from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.memory_queue import handed_out
 from timeball.testing.memory_store import MemoryStore
+from timeball.testing.recorders import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 _LOOK_EVERY_MS = 20

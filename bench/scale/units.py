@@ -12,7 +12,7 @@ from bench.scale.placement import partition_of
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 @dataclass

@@ -10,30 +10,27 @@ from urllib.parse import urlencode
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.api.app import build_api
-from functions.api.http.edge import ApiContext
-from functions.api.openapi.document import document, document_text
-from functions.api.openapi.page import page_text
-from functions.api.routes import ROUTES
 from tests.patterns import matches
+from timeball.api.app import build_api
+from timeball.api.http.edge import ApiContext
+from timeball.api.openapi.document import document, document_text
+from timeball.api.openapi.page import page_text
+from timeball.api.routes import ROUTES
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.key import Key
-from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.key import Key, Role
 from timeball.domain.model.tenants.tenant import new_tenant
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.engine.context import Context, Rules
 from timeball.engine.events.receive import receive
 from timeball.engine.scheduling.dispatch import dispatch
-from timeball.engine.stats.tally import Tally
-from timeball.testing.kept_telemetry import KeptTelemetry
-from timeball.testing.memory_bus import MemoryBus
+from timeball.engine.tally import Tally
 from timeball.testing.memory_queue import MemoryQueue
-from timeball.testing.memory_store import MemoryStore
-from timeball.testing.memory_tenants import MemoryTenants
-from timeball.testing.memory_trials import MemoryTrials
+from timeball.testing.memory_services import MemoryBus
+from timeball.testing.memory_store import MemoryStore, MemoryTenants
+from timeball.testing.recorders import KeptTelemetry, MemoryTrials
 from timeball.testing.virtual_clock import VirtualClock
 
 DOCUMENT = document()

@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 
 from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
-from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in
-from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.tenants.role import Role
-from timeball.domain.model.tenants.tenant import Tenant, new_tenant
+from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
+from timeball.domain.model.tenants.tenant import Quotas, Tenant, new_tenant
 from timeball.ports.errors import UnavailableError
-from timeball.testing.memory_tenants import MemoryTenants
+from timeball.testing.memory_store import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock
 
 

@@ -11,8 +11,8 @@ from botocore.exceptions import ConnectionClosedError
 
 from tests.contract.backends import MotoPosts, MotoTable, client, moto, new_table, posts_to, thin_client
 from tests.contract.waits import Waits
+from timeball.aws.connections import Connections, Response, UnansweredError
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.aws.wire.connections import Connections, Response, UnansweredError
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 

@@ -7,31 +7,35 @@ from typing import Any
 from tests.contract.rows import KEY, NOW, backfill, job, operation, other_spec, run, run_id, task_spec
 from timeball.domain.attempts.callback import handed_over
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey, Segment
-from timeball.domain.backfills.backfill import (
+from timeball.domain.backfill import (
     Backfill,
     cancelled_backfill,
     plan_backfill,
     waiting,
 )
-from timeball.domain.backfills.backfill import (
+from timeball.domain.backfill import (
     advanced as advanced_backfill,
 )
-from timeball.domain.backfills.backfill import (
+from timeball.domain.backfill import (
     due_again as backfill_due_again,
 )
-from timeball.domain.backfills.slots import BackfillSlots
-from timeball.domain.changes.change import cancelled, paused, resumed, revised
+from timeball.domain.backfill_slots import BackfillSlots
+from timeball.domain.changes.change import (
+    cancelled,
+    deleted_task,
+    paused,
+    replaced_task,
+    resumed,
+    revised,
+    revised_task,
+)
 from timeball.domain.changes.reach import noted
-from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes, without_freeze
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced, locked, rechecked_later, with_spec
-from timeball.domain.model.jobs.job_delays import pushed_back, replanned
-from timeball.domain.model.jobs.job_ends import concluded, settled
+from timeball.domain.model.jobs.job_states import concluded, pushed_back, replanned, settled
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, RateTokens
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import (
@@ -50,11 +54,12 @@ from timeball.domain.model.runs.transitions import (
     retrying,
     withdrawn,
 )
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, DateRange
-from timeball.domain.model.terms.event import Subscriber, Subscription, SubscriptionKey
+from timeball.domain.model.terms.event import NotedPattern, Patterns, Subscriber, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
-from timeball.domain.operations.operation import (
+from timeball.domain.operation import (
     Failure,
     JobFault,
     JobPosition,
@@ -64,7 +69,6 @@ from timeball.domain.operations.operation import (
     progressed,
     with_next_batch,
 )
-from timeball.domain.sharing.patterns import NotedPattern, Patterns
 from timeball.domain.sharing.stated import bounded_by
 from timeball.domain.time.schedule import At, Schedule
 

@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfill import Backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobSpec, Priority, RuleSet
 from timeball.domain.model.jobs.task import TaskSpec
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, Jitter, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
+from timeball.domain.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.domain.time.stepper import DstOverlap, Gap
-from timeball.ports.collections.rows import Row, Rows, Swap
+from timeball.ports.rows import Row, Rows, Swap
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")
 KEY = JobKey("acme", "job")

@@ -21,7 +21,7 @@ from timeball.domain.model.terms.event import (
     subscription_key,
 )
 from timeball.ports.event_bus import EventBus, PatternRefusedError, RulesUsedUpError
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 PATTERN = '{"detail-type":["order.placed"],"source":["shop"]}'
 

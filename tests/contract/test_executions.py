@@ -13,8 +13,8 @@ from botocore.stub import Stubber
 from moto import mock_aws
 
 from timeball.aws.executions import AwsExecutions, of_execution, of_task
-from timeball.ports.executions import UNDER_WAY, UNKNOWN, Executions, ExecutionStatus, Unknown
-from timeball.testing.memory_executions import MemoryExecutions
+from timeball.ports.target import UNDER_WAY, UNKNOWN, Executions, ExecutionStatus, Unknown
+from timeball.testing.memory_services import MemoryExecutions
 
 REGION = "eu-west-1"
 NOBODYS = f"arn:aws:states:{REGION}:123456789012:execution:m:nobodys"

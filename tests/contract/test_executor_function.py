@@ -13,30 +13,30 @@ from typing import Any
 import pytest
 
 from functions import watch
-from functions.api import app
 from functions.execute import handler
 from tests.api.client import event_of
 from tests.contract.backends import REGION, client, moto, new_table
 from tests.contract.rows import NOW
+from timeball.api import app
 from timeball.aws.dynamodb.table.mapper import work_text
 from timeball.aws.dynamodb.table.schema import TENANTS
-from timeball.aws.successor import LambdaSuccessor
+from timeball.aws.executors import LambdaSuccessor
 from timeball.domain.model.ids import JobKey, RunId, Shards
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.jobs.new_job import new_job
-from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At, Schedule
 from timeball.domain.usage.hours import CALLERS, UNKNOWN_TENANT
 from timeball.engine.context import Context
-from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.watch import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.collections.runs import LedgerQuery
+from timeball.ports.collections import LedgerQuery
+from timeball.ports.partitions import Owner
 from timeball.ports.queue import Depth
-from timeball.ports.registers.partitions import Owner
 from timeball.runtime import wiring
 from timeball.runtime.clock import SystemClock
 

@@ -10,11 +10,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from timeball.aws.pollers import MappingPollers
-from timeball.domain.sharing.pollers import PollerBounds, Provisioned
-from timeball.ports.pollers import Pollers
+from timeball.aws.executors import MappingPollers
+from timeball.domain.sharing.executors import PollerBounds, Provisioned
+from timeball.ports.executors import Pollers
 from timeball.runtime.settings import PollersEnvironment
-from timeball.testing.kept_pollers import KeptPollers
+from timeball.testing.recorders import KeptPollers
 
 REGION = "eu-west-1"
 LEAST = {"high": 11, "low": 2}

@@ -23,8 +23,8 @@ from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.partitions import Owner
-from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.ports.partitions import Owner
+from timeball.testing.recorders import KeptTelemetry
 
 TIMEOUT_MS = 30 * SECOND_MS
 ENDS_MS = TIMEOUT_MS - ROOM_SECONDS * SECOND_MS

@@ -12,7 +12,7 @@ from tests.contract.waits import Waits
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.ports.errors import UnavailableError
 from timeball.ports.secrets import Secrets, SecretUnreadableError
-from timeball.testing.memory_secrets import MemorySecrets
+from timeball.testing.memory_services import MemorySecrets
 
 NAME, SERVICE = "timeball/acme/orders", "secretsmanager"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from timeball.aws.trials import LONGEST_SECONDS, TRYING, ExecutorTrials, trial_answer, trial_in
+from timeball.aws.executors import LONGEST_SECONDS, TRYING, ExecutorTrials, trial_answer, trial_in
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.errors import UnavailableError
-from timeball.ports.trials import Trial, Tried
+from timeball.ports.target import Trial, Tried
 
 TRIED = Tried(
     "failed",

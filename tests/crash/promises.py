@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.engine.play import Play
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Completion, Job, JobStatus
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.model.terms.policies import Jitter, OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import fires

@@ -18,8 +18,8 @@ from timeball.aws.dynamodb.store import dynamo_store
 from timeball.engine.context import Rules
 from timeball.ports.store import Store
 from timeball.testing.faults import Crash, Points, crash
-from timeball.testing.memory_executions import Started
 from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.memory_services import Started
 from timeball.testing.memory_store import MemoryStore
 
 

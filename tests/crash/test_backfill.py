@@ -9,14 +9,14 @@ from tests.crash.promises import Rest, assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY
-from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
+from timeball.domain.backfill import BackfillStatus, instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
+from timeball.engine.backfills import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.engine.execution.claim import claim

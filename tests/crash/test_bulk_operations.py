@@ -11,7 +11,7 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey, OperationKey, Origin
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, OperationStatus
+from timeball.domain.operation import JobMatch, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import resume

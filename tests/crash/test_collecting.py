@@ -14,8 +14,8 @@ from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.flow import Debounce, Flow, Unique, unique_key
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.collecting import MOST_REQUESTS
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule

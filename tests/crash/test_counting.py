@@ -14,8 +14,8 @@ from timeball.domain.time.schedule import Every
 from timeball.domain.usage.bill import Counted
 from timeball.engine.changes.change import cancel
 from timeball.engine.metrics import Metric
-from timeball.engine.stats.costs import job_costs, tenant_costs
-from timeball.engine.stats.tally import FLUSH_MS
+from timeball.engine.stats import job_costs, tenant_costs
+from timeball.engine.tally import FLUSH_MS
 from timeball.testing.faults import Points
 
 

@@ -18,9 +18,9 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import pause, resume
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
-from timeball.ports.collections.rows import Swap
+from timeball.engine.runs.watch import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.ports.queue import Delivery
+from timeball.ports.rows import Swap
 
 THREE = Schedule(Every(2, NOW), end_at=NOW + 4_000)
 

@@ -13,19 +13,18 @@ from tests.patterns import matches
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.planning.events import subscription_of
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.planning.ledger import subscription_of
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import OnEvents
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
-from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import receive
+from timeball.engine.events.receive import publish, receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribe, unsubscribe
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.event_bus import EventBus
 from timeball.testing.faults import Crash, Points, with_faults
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 PATTERN = '{"source":["shop"]}'
 EVENT = {"id": "7", "source": "shop", "type": "order.placed"}

@@ -10,8 +10,8 @@ from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.claim import claim

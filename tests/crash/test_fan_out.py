@@ -15,7 +15,7 @@ from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.fan_out import named_by
 from timeball.engine.runs.naming import Naming, name_items
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 EACH = evolve(CHILD, for_each="a")
 ITEMS = ('{"n":1}', '"two"')

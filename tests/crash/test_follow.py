@@ -12,15 +12,15 @@ from functions.events import report_ends
 from tests.crash.promises import assert_all_is_well, at_rest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
-from timeball.aws.ended import EndedExecution
+from timeball.aws.executions import EndedExecution
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import StepFunctionsTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.manual import cancel_runs
-from timeball.ports.executions import ExecutionStatus
+from timeball.ports.target import ExecutionStatus
 
 SECRET = "s" * 64
 TARGET = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:m", follow=True)

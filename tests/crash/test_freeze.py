@@ -16,7 +16,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires
-from timeball.engine.exclusions.freezes import lift_freeze
+from timeball.engine.blackouts.freezes import lift_freeze
 
 SCHEDULE = Schedule(Every(30, NOW + 4_000), end_at=NOW + 100_000)
 ENDS_AT = NOW + 95_000

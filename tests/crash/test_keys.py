@@ -21,11 +21,11 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import claim
-from timeball.engine.execution.leases import renew
-from timeball.engine.quotas.limits import fix_limit
+from timeball.engine.execution.in_flight import renew
+from timeball.engine.quotas import fix_limit
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
 NAMES = ("a", "b", "c")

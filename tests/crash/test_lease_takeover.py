@@ -12,8 +12,8 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from tests.engine.service import KEY
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel, pause

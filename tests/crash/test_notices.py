@@ -20,7 +20,7 @@ from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.runs.manual import cancel_runs, retry_runs
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
 KEY = JobKey("acme", "job")

@@ -8,14 +8,14 @@ import pytest
 from tests.crash.stage import Stage
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.among import Among
+from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.sharing.submit_budget import Reservation
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.reservations import reserve
+from timeball.engine.blackouts.freezes import note_quotas
+from timeball.engine.quotas import reserve
 from timeball.engine.scheduling.submit import submit
 
 MOST = 2

@@ -16,8 +16,8 @@ from tests.engine.runs.outcomes import DONE, outcome
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.jobs.job import Completion, Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
@@ -25,7 +25,7 @@ from timeball.engine.changes.change import Changed, cancel
 from timeball.engine.changes.change import ChangeOutcome as Change
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.callback import Report, report
-from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.watch import reconcile_messages
 from timeball.ports.queue import Delivery
 from timeball.testing.faults import Points
 

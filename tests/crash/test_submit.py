@@ -17,8 +17,8 @@ from tests.engine.service import KEY
 from timeball.aws.dynamodb.table.writes import Write, Writer, Written
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise

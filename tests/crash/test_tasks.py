@@ -11,13 +11,11 @@ from tests.urls import url_of
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.jobs.task import TaskSpec
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.policies import Jitter, RetryPolicy
-from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.task_use import TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy, Work
+from timeball.domain.model.terms.target import HttpTarget, TaskUse
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, revise_task
+from timeball.engine.tasks import TaskOutcome, create_task, delete_task, revise_task
 
 TASK = TaskKey("acme", "mail")
 ONE = TaskSpec(TASK, HttpTarget("https://one.example"), retry=RetryPolicy(3, 5, jitter=Jitter.NONE))

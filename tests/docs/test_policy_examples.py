@@ -9,20 +9,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from functions.api.jobs.request import read_job_request
-from functions.api.jobs.spec import spec_of
 from tests.docs.readme import ROOT, read
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
+from timeball.api.jobs.request import read_job_request
+from timeball.api.jobs.spec import spec_of
 from timeball.domain.model.ids import JobKey, Origin, Shards
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.blackouts import Blackouts, blackouts_of
-from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import queued_run
-from timeball.domain.planning.planner import may_start_at
+from timeball.domain.planning.planner import jitter_ms, may_start_at
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Cron, Every, Schedule

@@ -13,12 +13,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from functions.api.app import build_api
 from tests.api.client import Api
 from tests.docs.readme import ROOT, read, session
 from tests.engine.play import Play
 from tests.engine.service import Service
 from tests.urls import url_of
+from timeball.api.app import build_api
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call

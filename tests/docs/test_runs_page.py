@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.jobs.policies import RetryPolicyField
 from tests.contract.rows import NOW, run
 from tests.docs.readme import ROOT, read
+from timeball.api.jobs.policies import RetryPolicyField
 from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, Circuit, CircuitKey, CircuitRules, check
 from timeball.domain.attempts.retry import patience_ms
 from timeball.domain.model.runs.run import RunState

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import Api
 from tests.cli.commands import timeball
 from tests.docs.readme import PAGES, ROOT, read
+from timeball.api.schedules.preview import PreviewRequest
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import parse_instant
+from timeball.domain.time.instants import InvalidSchedule, parse_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Cron, Schedule
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.readme import ROOT, read
-from timeball.targets.http.signature import parse_key, signature_of
+from timeball.targets.http.request import parse_key, signature_of
 
 PAGE = read(ROOT / "docs/webhooks.md")
 NEW, OLD, OTHER = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 10 + "YQ==", "whsec_" + "eHl6" * 8

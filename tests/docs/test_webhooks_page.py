@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from tests.api.client import SECRET, Answer, Api
 from tests.api.runs.rows import LEASE_MS, MARGIN_MS, row
 from tests.docs.readme import ROOT, read
+from timeball.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
 from timeball.domain.attempts.callback import handed_over
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.reason import Reason

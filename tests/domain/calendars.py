@@ -5,9 +5,8 @@ from datetime import UTC, date, datetime
 from tests.domain.cron.oracle import zone
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.terms.policies import CatchUp
+from timeball.domain.model.terms.policies import CatchUp, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import Schedule
 

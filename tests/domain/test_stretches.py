@@ -11,7 +11,7 @@ from tests.domain.calendars import NOW, a_job, local_date
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes, with_freeze, without_freeze
 from timeball.domain.model.jobs.job import with_spec
 from timeball.domain.model.terms.policies import CatchUp
-from timeball.domain.model.terms.task_use import TaskUse
+from timeball.domain.model.terms.target import TaskUse
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, parse_instant
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.domain.time.spans import local_days, spans_of

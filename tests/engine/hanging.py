@@ -8,11 +8,10 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
+from timeball.ports.executors import Successor
 from timeball.ports.queue import Delivery
-from timeball.ports.successor import Successor
 from timeball.ports.target import Answer, Call
-from timeball.testing.handing_out import handed_out
-from timeball.testing.memory_queue import MemoryInbox
+from timeball.testing.memory_queue import MemoryInbox, handed_out
 
 HANGS_MS = 200_000
 

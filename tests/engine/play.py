@@ -6,14 +6,14 @@ from typing import ParamSpec, TypeVar
 
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId, Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, Priority
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.runs.verdict import Accepted
-from timeball.domain.model.terms.policies import Jitter, RetryPolicy
+from timeball.domain.model.runs.values import Accepted
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget, is_followed
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import LATEST, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import Schedule, Timing
+from timeball.engine.batches import SideBySide, one_after_the_other
 from timeball.engine.context import Context, Rules
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.finish import Result
@@ -22,22 +22,19 @@ from timeball.engine.execution.invocation import Term
 from timeball.engine.runs.watch import recheck
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import CHUNK, ScanResult, scan
-from timeball.engine.side_by_side import SideBySide, one_after_the_other
-from timeball.engine.stats.tally import Tally
-from timeball.ports.collections.runs import LedgerQuery
-from timeball.ports.executions import Executions, ExecutionStatus
+from timeball.engine.tally import Tally
+from timeball.ports.collections import LedgerQuery
+from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery, Queue
-from timeball.ports.registers.partitions import Owner
 from timeball.ports.store import Store
-from timeball.ports.target import Answer, Call, Caller
+from timeball.ports.target import Answer, Call, Caller, Executions, ExecutionStatus
 from timeball.targets.answers import unanswered
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
-from timeball.testing.handing_out import handed_out
-from timeball.testing.kept_telemetry import KeptTelemetry
-from timeball.testing.memory_executions import MemoryExecutions
-from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.memory_queue import MemoryQueue, handed_out
+from timeball.testing.memory_services import MemoryExecutions
 from timeball.testing.memory_store import MemoryStore
+from timeball.testing.recorders import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = parse_instant("2026-11-21T09:30:00.250Z")

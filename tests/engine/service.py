@@ -16,13 +16,13 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Schedule, Timing
 from timeball.engine.changes.change import Changed, revise
 from timeball.engine.execution.execute import execute
-from timeball.engine.runs.reconcile_messages import reconcile_messages
+from timeball.engine.runs.watch import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
 from timeball.ports.target import Answer, Call
 from timeball.testing.faults import Points
-from timeball.testing.handing_out import handed_out
+from timeball.testing.memory_queue import handed_out
 from timeball.testing.memory_store import MemoryStore
 
 KEY = JobKey("acme", "job")

@@ -8,12 +8,10 @@ from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.jobs.task import Task, TaskSpec
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.policies import Jitter, RetryPolicy
-from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.task_use import Override, TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy, Work
+from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
 from timeball.domain.time.schedule import At
-from timeball.engine.tasks.change import TaskOutcome, create_task, revise_task
+from timeball.engine.tasks import TaskOutcome, create_task, revise_task
 
 KEY, TASK = JobKey("acme", "job"), TaskKey("acme", "mail")
 SAYS = TaskSpec(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.engine.play import NOW, Play
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryCircuits
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

@@ -14,7 +14,7 @@ from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.changes.change import cancel
 from timeball.engine.listed import MAX_EXAMINED
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.engine.tasks.change import MOST_PAGES, TaskOutcome, create_task, delete_task, list_tasks
+from timeball.engine.tasks import MOST_PAGES, TaskOutcome, create_task, delete_task, list_tasks
 
 
 def test_a_task_that_open_jobs_name_is_not_deleted() -> None:

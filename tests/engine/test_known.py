@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from timeball.domain.model.jobs.freeze import KNOWN_MS, Freezes
-from timeball.engine.known import Known
+from timeball.engine.context import Known
 from timeball.testing.memory_collections import MemoryFreezes
 from timeball.testing.memory_rows import Memory
 

@@ -5,7 +5,7 @@ from tests.engine.service import KEY, Service, at, calls, reschedule
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, cancel
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def _poisoned(service: Service) -> None:

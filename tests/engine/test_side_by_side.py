@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from timeball.engine.side_by_side import SideBySide, Threads, one_after_the_other
+from timeball.engine.batches import SideBySide, Threads, one_after_the_other
 
 
 @pytest.fixture

@@ -9,10 +9,8 @@ from tests.engine.tasks import KEY, SAYS, TASK, begin, of_task, put, the_run, ur
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.policies import Jitter, RetryPolicy
-from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.task_use import Override, TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Jitter, RetryPolicy, Work
+from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel
@@ -20,7 +18,7 @@ from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, list_dead
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.engine.tasks.change import TaskOutcome, create_task, delete_task, revise_task
+from timeball.engine.tasks import TaskOutcome, create_task, delete_task, revise_task
 from timeball.testing.memory_store import MemoryStore
 
 

@@ -19,11 +19,11 @@ from schemathesis.engine.recorder import CheckNode, ScenarioRecorder
 from schemathesis.hooks import unregister_all
 from schemathesis.schemas import BaseSchema
 
-from functions.api.openapi.document import document
 from tests.fuzz.explained import reasons
 from tests.fuzz.gateway import KEY, gateway
 from tests.fuzz.ids import Ids
 from tests.fuzz.world import World
+from timeball.api.openapi.document import document
 
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
 ZONES = ("Europe/Berlin", "Australia/Lord_Howe", "UTC")

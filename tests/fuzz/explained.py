@@ -12,7 +12,7 @@ from typing import Any
 from schemathesis import Case, Response
 from schemathesis.core.failures import Failure
 
-from functions.api.http.problems import Problem
+from timeball.api.http.problems import Problem
 
 REFUSED = "ST202"
 """Schemathesis' code for a request that the schema allows and the API refuses."""

@@ -15,7 +15,7 @@ from bench.scale.units import Bounds, Table, Tokens, Units, units_of
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.evolve import evolve
 from timeball.domain.time.schedule import Every
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 SMALL = Deployment("small", cpu=Cpu(0.2, 0.5))
 

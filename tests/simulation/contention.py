@@ -15,17 +15,17 @@ from tests.engine.play import NOW, open_days_only, spec
 from tests.simulation.executors import NAMES, RANKS, SUCCESSORS, Calls, Executors, Rule
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import JobSpec, Priority
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.sharing.capacity import CAPACITY, granted
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.scan import scan
+from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery
-from timeball.ports.registers.partitions import Owner
-from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore
+from timeball.testing.recorders import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 SMALL = {"high": 91, "normal": 52, "low": 7}

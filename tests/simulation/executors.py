@@ -22,7 +22,7 @@ from timeball.domain.sharing.capacity import (
     room_for_any,
     room_for_others,
 )
-from timeball.domain.sharing.succession import Phase, kept_ms, needs_successor, phase_of, unfit_seconds
+from timeball.domain.sharing.executors import Phase, kept_ms, needs_successor, phase_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.capacity import LATE_MS, MOST_KEPT
 from timeball.engine.execution.taking import ABOVE_AHEAD_MS, ABOVE_EVERY_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE

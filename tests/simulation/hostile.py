@@ -12,15 +12,15 @@ from typing import Any
 from tests.engine.play import spec
 from tests.simulation.contention import Contention
 from tests.simulation.executors import SUCCESSORS, Calls, Rule
-from timeball.domain.backfills.backfill import instants, new_backfill
+from timeball.domain.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec, Priority
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.sharing.capacity import granted
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
-from timeball.engine.backfills.backfill import create_backfills
+from timeball.engine.backfills import create_backfills
 from timeball.engine.scheduling.submit import submit
 
 HANGS_SECONDS = 840

@@ -23,9 +23,9 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant
 from timeball.engine.context import Context, Rules
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
-from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.recorders import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 START = parse_instant("2026-11-21T09:28:45Z")

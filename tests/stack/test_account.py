@@ -197,7 +197,7 @@ def _reached(after: dict[str, set[str]], start: str) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "module"),
     [
-        ("api", "functions.api.app"),
+        ("api", "functions.api"),
         ("authorize", "functions.authorize"),
         ("scan", "functions.scan"),
         ("execute-high", "functions.execute"),

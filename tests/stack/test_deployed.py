@@ -150,7 +150,7 @@ def test_a_cold_start_loads_and_connects_everything_that_the_first_event_needs(
         table.shutdown()
     assert not done.returncode, done.stderr
     cpu_ms, imported = json.loads(done.stdout)
-    assert {"timeball.aws.wire.clients", *(["pycurl"] if module == "functions.execute" else [])} <= imported.keys()
+    assert {"timeball.aws.clients", *(["pycurl"] if module == "functions.execute" else [])} <= imported.keys()
     assert {"boto3", "botocore"}.isdisjoint(imported)
     assert _Table.asked == ["DynamoDB_20120810.BatchGetItem"]
     record_property(f"CPU of a cold start of {module}, ms", cpu_ms)
@@ -185,11 +185,11 @@ def test_code_that_only_people_and_tests_use_is_not_deployed(task: Path) -> None
     deployed = {str(path.relative_to(task)) for path in task.rglob("*") if "__pycache__" not in path.parts}
     assert {
         "functions/scan.py",
-        "functions/api/jobs/routes.py",
+        "layers/core/python/timeball/api/jobs/routes.py",
         "timeball/domain/time/preview.py",
         "timeball/aws/dynamodb/store.py",
     } <= deployed
-    unwanted = ("functions/api/openapi/__main__", "timeball/__main__", "timeball/cli", "timeball/testing")
+    unwanted = ("timeball/api/openapi/__main__", "timeball/__main__", "timeball/cli", "timeball/testing")
     assert not {path for path in deployed if path.startswith(unwanted)}
 
 

@@ -82,8 +82,8 @@ def test_all_functions_have_the_same_runtime_and_architecture(stack: Synthesized
     assert {tuple(function["Architectures"]) for function in functions.values()} == {("arm64",)}
     assert {function["LoggingConfig"]["LogFormat"] for function in functions.values()} == {"JSON"}
     assert {name: (function["Handler"], function["Timeout"]) for name, function in functions.items()} == {
-        "api": ("functions.api.app.handler", 29),
-        "admin": ("functions.api.app.handler", 29),
+        "api": ("functions.api.handler", 29),
+        "admin": ("functions.api.handler", 29),
         "deployment": ("functions.deployment.handler", 60),
         "first-key-maker": ("functions.first_key.handler", 60),
         "authorize": ("functions.authorize.handler", 10),

@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.stub import Stubber
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT, Work
 from timeball.domain.model.terms.target import (
     EcsTarget,
     EventBridgeTarget,
@@ -20,7 +20,6 @@ from timeball.domain.model.terms.target import (
     StepFunctionsTarget,
     Target,
 )
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import parse_instant
 from timeball.ports.target import Answer, Call
 from timeball.targets.aws.caller import aws_caller

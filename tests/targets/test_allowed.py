@@ -6,7 +6,7 @@ import pytest
 
 from tests.targets.calls import NOW, OF, a_call
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.runs.values import Failed
 from timeball.domain.model.terms.target import AwsTarget, EcsTarget, LambdaTarget, SqsTarget
 from timeball.ports.target import Answer
 from timeball.targets.aws.allowed import AllowedArns, parse_arns

@@ -15,9 +15,9 @@ from botocore.exceptions import (
 
 from tests.leap import leap
 from tests.targets.calls import NOW, TARGETS, a_call, call_by
-from timeball.domain.model.runs.verdict import Failed, Succeeded
+from timeball.domain.model.runs.values import Failed, Succeeded
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Answer, Call
 from timeball.targets.aws.caller import aws_caller

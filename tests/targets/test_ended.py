@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.targets.calls import RUN, TARGETS, a_call
-from timeball.aws.ended import EndedExecution, is_of_executions, parse_ended
+from timeball.aws.executions import EndedExecution, is_of_executions, parse_ended
 from timeball.domain.model.terms.target import EcsTarget, StepFunctionsTarget
-from timeball.ports.executions import ExecutionStatus
+from timeball.ports.target import ExecutionStatus
 from timeball.targets.aws.requests import request_of
 from timeball.targets.envelope import facts_of
 

@@ -22,8 +22,8 @@ from timeball.domain.model.terms.target import (
     TargetType,
 )
 from timeball.ports.target import Call
+from timeball.targets.aws.allowed import fits_all, too_large
 from timeball.targets.aws.requests import mark_of, queue_url, request_of
-from timeball.targets.aws.sizes import fits_all, too_large
 from timeball.targets.envelope import Facts, as_headers, as_json, as_variables, facts_of
 
 FACTS: Facts = {

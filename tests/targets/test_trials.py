@@ -3,12 +3,12 @@
 import asyncio
 from typing import Any
 
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import SqsTarget, StepFunctionsTarget
-from timeball.domain.model.terms.work import Work
-from timeball.ports.trials import Trial, Tried
+from timeball.ports.target import Trial, Tried
+from timeball.targets.answers import Trace
 from timeball.targets.aws.caller import aws_caller
-from timeball.targets.trace import Trace
-from timeball.targets.trial import make_trial
+from timeball.targets.caller import make_trial
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123

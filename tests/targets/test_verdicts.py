@@ -10,7 +10,7 @@ from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 from tests.targets.calls import DONE, NOW, OF, RUN, TARGETS, Prepare, a_call, answer_of
-from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.runs.values import Accepted, Failed, Succeeded
 from timeball.domain.model.terms.target import EcsTarget, InvocationType, LambdaTarget, StepFunctionsTarget
 
 

@@ -17,10 +17,9 @@ from cryptography.x509.oid import NameOID
 
 from tests.leap import leap
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.runs.verdict import Failed, Succeeded
-from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
+from timeball.domain.model.runs.values import Failed, Succeeded
+from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller

@@ -21,7 +21,7 @@ from tests.webhooks.targets import (
     receive,
     success,
 )
-from timeball.domain.model.runs.verdict import Failed, Succeeded
+from timeball.domain.model.runs.values import Failed, Succeeded
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.exchange import BODY_BYTES

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pytest
 
 from tests.webhooks.targets import LOCAL, NOW, OK, RUN, Target, a_call, answering, listening
-from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.runs.values import Failed
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock

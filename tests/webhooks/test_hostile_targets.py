@@ -24,8 +24,8 @@ from tests.webhooks.targets import (
     receive,
     success,
 )
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.exchange import BODY_BYTES

@@ -14,7 +14,7 @@ from timeball.targets.http.keys import (
     KeyRing,
     NoKeyError,
 )
-from timeball.testing.memory_secrets import MemorySecrets
+from timeball.testing.memory_services import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
 
 NAME = "timeball/acme/orders"

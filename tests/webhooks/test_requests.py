@@ -19,8 +19,8 @@ from tests.webhooks.targets import (
 )
 from timeball import __version__
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.targets.http.caller import http_caller
 from timeball.testing.virtual_clock import VirtualClock
 

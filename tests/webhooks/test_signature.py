@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.webhooks.targets import NOW
 from tests.webhooks.verifying import is_accepted
 from timeball.domain.time.instants import SECOND_MS
-from timeball.targets.http.signature import parse_key, signature_of
+from timeball.targets.http.request import parse_key, signature_of
 
 NEW, OLD, OTHER = "whsec_" + "MDEy" * 8, "whsec_" + "YWJj" * 16, "whsec_" + "eHl6" * 8
 RUN = "nightly.1795253400023.s"

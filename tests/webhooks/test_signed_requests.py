@@ -8,13 +8,13 @@ import pytest
 from tests.webhooks.targets import LOCAL, NOW, OK, RUN, Target, a_call, answering, listening
 from tests.webhooks.verifying import is_accepted
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.runs.verdict import Failed, Succeeded
+from timeball.domain.model.runs.values import Failed, Succeeded
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.keys import KeyRing
-from timeball.testing.memory_secrets import MemorySecrets
+from timeball.testing.memory_services import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
 
 NAME = "timeball/acme/orders"

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.webhooks.targets import LOCAL, NOW, PATIENT, answering, holding, listening, self_signed, trusting
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
-from timeball.ports.trials import Trial, Tried
+from timeball.ports.target import Trial, Tried
+from timeball.targets.answers import Trace
+from timeball.targets.caller import make_trial
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.keys import KeyRing
-from timeball.targets.trace import Trace
-from timeball.targets.trial import make_trial
-from timeball.testing.memory_secrets import MemorySecrets
+from timeball.testing.memory_services import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
 
 NAME, KEY = "timeball/acme/orders", "whsec_" + "MDEy" * 8

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.targets.http.url import UncallableError, Url, parse_url
+from timeball.targets.http.addresses import UncallableError, Url, parse_url
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.webhooks.targets import NOW, a_call
-from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.model.runs.values import Accepted, Failed, Succeeded, Verdict
 from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget, segment_of
 from timeball.ports.target import Answer

@@ -8,7 +8,7 @@ from tests.api.client import OPERATING, Api
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.usage.bill import Counted
 from timeball.domain.usage.hours import HourKey, hour_of
-from timeball.engine.stats.tally import FLUSH_MS
+from timeball.engine.tally import FLUSH_MS
 
 
 def read(api: Api, tenant: str, by: str = OPERATING) -> Any:

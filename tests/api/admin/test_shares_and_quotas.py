@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.api.app import Handler, build_api
 from tests.api.client import Answer, Api, event_of
 from tests.api.events.sending import PLACED
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.api.app import Handler, build_api
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import Subscription
 from timeball.domain.time.instants import SECOND_MS
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 JOB = {"handler": "https://example.com/hook", "delaySeconds": 3600}
 TENANTS = "/v1/admin/tenants"

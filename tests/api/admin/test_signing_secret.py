@@ -2,8 +2,7 @@
 
 from tests.api.client import NOW, SECRET, Answer, Api
 from tests.api.runs.rows import row, waiting
-from timeball.domain.attempts.callback_token import token_of
-from timeball.domain.attempts.signing_secrets import ACCEPTED_MS, SIGNS_AFTER_MS
+from timeball.domain.attempts.callback_token import ACCEPTED_MS, SIGNS_AFTER_MS, token_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import format_instant
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.http.access import Access
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import Api, event_of
 from tests.api.http.requests import path_of
-from timeball.engine.exclusions.freezes import start_tenant
+from timeball.api.http.access import Access
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
+from timeball.engine.blackouts.freezes import start_tenant
 
 TENANTS = "/v1/admin/tenants"
 

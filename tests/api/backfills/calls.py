@@ -5,7 +5,7 @@ from typing import Any
 from tests.api.client import Answer, Api
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.runs.run import Run
-from timeball.engine.backfills.backfill import advance_backfills
+from timeball.engine.backfills import advance_backfills
 
 HOURLY = {"cronExpression": "0 * * * *"}
 RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T03:00:00Z"}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from functions.api.backfills.listing import BACKFILL_PARAMETERS
 from tests.api.backfills.calls import HOURLY, IN_RANGE, backfill, runs_of, scan
 from tests.api.client import NOW, Api
-from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.api.backfills.listing import BACKFILL_PARAMETERS
+from timeball.domain.backfill import BackfillStatus
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus, RuleSet
 from timeball.domain.model.runs.run import RunState

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.backfills.calls import HOURLY, IN_RANGE, RANGE, backfill, scan
 from tests.api.client import Api
-from timeball.domain.backfills.backfill import MAX_INSTANTS
+from timeball.domain.backfill import MAX_INSTANTS
 from timeball.domain.model.jobs.job import RuleSet
 from timeball.ports.errors import UnavailableError
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from functions.api.calendars.ics import MAX_CHARACTERS, MAX_EVENTS, merged, read_ics
 from tests.api.client import NOW, Api
 from tests.effort import at_most
+from timeball.api.calendars.ics import MAX_CHARACTERS, MAX_EVENTS, merged, read_ics
 
 BERLIN = "Europe/Berlin"
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from functions.api.app import build_api
 from tests.api.client import Api
 from tests.engine.dependencies.graphs import BEGIN, Graph, node
+from timeball.api.app import build_api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.time.instants import SECOND_MS, format_instant

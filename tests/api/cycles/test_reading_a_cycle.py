@@ -2,10 +2,10 @@
 
 import pytest
 
-from functions.api.app import build_api
 from tests.api.client import Api
 from tests.api.cycles.at_work import api_of, fire_time, read, recurring, states
 from tests.engine.dependencies.graphs import BEGIN, Graph, node
+from timeball.api.app import build_api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.dependency import TriggerRule

@@ -4,10 +4,10 @@ all.
 
 import pytest
 
-from functions.api.app import build_api
 from tests.api.client import Answer, Api
 from tests.api.cycles.at_work import api_of, fire_time, recurring, states
 from tests.engine.dependencies.graphs import Graph, key, node
+from timeball.api.app import build_api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.dependency import TriggerRule

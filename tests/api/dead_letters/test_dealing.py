@@ -14,7 +14,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import SECOND_MS, format_instant
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 
 
 class TestByName:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadList
-from functions.api.http.paging import cursor_of
 from tests.api.client import NOW, Api
 from tests.api.runs.rows import dead
+from timeball.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadList
+from timeball.api.http.paging import cursor_of
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant

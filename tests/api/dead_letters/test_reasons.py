@@ -4,24 +4,22 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.openapi.document import document
 from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import deal
 from tests.api.runs.rows import called, dead
+from timeball.api.openapi.document import document
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.claim import deferred_or_given_up
-from timeball.domain.attempts.outcome import after_attempt
+from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus, with_spec
 from timeball.domain.model.reason import FAILURES, Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
-from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
+from timeball.engine.runs.watch import MAX_DELIVERY_FAILURES, reconcile_messages
 
 PATH = "/v1/dead-letters"
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from functions.api.http.paging import cursor_of
 from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import VERBS, deal, died, every_verb, late, on_and_on
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
+from timeball.api.http.paging import cursor_of
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason

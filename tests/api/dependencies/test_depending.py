@@ -2,9 +2,9 @@
 
 import pytest
 
-from functions.api.dependencies.examining import REFUSED
 from tests.api.client import Api
 from tests.api.dependencies.asking import HOOK, SOON, batch, put, sentences
+from timeball.api.dependencies.examining import REFUSED
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus

@@ -1,8 +1,8 @@
 """Graphs of jobs over the API: they have no cycles, are bounded, and recur together."""
 
-from functions.api.app import build_api
 from tests.api.client import Api
 from tests.api.dependencies.asking import HOOK, SOON, batch, put, sentences
+from timeball.api.app import build_api
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import HOUR_MS

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from functions.api.events.fields import MAX_PATTERN
 from tests.api.client import Api
+from timeball.api.events.fields import MAX_PATTERN
 
 GOOD: list[dict[str, Any]] = [
     {"source": ["shop"]},

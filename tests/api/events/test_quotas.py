@@ -6,9 +6,8 @@ from typing import Any
 
 from tests.api.client import Answer, Api, event_of
 from tests.api.events.sending import ORDER
-from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.event import Subscriber, Subscription, subscription_key
-from timeball.domain.sharing.patterns import NotedPattern, Patterns
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms.event import NotedPattern, Patterns, Subscriber, Subscription, subscription_key
 from timeball.domain.time.instants import SECOND_MS
 
 

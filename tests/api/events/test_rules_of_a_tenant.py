@@ -10,10 +10,10 @@ import pytest
 from tests.api.client import Answer, Api, event_of
 from tests.api.events.sending import PLACED, runs_of, send
 from timeball.domain.model.jobs.freeze import Freezes
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import Subscription
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.testing.memory_bus import MAX_RULES, MemoryBus
+from timeball.testing.memory_services import MAX_RULES, MemoryBus
 
 HOOK = "https://example.com/hook"
 MOST = 50

@@ -9,7 +9,7 @@ from tests.api.client import Api
 from tests.api.events.sending import ORDER, PLACED, runs_of
 from timeball.domain.model.terms.event import MOST_BYTES, Event
 from timeball.ports.event_bus import EventRefusal
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 CLOUDEVENT = {"specversion": "1.0", **ORDER, "datacontenttype": "application/json", "traceparent": "00-ab-cd-01"}
 

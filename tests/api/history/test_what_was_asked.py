@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from functions.api.routes import ROUTES
 from tests.api.client import NOW, Api
 from tests.api.runs.rows import dead
+from timeball.api.routes import ROUTES
 from timeball.domain.time.instants import SECOND_MS, format_instant
 
 URL = "https://example.com/hook"

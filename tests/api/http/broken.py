@@ -3,10 +3,10 @@
 from dataclasses import fields, replace
 from typing import Any, NoReturn
 
-from functions.api.app import build_api
 from tests.api.client import Api
-from timeball.ports.collections.tenants import Tenants
+from timeball.api.app import build_api
 from timeball.ports.store import Store
+from timeball.ports.tenants import Tenants
 
 
 class _Broken:

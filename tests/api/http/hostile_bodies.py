@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from string import ascii_letters, digits
 
-from functions.api.http.body import MAX_BYTES
+from timeball.api.http.body import MAX_BYTES
 
 Body = Callable[[], bytes]
 

@@ -5,25 +5,25 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from functions.api.admin.request import KeyRequest, RotateRequest, TenantRequest
-from functions.api.backfills.request import BackfillRequest
-from functions.api.calendars.request import CalendarBody, CalendarRequest
-from functions.api.cycles.rerunning import RerunRequest
-from functions.api.dead_letters.request import DiscardRequest, ReplayRequest
-from functions.api.events.request import EventsRequest
-from functions.api.freezes.request import FreezeRequest
-from functions.api.http.route import Route
-from functions.api.jobs.batch import BatchRequest
-from functions.api.jobs.request import JobRequest
-from functions.api.jobs.triggering import TriggerRequest
-from functions.api.keys.request import LimitBody
-from functions.api.operations.request import OperationRequest
-from functions.api.routes import ROUTES
-from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from functions.api.runs.fan_out import FanOutRequest
-from functions.api.runs.manual import RetryRequest, SucceedRequest
-from functions.api.targets.trying import TrialRequest
-from functions.api.tasks.request import TaskRequest
+from timeball.api.admin.request import KeyRequest, RotateRequest, TenantRequest
+from timeball.api.backfills.request import BackfillRequest
+from timeball.api.calendars.request import CalendarBody, CalendarRequest
+from timeball.api.cycles.rerunning import RerunRequest
+from timeball.api.dead_letters.request import DiscardRequest, ReplayRequest
+from timeball.api.events.request import EventsRequest
+from timeball.api.freezes.request import FreezeRequest
+from timeball.api.http.route import Route
+from timeball.api.jobs.batch import BatchRequest
+from timeball.api.jobs.request import JobRequest
+from timeball.api.jobs.triggering import TriggerRequest
+from timeball.api.keys.request import LimitBody
+from timeball.api.operations.request import OperationRequest
+from timeball.api.routes import ROUTES
+from timeball.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from timeball.api.runs.fan_out import FanOutRequest
+from timeball.api.runs.manual import RetryRequest, SucceedRequest
+from timeball.api.targets.trying import TrialRequest
+from timeball.api.tasks.request import TaskRequest
 
 IDS = {
     "fireTime": "2026-11-21T09:30:00Z",

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from functions.api.http.request_model import aliases
-from functions.api.jobs.request import JobRequest
+from timeball.api.http.request_model import aliases
+from timeball.api.jobs.request import JobRequest
 from timeball.domain.time.instants import DAY_MS, LATEST, format_instant
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
-from functions.api.http.access import Access, refusal, roles_for
-from functions.api.http.problems import Problem
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import OPERATING, Answer, Api
 from tests.api.http.requests import BODIES
 from tests.api.runs.rows import waiting
-from timeball.domain.model.tenants.role import Role
+from timeball.api.app import build_api
+from timeball.api.http.access import Access, refusal, roles_for
+from timeball.api.http.problems import Problem
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
+from timeball.domain.model.tenants.key import Role
 
 NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 OTHER = "globex"

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import OPERATING, Api
 from tests.api.http.test_access import NAMES, populated
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.key import Role
 
 BLUE, RED = {"team": "blue"}, {"team": "red"}
 ROLES = [Role.OPERATOR, Role.SUBMITTER, Role.VIEWER, Role.WORKER]

@@ -8,7 +8,7 @@ import pytest
 from tests.api.client import Answer, Api
 from tests.api.jobs.changes import PATCH, PAUSE, RESUME, Change, ask
 from tests.api.runs.rows import dead, say, waiting
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 
 CONTENDED = "The job or run changed while the request was processed, so nothing was done. Repeat the request."
 CANCEL: Change = ("DELETE", "", None)

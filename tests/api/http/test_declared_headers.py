@@ -2,10 +2,10 @@
 
 import pytest
 
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import DOCUMENT, Api
 from tests.api.http.requests import BODIES, path_of
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 
 
 @pytest.mark.parametrize("header", ["Idempotency-Key", "If-Match", "If-None-Match"])

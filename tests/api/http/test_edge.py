@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.http.problems import Problem
-from functions.api.http.route import Route
-from functions.api.routes import PUBLIC_PATHS, ROUTES
 from tests.api.client import Api, event_of
 from tests.api.http.broken import broken_api
 from tests.api.http.requests import BODIES, STORED, path_of
+from timeball.api.http.problems import Problem
+from timeball.api.http.route import Route
+from timeball.api.routes import PUBLIC_PATHS, ROUTES
 from timeball.ports.errors import UnavailableError
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

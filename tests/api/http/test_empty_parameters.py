@@ -2,10 +2,10 @@
 
 import pytest
 
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import Api
 from tests.api.http.requests import BODIES, path_of
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 
 WITH_PARAMETERS = [route for route in ROUTES if route.query]
 CASES = [(route, name) for route in WITH_PARAMETERS for name in route.query]

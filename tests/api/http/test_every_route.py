@@ -8,16 +8,16 @@ import re
 
 import pytest
 
-from functions.api.http.access import Access
-from functions.api.http.body import MAX_BYTES
-from functions.api.http.problems import Problem
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.backfills.calls import HOURLY
 from tests.api.client import OPERATING, Api
 from tests.api.http.requests import BODIES
 from tests.api.http.test_access import rows_of
 from tests.api.runs.rows import waiting
+from timeball.api.http.access import Access
+from timeball.api.http.body import MAX_BYTES
+from timeball.api.http.problems import Problem
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 
 JSON = {"Content-Type": "application/json"}
 WITH_FIELDS = [route for route in ROUTES if route.body]

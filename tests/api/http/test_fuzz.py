@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from functions.api.backfills.listing import BACKFILL_PARAMETERS
-from functions.api.backfills.request import BackfillRequest
-from functions.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadLetterFilter, ReplayRequest
-from functions.api.http.paging import cursor_of
-from functions.api.http.request_model import aliases
-from functions.api.jobs.listing import JOB_PARAMETERS
-from functions.api.runs.callbacks import CompleteRequest, FailRequest
-from functions.api.runs.reading import RUN_PARAMETERS
-from functions.api.schedules.preview import PreviewRequest
 from tests.api.client import DOCUMENT, NOW, Api
 from tests.api.http.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from tests.api.runs.rows import dead, waiting
-from timeball.targets.http.url import parse_url
+from timeball.api.backfills.listing import BACKFILL_PARAMETERS
+from timeball.api.backfills.request import BackfillRequest
+from timeball.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadLetterFilter, ReplayRequest
+from timeball.api.http.paging import cursor_of
+from timeball.api.http.request_model import aliases
+from timeball.api.jobs.listing import JOB_PARAMETERS
+from timeball.api.runs.callbacks import CompleteRequest, FailRequest
+from timeball.api.runs.reading import RUN_PARAMETERS
+from timeball.api.schedules.preview import PreviewRequest
+from timeball.targets.http.addresses import parse_url
 
 STATUSES = {201, 400}
 SCHEDULES = set(aliases(PreviewRequest))

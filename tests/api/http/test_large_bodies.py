@@ -8,15 +8,15 @@ import re
 
 import pytest
 
-from functions.api.http.body import MAX_BYTES
-from functions.api.http.problems import Problem
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import Answer, Api, event_of
 from tests.api.http.broken import broken_api
 from tests.api.http.hostile_bodies import MALFORMED, NAMED, Body
 from tests.api.http.requests import path_of
 from tests.effort import at_most
+from timeball.api.http.body import MAX_BYTES
+from timeball.api.http.problems import Problem
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 
 WITH_A_BODY = [route for route in ROUTES if route.method in {"PATCH", "POST", "PUT"}]
 WITHOUT_A_BODY = [route for route in ROUTES if route not in WITH_A_BODY]

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
-from functions.api.routes import ROUTES
 from tests.api.backfills.calls import backfill
 from tests.api.client import Answer, Api
 from tests.api.dead_letters.calls import died
 from tests.api.freezes.test_freezes import freeze
 from tests.api.operations.test_operations import ask
+from timeball.api.app import build_api
+from timeball.api.routes import ROUTES
 from timeball.domain.time.instants import SECOND_MS
 
 URL = "https://example.com/hook"

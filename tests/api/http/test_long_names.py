@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import Api
 from tests.contract.backends import client, moto, new_table
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
-from functions.api.http.problems import Problem
-from functions.api.http.route import Route
-from functions.api.jobs.request import JobRequest
-from functions.api.routes import ROUTES
 from tests.api.admin.test_tenants import is_stopped
 from tests.api.client import Answer, Api
 from tests.api.http.requests import BODIES
-from timeball.ports.collections.tenants import Tenants
+from timeball.api.app import build_api
+from timeball.api.http.problems import Problem
+from timeball.api.http.route import Route
+from timeball.api.jobs.request import JobRequest
+from timeball.api.routes import ROUTES
 from timeball.ports.store import Store
+from timeball.ports.tenants import Tenants
 
 RACES = {"PUT": 200, "PATCH": 50}
 NAMES = {"jobId": "nightly", "taskId": "nightly", "name": "nightly", "tenant": "globex"}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
 from tests.api.client import Answer, Api, event_of
-from timeball.domain.model.tenants.iam_caller import IamCaller, parse_callers, principal_of
-from timeball.domain.model.tenants.role import Role
+from timeball.api.app import build_api
+from timeball.domain.model.tenants.actor import IamCaller, parse_callers, principal_of
+from timeball.domain.model.tenants.key import Role
 
 BILLING = "123456789012/role/billing"
 ARN = "arn:aws:sts::123456789012:assumed-role/billing/i-0123"

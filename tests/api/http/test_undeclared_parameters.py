@@ -2,12 +2,12 @@
 
 import pytest
 
-from functions.api.http.route import Route
-from functions.api.routes import PUBLIC_PATHS, ROUTES
 from tests.api.client import Api
 from tests.api.dead_letters.calls import every_verb, listed
 from tests.api.http.requests import BODIES, path_of
 from tests.api.runs.rows import dead
+from timeball.api.http.route import Route
+from timeball.api.routes import PUBLIC_PATHS, ROUTES
 
 NEED_A_KEY = [route for route in ROUTES if not route.is_public]
 

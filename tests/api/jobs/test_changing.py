@@ -13,8 +13,8 @@ from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 LEASE_MS = 30_000
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 
-from functions.api.jobs.patch import document_of, patched
-from functions.api.jobs.request import read_job_request
-from functions.api.jobs.spec import spec_of
 from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
+from timeball.api.jobs.patch import document_of, patched
+from timeball.api.jobs.request import read_job_request
+from timeball.api.jobs.spec import spec_of
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.time.instants import DAY_MS

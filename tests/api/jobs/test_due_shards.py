@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
-from functions.api.http.identity import operation_id_of_key
 from tests.api.client import Api
+from timeball.api.app import build_api
+from timeball.api.http.identity import operation_id_of_key
 from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, shard_of
 
 URL = "https://example.com/hook"

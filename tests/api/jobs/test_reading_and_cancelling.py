@@ -5,9 +5,9 @@ import pytest
 from tests.api.client import NOW, Api
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.runs.transitions import claimed, retrying
+from timeball.domain.model.runs.values import Attempt, Outcome
 
 LEASE_MS = 30_000
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
 from tests.api.client import Api
+from timeball.api.app import build_api
 from timeball.domain.model.terms.target import SqsTarget
 from timeball.targets.aws.allowed import parse_arns
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from functions.api.app import build_api
 from tests.api.client import Api
+from timeball.api.app import build_api
 from timeball.domain.model.terms.target import HttpTarget
 
 URL = "https://example.com/orders/{{payload.id}}?run={{runId}}"

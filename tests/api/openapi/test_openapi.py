@@ -14,25 +14,25 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from functions.api.backfills.request import BackfillRequest
-from functions.api.calendars.request import CalendarBody, CalendarRequest
-from functions.api.dead_letters.request import DeadLetterFilter, DiscardRequest, ReplayRequest
-from functions.api.freezes.request import FreezeRequest
-from functions.api.http.problems import Problem
-from functions.api.jobs.request import JobRequest
-from functions.api.jobs.triggering import TriggerRequest
-from functions.api.openapi.document import document, document_text
-from functions.api.operations.request import MatchRequest, OperationRequest
-from functions.api.routes import ROUTES
-from functions.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from functions.api.runs.fan_out import FanOutRequest
-from functions.api.schedules.preview import PreviewRequest
-from functions.api.targets import request as targets
 from tests.api.client import DOCUMENT, Api
 from tests.api.runs.rows import dead, waiting
+from timeball.api.backfills.request import BackfillRequest
+from timeball.api.calendars.request import CalendarBody, CalendarRequest
+from timeball.api.dead_letters.request import DeadLetterFilter, DiscardRequest, ReplayRequest
+from timeball.api.freezes.request import FreezeRequest
+from timeball.api.http.problems import Problem
+from timeball.api.jobs.request import JobRequest
+from timeball.api.jobs.triggering import TriggerRequest
+from timeball.api.openapi.document import document, document_text
+from timeball.api.operations.request import MatchRequest, OperationRequest
+from timeball.api.routes import ROUTES
+from timeball.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
+from timeball.api.runs.fan_out import FanOutRequest
+from timeball.api.schedules.preview import PreviewRequest
+from timeball.api.targets import request as targets
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.targets.http import request
-from timeball.targets.http.url import parse_url
+from timeball.targets.http.addresses import parse_url
 
 BODIES = [
     JobRequest,
@@ -69,7 +69,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_checked_in_document_is_current() -> None:
     written = (DOCS / "openapi.json").read_text(encoding="utf-8")
-    assert written == document_text(), "Run: .venv/bin/python -m functions.api.openapi"
+    assert written == document_text(), "Run: .venv/bin/python -m timeball.api.openapi"
 
 
 def test_the_document_is_served(api: Api) -> None:

@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from functions.api.openapi.document import document
-from functions.api.routes import ROUTES
 from tests.api.client import Api
+from timeball.api.openapi.document import document
+from timeball.api.routes import ROUTES
 
 
 class Page(HTMLParser):

@@ -7,9 +7,9 @@ from tests.api.client import NOW, Answer, Api
 from timeball.domain.attempts.callback import handed_over
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000

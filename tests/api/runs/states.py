@@ -8,10 +8,9 @@ from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended, retrying, withdrawn
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 
 FAILED_ATTEMPT = Attempt(1, Outcome.FAILED, NOW, NOW, NOW + 5, 503, "The target answered with status 503.")
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from functions.api.http.access import Access
-from functions.api.http.route import Route
-from functions.api.routes import ROUTES
 from tests.api.client import SECRET, Answer, Api
 from tests.api.http.requests import BODIES
 from tests.api.http.test_access import World, populated
 from tests.api.runs.rows import row, waiting
+from timeball.api.http.access import Access
+from timeball.api.http.route import Route
+from timeball.api.routes import ROUTES
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.runs.run import RunState
 

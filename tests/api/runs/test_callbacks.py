@@ -7,9 +7,9 @@ import pytest
 from tests.api.client import NOW, Api
 from tests.api.runs.rows import CALLBACK, LEASE_MS, called, row, say, waiting
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import asked_to_stop
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
 from timeball.engine.runs.attempts import INLINE_BYTES
 

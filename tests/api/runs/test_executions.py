@@ -7,8 +7,8 @@ import pytest
 
 from tests.api.client import NOW, Answer, Api
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.instants import SECOND_MS
 
 # Each run, the newest last: its number of attempts and its state.

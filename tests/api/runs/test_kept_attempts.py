@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.api.client import NOW, Api
 from tests.api.runs.rows import called
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 
 SEEN = Attempt(1, Outcome.SUCCEEDED, NOW, NOW, NOW, 200, body="the answer to a call whose lease was out")
 FAILED = Attempt(2, Outcome.FAILED, NOW, NOW, NOW, 400, "The target answered with status 400.")

@@ -6,10 +6,9 @@ import pytest
 from tests.api.client import NOW, Api
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed, ended, retrying
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 
 LEASE_MS = 30_000
 

@@ -12,9 +12,9 @@ from tests.api.runs.rows import dead, row
 from tests.api.runs.states import FAILED_ATTEMPT, do, failed, in_state
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed, ended, retrying
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.errors import UnavailableError
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.api.client import Api
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.runs.spent import Spent
-from timeball.domain.usage.prices import PRICES
+from timeball.domain.model.runs.values import Spent
+from timeball.domain.usage.bill import PRICES
 
 
 def with_a_run(api: Api, **fields: object) -> str:

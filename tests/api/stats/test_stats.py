@@ -7,12 +7,12 @@ import pytest
 
 from tests.api.client import NOW, Api, event_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.jobs.among import Among
+from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import HOUR_MS, format_instant
-from timeball.domain.usage.estimate import Estimate, JobCounts
 from timeball.domain.usage.hours import HourKey, hour_of
-from timeball.engine.stats.tally import FLUSH_MS, Tally
+from timeball.domain.usage.spending import Estimate, JobCounts
+from timeball.engine.tally import FLUSH_MS, Tally
 
 STATUSES = {"pending", "paused", "skipped", "blocked", "running", "completed", "failed", "cancelled"}
 NONE = {"count": 0, "exact": True, "standardError": 0.0}

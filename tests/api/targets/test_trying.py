@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.targets.trying import MOST_IN_A_MINUTE
 from tests.api.client import Answer, Api
+from timeball.api.targets.trying import MOST_IN_A_MINUTE
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS
-from timeball.ports.trials import Trial, Tried
+from timeball.ports.target import Trial, Tried
 
 URL = "https://example.com/hook"
 SENT = {"method": "POST", "url": URL, "headers": {"webhook-id": "timeball-trial.1.m", "X-Key": None}, "body": "{}"}

@@ -13,7 +13,7 @@ from tests.api.tasks.test_tasks import URL
 from tests.effort import at_most
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import TaskKey
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 TO = {
     "type": "object",

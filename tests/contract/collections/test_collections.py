@@ -9,13 +9,13 @@ from tests.contract.conftest import Subject
 from tests.contract.moves import FREEZE, KINDS, MOVES, B, Move, bare, key_of
 from tests.contract.rows import NOW, run
 from timeball.domain.attempts.circuit_breaker import Circuit
-from timeball.domain.backfills.slots import BackfillSlots
+from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.transitions import claimed
+from timeball.domain.model.terms.event import Patterns
 from timeball.domain.model.terms.flow import UniqueKeyRow
-from timeball.domain.sharing.patterns import Patterns
-from timeball.ports.collections.rows import Rows, Swap, Swapped
+from timeball.ports.rows import Rows, Swap, Swapped
 from timeball.ports.store import Store
 
 

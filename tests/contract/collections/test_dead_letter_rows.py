@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import discarded, reopened
-from timeball.ports.collections.listing import ListQuery
+from timeball.ports.rows import ListQuery
 from timeball.ports.store import Store
 
 JOBS = [JobKey("acme", f"job-{number}") for number in range(6)]

@@ -15,7 +15,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.jobs.revision import Announcement, revision_of
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
 LARGE, OTHER = 5_000, 5_001

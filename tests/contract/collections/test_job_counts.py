@@ -10,17 +10,17 @@ import pytest
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import NOW, job, run
-from timeball.aws.dynamodb.collections.listing import Listing
+from timeball.aws.dynamodb.listing import Listing
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.keys import job_key, list_key, list_partition
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import LISTING, Index
 from timeball.aws.dynamodb.table.strata import strata, stratum_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import JobStatus, with_spec
+from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.usage.estimate import MOST_COUNTED, Estimate
+from timeball.domain.usage.spending import MOST_COUNTED, Estimate
 from timeball.ports.store import Store
 
 SHARDS = 4

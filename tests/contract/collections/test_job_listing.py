@@ -6,12 +6,12 @@ import pytest
 
 from tests.contract.rows import NOW, job, swapped
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
+from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.terms.notify import News, Notice, Notify, RunEnd
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.usage.estimate import Estimate
-from timeball.ports.collections.listing import ListQuery
+from timeball.domain.usage.spending import Estimate
+from timeball.ports.rows import ListQuery
 from timeball.ports.store import Store
 
 ANY: list[Among] = []

@@ -4,9 +4,9 @@ import pytest
 
 from tests.contract.rows import NOW
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.tenants.quotas import MOST_PAYLOAD_BYTES
+from timeball.domain.model.tenants.tenant import MOST_PAYLOAD_BYTES
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.ports.store import Store
 
 _HEADERS = {f"X-{number}": '"\\' * 100 for number in range(20)}

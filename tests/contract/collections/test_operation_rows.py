@@ -5,10 +5,10 @@ from dataclasses import replace
 from tests.contract.moves import LOOKED, TREATED
 from tests.contract.rows import NOW, operation, swapped
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.operations.operation import cancelled_operation
+from timeball.domain.operation import cancelled_operation
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.collections.listing import ListQuery
-from timeball.ports.registers.due_index import DueQuery
+from timeball.ports.due_index import DueQuery
+from timeball.ports.rows import ListQuery
 from timeball.ports.store import Store
 
 

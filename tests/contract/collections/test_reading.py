@@ -8,11 +8,11 @@ from tests.contract.rows import KEY, NOW, job, run, run_id
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import advanced, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import LIVE, Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.ports.collections.rows import Swap
-from timeball.ports.collections.runs import LedgerQuery
+from timeball.domain.model.runs.values import Attempt, Outcome
+from timeball.ports.collections import LedgerQuery
+from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
 OTHERS = JobKey("acme", "job-2")

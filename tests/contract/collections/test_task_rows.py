@@ -6,15 +6,15 @@ import pytest
 
 from tests.contract.moves import TASK
 from tests.contract.rows import KEY, NOW, job, one_off, swapped, task_spec
+from timeball.domain.changes.change import deleted_task, replaced_task, revised_task
 from timeball.domain.changes.resolve import resolve
-from timeball.domain.changes.task_change import deleted_task, replaced_task, revised_task
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
-from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.jobs.job_states import concluded
 from timeball.domain.model.jobs.task import Task, TaskRef
-from timeball.domain.model.terms.task_use import Override, TaskUse
-from timeball.domain.model.terms.work import Work
-from timeball.ports.collections.listing import ListQuery
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.model.terms.target import Override, TaskUse
+from timeball.ports.rows import ListQuery
 from timeball.ports.store import Store
 
 USE = TaskUse("send_mail", (Override.PRIORITY,))

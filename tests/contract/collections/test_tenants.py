@@ -9,14 +9,13 @@ from botocore.exceptions import ClientError
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.conftest import ENDPOINT
-from timeball.aws.dynamodb.collections.tenants import DynamoHolders, dynamo_tenants
 from timeball.aws.dynamodb.table.schema import TENANTS
-from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in
-from timeball.domain.model.tenants.role import Role
+from timeball.aws.dynamodb.tenants import DynamoHolders, dynamo_tenants
+from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
 from timeball.domain.model.tenants.tenant import Tenant, new_tenant
-from timeball.ports.collections.rows import Swap
-from timeball.ports.collections.tenants import Holders, Tenants
-from timeball.testing.memory_tenants import MemoryTenants
+from timeball.ports.rows import Swap
+from timeball.ports.tenants import Holders, Tenants
+from timeball.testing.memory_store import MemoryTenants
 
 TEXT = fresh_key("acme", bytes(range(32)))
 KEY_ID = id_in(TEXT) or ""

@@ -20,8 +20,8 @@ from timeball.aws.dynamodb.table.writes import Insert, Writer, Written, to_value
 from timeball.aws.patience import PATIENT
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 from timeball.ports.store import Store
 
 THROTTLED = {"Code": "ThrottlingError", "Message": "Throughput exceeds the current throughput limit"}

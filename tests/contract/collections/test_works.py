@@ -6,11 +6,12 @@ import pytest
 
 from tests.contract.conftest import Subject
 from tests.contract.rows import KEY, NOW, job, swapped, work
-from timeball.domain.changes.task_change import new_task
+from timeball.domain.changes.change import new_task
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import with_spec
 from timeball.domain.model.jobs.task import TaskSpec
 from timeball.domain.model.terms.notify import Notify
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import (
     EcsTarget,
     EventBridgeTarget,
@@ -23,8 +24,7 @@ from timeball.domain.model.terms.target import (
     StepFunctionsTarget,
     Target,
 )
-from timeball.domain.model.terms.work import Work
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
 

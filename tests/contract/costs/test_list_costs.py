@@ -12,8 +12,8 @@ from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.list_jobs import JobFilter, list_jobs
-from timeball.testing.kept_telemetry import KeptTelemetry
 from timeball.testing.memory_queue import MemoryQueue
+from timeball.testing.recorders import KeptTelemetry
 from timeball.testing.virtual_clock import VirtualClock
 
 JOBS = 600

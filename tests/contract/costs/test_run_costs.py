@@ -10,24 +10,23 @@ from tests.contract.backends import client, moto, new_table
 from tests.contract.rows import task_spec
 from tests.engine.play import NOW, WORK, Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.domain.backfills.backfill import instants, new_backfill
+from timeball.domain.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Completion, JobSpec
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.runs.spent import NOTHING, Spent
+from timeball.domain.model.runs.values import NOTHING, Spent
 from timeball.domain.model.terms.dependency import Parent
-from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.model.terms.task_use import TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import OverlapPolicy, Work
+from timeball.domain.model.terms.target import TaskUse
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
-from timeball.engine.backfills.backfill import create_backfills
+from timeball.engine.backfills import create_backfills
 from timeball.engine.dependencies.graph import examine
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.naming import Naming, name_items
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
-from timeball.engine.tasks.change import create_task
+from timeball.engine.tasks import create_task
 
 OFTEN = spec("often", Every(120, NOW))
 LATER = spec("later", At(NOW + 20 * SECOND_MS))

@@ -12,17 +12,16 @@ from tests.contract.rows import NOW, task_spec
 from tests.engine.play import Play, spec
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
-from timeball.domain.model.jobs.new_job import new_job
-from timeball.domain.model.terms.task_use import TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.model.terms.target import TaskUse
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.exclusions.read import read_blackouts
+from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.execution.claim import claim
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
-from timeball.engine.tasks.change import create_task, revise_task
-from timeball.engine.tasks.resolving import read_tasks
+from timeball.engine.tasks import create_task, read_tasks, revise_task
 
 OF_TASK = replace(spec("of-task", At(NOW)), work=Work(), task=TaskUse("send_mail"))
 PLAIN = spec("job", At(NOW))

@@ -19,8 +19,8 @@ from timeball.domain.model.jobs.revision import (
 )
 from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
 from timeball.domain.time.instants import LATEST
-from timeball.ports.collections.rows import Swap
-from timeball.ports.registers.changes import ChangesQuery
+from timeball.ports.notes import ChangesQuery
+from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
 BY = Actor("key_1", "editor", "192.0.2.1")

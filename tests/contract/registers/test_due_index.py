@@ -7,14 +7,13 @@ import pytest
 from tests.contract.rows import KEY, NOW, job, one_off, run, swapped
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus, with_spec
-from timeball.domain.model.jobs.job_delays import pushed_back
-from timeball.domain.model.jobs.job_ends import concluded
-from timeball.domain.model.runs.attempt import Attempt, Outcome
+from timeball.domain.model.jobs.job_states import concluded, pushed_back
 from timeball.domain.model.runs.transitions import claimed, due_again, retrying
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
-from timeball.ports.collections.rows import Swap
-from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned
-from timeball.ports.registers.partitions import BEAT_MS, SILENCE_MS, Owner
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned
+from timeball.ports.partitions import BEAT_MS, SILENCE_MS, Owner
+from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 
 TODAY = NOW - NOW % DAY_MS

@@ -3,11 +3,11 @@
 from tests.contract.rows import NOW, one_off, run, swapped
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.model.jobs.among import Among
 from timeball.domain.model.jobs.job import with_spec
+from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.dependency import Blocked, Edge, Ended, Parent, Proposed, State, TriggerRule
-from timeball.ports.collections.listing import ListQuery
+from timeball.ports.rows import ListQuery
 from timeball.ports.store import Store
 
 PARENT = JobKey("acme", "parent")

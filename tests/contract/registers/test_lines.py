@@ -9,8 +9,8 @@ from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, Waiting
 from timeball.domain.model.runs.transitions import admitted, lined_up, withdrawn
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.collections.listing import ListQuery
-from timeball.ports.registers.due_index import DueQuery
+from timeball.ports.due_index import DueQuery
+from timeball.ports.rows import ListQuery
 from timeball.ports.store import Store
 
 DB = LimiterKey("acme", "db")

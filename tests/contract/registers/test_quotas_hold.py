@@ -9,21 +9,20 @@ from typing import Any, cast
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.api.app import build_api
 from tests.api.client import Api, event_of
 from tests.contract.conftest import Subject
 from tests.contract.rows import NOW, job, run
-from timeball.domain.backfills.backfill import BackfillStatus
-from timeball.domain.model.jobs.among import Among
+from timeball.api.app import build_api
+from timeball.domain.backfill import BackfillStatus
 from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.run import Permit, Waiting
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.engine.backfills.backfill import advance_backfills
-from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.execution.limits import pass_limiters
-from timeball.ports.collections.listing import ListQuery
-from timeball.ports.collections.rows import Swap
+from timeball.engine.backfills import advance_backfills
+from timeball.engine.blackouts.freezes import note_quotas
+from timeball.engine.execution.gates import pass_limiters
+from timeball.ports.rows import ListQuery, Swap
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
 

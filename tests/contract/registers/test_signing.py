@@ -6,13 +6,13 @@ from typing import cast
 import pytest
 
 from tests.contract.backends import client, moto, new_table
-from timeball.aws.dynamodb.registers.signing import DynamoSigning
+from timeball.aws.dynamodb.signing import DynamoSigning
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS
-from timeball.domain.attempts.signing_secrets import ACCEPTED_MS, SIGNS_AFTER_MS, SigningSecrets
+from timeball.domain.attempts.callback_token import ACCEPTED_MS, SIGNS_AFTER_MS, SigningSecrets
 from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
-from timeball.runtime.known_secrets import KEPT_MS, KEPT_UNANSWERED_MS, KnownSecrets
+from timeball.runtime.wiring import KEPT_MS, KEPT_UNANSWERED_MS, KnownSecrets
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.backends import client, moto, new_table
-from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
+from timeball.aws.dynamodb.store import DynamoWeights
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import TENANTS
-from timeball.aws.dynamodb.weights import DynamoWeights
+from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.patience import BRISKLY
 from timeball.domain.model.tenants.tenant import new_tenant
 from timeball.domain.time.instants import MINUTE_MS

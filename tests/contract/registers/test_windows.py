@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tests.contract.rows import NOW
-from timeball.ports.registers.windows import CountWindow
+from timeball.ports.counters import CountWindow
 from timeball.ports.store import Store
 
 WINDOW = CountWindow("acme", "submits", NOW, 1)

@@ -10,9 +10,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import get_session
 
 from tests.contract.waits import Waits
-from timeball.aws.wire.clients import OPERATIONS, WireClient, credentials_of_environment, endpoint_of, wire_client
-from timeball.aws.wire.connections import Response, UnansweredError
-from timeball.aws.wire.signing import Credentials
+from timeball.aws.clients import (
+    OPERATIONS,
+    Credentials,
+    WireClient,
+    credentials_of_environment,
+    endpoint_of,
+    wire_client,
+)
+from timeball.aws.connections import Response, UnansweredError
 from timeball.ports.errors import UnavailableError
 from timeball.setting import SettingsError
 

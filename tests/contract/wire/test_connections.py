@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.webhooks.targets import self_signed
-from timeball.aws.wire.connections import MOST_IDLE_SECONDS, Connections, UnansweredError
+from timeball.aws.connections import MOST_IDLE_SECONDS, Connections, UnansweredError
 
 HEADERS = {"host": "here", "x-amz-target": "T"}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

@@ -18,12 +18,11 @@ from timeball.domain.attempts.claim import (
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import FanOut
 from timeball.domain.model.terms.flow import Collected
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule

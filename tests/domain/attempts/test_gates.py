@@ -1,12 +1,12 @@
 """Gates of a run that the tests of lateness in `tests/engine` do not cover."""
 
-from timeball.domain.attempts.gates import with_gate_waits
+from timeball.domain.attempts.decided import with_gate_waits
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, with_spec
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.blackouts import NOTHING
-from timeball.domain.planning.jitter import jitter_ms
+from timeball.domain.planning.planner import jitter_ms
 from timeball.domain.time.instants import parse_instant
 from timeball.domain.time.schedule import Every, Schedule
 

@@ -5,15 +5,12 @@ from typing import Any
 
 import pytest
 
-from timeball.domain.attempts.outcome import after_attempt, lost_attempt
-from timeball.domain.attempts.retry import decide_retry, longest_life_ms
+from timeball.domain.attempts.retry import after_attempt, decide_retry, longest_life_ms, lost_attempt
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Guarantee, Job, JobSpec, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Callback, Run, RunState
-from timeball.domain.model.runs.verdict import Failed, Succeeded
+from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
 from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT, Cause, Jitter, RetryPolicy
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At, Schedule

@@ -3,8 +3,14 @@
 import pytest
 
 from timeball.domain.attempts.callback import LONGEST_SECONDS
-from timeball.domain.attempts.callback_token import read_token, token_of
-from timeball.domain.attempts.signing_secrets import ACCEPTED_MS, SIGNS_AFTER_MS, SigningSecrets, rotated
+from timeball.domain.attempts.callback_token import (
+    ACCEPTED_MS,
+    SIGNS_AFTER_MS,
+    SigningSecrets,
+    read_token,
+    rotated,
+    token_of,
+)
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.time.instants import SECOND_MS
 

@@ -7,8 +7,6 @@ import pytest
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import (
     claimed,
@@ -20,6 +18,7 @@ from timeball.domain.model.runs.transitions import (
     retrying,
     withdrawn,
 )
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 
 RUN = Run(RunId(JobKey("acme", "job"), 100, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, 100, 100)
 RESTS, PACED = Reason.CIRCUIT_OPEN, Reason.HOST_PACED

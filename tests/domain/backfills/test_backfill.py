@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from timeball.domain.backfills.backfill import (
+from timeball.domain.backfill import (
     MAX_STARTS,
     Backfill,
     BackfillPlan,
@@ -23,9 +23,8 @@ from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, Priority
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.model.terms.policies import OverlapPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 

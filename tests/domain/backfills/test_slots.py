@@ -2,15 +2,14 @@
 
 import pytest
 
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus, new_backfill, waiting
-from timeball.domain.backfills.slots import MAX_LINE, BackfillSlots, allot
+from timeball.domain.backfill import Backfill, BackfillStatus, new_backfill, waiting
+from timeball.domain.backfill_slots import MAX_LINE, BackfillSlots, allot
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.jobs.new_job import new_job
-from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.terms.policies import OverlapPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 

@@ -8,13 +8,10 @@ import pytest
 from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
 from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Priority, Verb, with_spec
-from timeball.domain.model.jobs.job_ends import settled
-from timeball.domain.model.jobs.new_job import new_job
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.model.jobs.job_states import new_job, settled
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS, parse_instant
+from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS, InvalidSchedule, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

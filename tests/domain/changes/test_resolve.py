@@ -11,10 +11,8 @@ from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.jobs.job import Completion, Job, Priority, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.policies import RetryPolicy
-from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.task_use import Override, TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import RetryPolicy, Work
+from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
 
 TARGET = HttpTarget("https://task.example")
 TASK = Task(replace(task_spec(), target=TARGET), NOW, NOW, version=4)

@@ -6,8 +6,8 @@ from itertools import islice
 import pytest
 
 from tests.domain.cron import cases
-from timeball.domain.time.clock_change import clock_change
 from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.preview import clock_change
 from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
 

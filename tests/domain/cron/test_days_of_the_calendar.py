@@ -7,7 +7,7 @@ import pytest
 
 from tests.domain.cron import cases, oracle
 from timeball.domain.time.cron import CronFields, parse_cron
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.zones import load_zone
 
 SPANS = (

@@ -3,7 +3,7 @@
 import pytest
 
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 
 SAME = (
     # two spellings of the same expression

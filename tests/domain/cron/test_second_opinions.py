@@ -11,7 +11,7 @@ from croniter.croniter import CroniterError
 
 from tests.domain.cron import cases, oracle
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.zones import load_zone
 
 FIRES = 6

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.domain.cron import cases
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.stepper import DstOverlap, Gap, next_fire
 from timeball.domain.time.zones import load_zone
 

@@ -8,7 +8,7 @@ import pytest
 import tzdata  # type: ignore[import-untyped]
 
 from tests.domain.cron import cases, oracle
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.zones import load_zone, tzdata_version
 
 ORIGIN = datetime(1970, 1, 1, tzinfo=UTC)

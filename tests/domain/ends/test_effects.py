@@ -9,8 +9,7 @@ from tests.engine.play import spec
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus, Verb
-from timeball.domain.model.jobs.job_ends import concluded
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import concluded, new_job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.schedule import At, Every

@@ -8,8 +8,6 @@ import pytest
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import LIVE, MOVES, TERMINAL, Run, RunState
 from timeball.domain.model.runs.transitions import (
     IllegalMoveError,
@@ -21,6 +19,7 @@ from timeball.domain.model.runs.transitions import (
     requeued,
     retrying,
 )
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 
 FAILED = Attempt(1, Outcome.FAILED, 10, 20, 30, 500)
 

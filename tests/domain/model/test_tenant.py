@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from timeball.domain.model.tenants.key import Key, fresh_key, hash_of, id_in, tenant_of
-from timeball.domain.model.tenants.role import Role
+from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in, tenant_of
 from timeball.domain.model.tenants.tenant import Tenant, new_tenant
 
 SECRET = bytes(range(32))

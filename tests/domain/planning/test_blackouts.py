@@ -18,9 +18,8 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning.blackouts import RECHECK_MS, Blackouts, allowed_fires, blackouts_of
-from timeball.domain.planning.jitter import jitter_ms
 from timeball.domain.planning.ledger import planned_row, queued_run
-from timeball.domain.planning.planner import Hold, SkippedRange, Start, may_start_at, plan
+from timeball.domain.planning.planner import Hold, SkippedRange, Start, jitter_ms, may_start_at, plan
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Cron, Every, Schedule, fires
 from timeball.domain.time.spans import spans_of

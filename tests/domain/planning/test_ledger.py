@@ -9,8 +9,8 @@ from timeball.domain.model.jobs.job import Job, JobSpec, advanced, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import withdrawn
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.ledger import closing_row, met, planned_row, skipped_around
 from timeball.domain.planning.planner import SkippedRange, Start
 from timeball.domain.time.schedule import At, Every, Schedule

@@ -8,12 +8,11 @@ import pytest
 import timeball.domain.time.schedule as schedules
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, advanced, with_spec
-from timeball.domain.model.jobs.job_delays import replanned
+from timeball.domain.model.jobs.job_states import replanned
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.planning.ledger import planned_row, queued_run
 from timeball.domain.planning.planner import MAX_STEPS, Plan, SkippedRange, Start, Wait, may_start_at, plan
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, parse_instant

@@ -11,7 +11,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Fixed, Limiter, RateTokens
 from timeball.domain.model.runs.run import Callback, Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, frozen, withdrawn
-from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, OnFull, RateLimit
 from timeball.domain.sharing.limiter import (
     ADMITTED_AT_ONCE,

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from timeball.domain.sharing.making import Pace, comes_again_at, with_made, with_no_room, with_put_off
+from timeball.domain.sharing.fairness import Pace, comes_again_at, with_made, with_no_room, with_put_off
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 NOW = 1_800_000_000_000

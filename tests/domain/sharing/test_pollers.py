@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.sharing.pollers import KEPT_MS, PollerBounds, Ready, decide, wanted
+from timeball.domain.sharing.executors import KEPT_MS, PollerBounds, Ready, decide, wanted
 from timeball.domain.time.instants import SECOND_MS
 
 NOW = 1_000_000_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.sharing.request_rate import used_until
+from timeball.domain.sharing.submit_budget import used_until
 
 # Each case: requests a second, when requests come (ms), and which of them pass.
 CASES: dict[str, tuple[int, list[int], str]] = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.domain.templates.values import values
 from timeball.domain.templates.filling import Format, check_body, fill_body, fill_header, fill_url
 from timeball.domain.templates.template import TemplateError
-from timeball.targets.http.url import parse_url
+from timeball.targets.http.addresses import parse_url
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 PAYLOADS = st.recursive(

@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.period import least_period_seconds
-from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires, least_period_seconds
 
 HOUR, DAY = 3600, 86_400
 

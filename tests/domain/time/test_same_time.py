@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.domain.cron.oracle import zone
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, format_instant, parse_instant
-from timeball.domain.time.same_time import same_time_later
+from timeball.domain.time.spans import same_time_later
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Asia/Beirut")
 

@@ -6,11 +6,10 @@ import pytest
 
 from timeball.domain.model.ids import JobKey, Shards, shard_of
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import LATEST
+from timeball.domain.time.instants import LATEST, InvalidSchedule
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, fires, first_fire, is_occurrence, next_fire
 
 # Each case: a schedule, an instant, and the first fire after it.

@@ -2,9 +2,8 @@
 
 import pytest
 
-from timeball.domain.model.runs.spent import Spent
-from timeball.domain.usage.bill import Counted, counts_of, items_of_requests, items_of_runs
-from timeball.domain.usage.prices import PRICES, parse_prices
+from timeball.domain.model.runs.values import Spent
+from timeball.domain.usage.bill import PRICES, Counted, counts_of, items_of_requests, items_of_runs, parse_prices
 
 MILLION = 1_000_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.usage.estimate import MOST_COUNTED, Estimate, estimated, goes_on, parted
+from timeball.domain.usage.spending import MOST_COUNTED, Estimate, estimated, goes_on, parted
 
 
 @pytest.mark.parametrize(

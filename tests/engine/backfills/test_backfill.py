@@ -9,7 +9,7 @@ from tests.crash.stage import stop_when
 from tests.engine.play import NOW, Play, spec
 from tests.engine.service import KEY, Service, at
 from tests.engine.service import begin as begin_guarded
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus, instants, new_backfill
+from timeball.domain.backfill import Backfill, BackfillStatus, instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
@@ -17,11 +17,11 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.backfills.backfill import advance_backfills, cancel_backfill, create_backfills
+from timeball.engine.backfills import advance_backfills, cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.metrics import Metric
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points
 
 ALLOW, SKIP = OverlapPolicy.ALLOW, OverlapPolicy.SKIP

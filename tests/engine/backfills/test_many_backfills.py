@@ -8,20 +8,20 @@ import pytest
 from tests.engine.latency import REQUEST_MS, Slow
 from tests.engine.play import NOW, Play, open_days_only, spec
 from tests.engine.service import Service, at
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
-from timeball.domain.backfills.slots import MAX_LINE, BackfillSlots
+from timeball.domain.backfill import Backfill, BackfillStatus, cancelled_backfill, instants, new_backfill
+from timeball.domain.backfill_slots import MAX_LINE, BackfillSlots
 from timeball.domain.model.ids import BackfillKey, JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
+from timeball.engine.backfills import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.engine.scanning.scan import ScanResult, scan
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 

@@ -15,7 +15,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import cancel, revise
 from timeball.engine.execution.claim import claim
-from timeball.engine.execution.late_starts import note_late_starts
+from timeball.engine.execution.gates import note_late_starts
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.errors import ContendedError

@@ -15,7 +15,7 @@ from tests.engine.play import NOW, WORK, Play, spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import Origin, Shards
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, advanced, with_spec
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.jobs.revision import Revision
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Actor
@@ -24,8 +24,7 @@ from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning.blackouts import blackouts_of
 from timeball.domain.planning.ledger import planned_row
 from timeball.domain.planning.planner import Hold, Wait, plan
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise, skip_next
 from timeball.engine.changes.history import list_revisions

@@ -18,9 +18,9 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.collections.rows import Swap, Swapped
-from timeball.ports.collections.runs import LedgerPage, LedgerQuery
+from timeball.ports.collections import LedgerPage, LedgerQuery
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

@@ -9,8 +9,7 @@ from tests.engine.service import KEY, Service, at, calls, ledger, reschedule
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import JobSpec, JobStatus, with_spec
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise
 

@@ -12,8 +12,8 @@ from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.blackouts.freezes import create_freeze, lift_freeze
 from timeball.engine.changes.change import pause, resume
-from timeball.engine.exclusions.freezes import create_freeze, lift_freeze
 from timeball.engine.runs.trigger import Trigger, trigger
 
 SKIP = CatchUp(CatchUpPolicy.SKIP)

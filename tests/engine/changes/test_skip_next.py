@@ -12,9 +12,9 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import DAY_MS, HOUR_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.blackouts.freezes import create_freeze
 from timeball.engine.changes.change import ChangeOutcome, SkippedNext, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
-from timeball.engine.exclusions.freezes import create_freeze
 
 RAN, BY_HAND = ("succeeded", None), ("skipped", "skipped_manually")
 

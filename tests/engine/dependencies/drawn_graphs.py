@@ -9,9 +9,8 @@ from tests.engine.dependencies.reference import FAILED, SUCCEEDED
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.dependency import Parent, ParentEnd, TriggerRule
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 

@@ -2,7 +2,7 @@
 
 from tests.engine.dependencies.graphs import BEGIN, Graph
 from timeball.domain.model.ids import OperationKey
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
+from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 
 
 def rerun_of(graph: Graph, *names: str, mode: RerunMode = RerunMode.ALL) -> Operation:

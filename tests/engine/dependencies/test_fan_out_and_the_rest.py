@@ -12,7 +12,7 @@ from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, cancel, revise
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 TELL = HttpTarget("https://told.example/")
 OFTEN = evolve(node("a"), schedule=Schedule(Every(MINUTE_MS // 1_000, BEGIN)))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from functions.api.runs.answers import run_fields
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
+from timeball.api.runs.answers import run_fields
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus
@@ -14,7 +14,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.runs.manual import cancel_runs, succeed_runs
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.targets.envelope import facts_of
 
 DIAMOND = (node("a"), node("b", "a"), node("c", "a"), node("d", "b c"))

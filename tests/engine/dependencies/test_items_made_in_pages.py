@@ -14,9 +14,9 @@ from timeball.domain.graphs.fan_out import NamedItems
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.freeze import Freezes
-from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.runs.values import FanOut
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
@@ -24,7 +24,7 @@ from timeball.engine.context import Rules
 from timeball.engine.runs.fan_out import save_named
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
 
 ITEMS = 250
 

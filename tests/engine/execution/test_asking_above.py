@@ -13,8 +13,7 @@ from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
 from timeball.engine.execution.taking import ABOVE_EVERY_MS
 from timeball.ports.queue import Delivery
-from timeball.testing.handing_out import handed_out
-from timeball.testing.memory_queue import MemoryInbox
+from timeball.testing.memory_queue import MemoryInbox, handed_out
 from timeball.testing.virtual_clock import VirtualClock
 
 

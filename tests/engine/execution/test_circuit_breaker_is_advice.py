@@ -12,8 +12,8 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.schedule import At
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryCircuits
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

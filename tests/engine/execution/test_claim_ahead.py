@@ -15,9 +15,9 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.context import Rules
+from timeball.engine.execution.acknowledge import waves_of
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
-from timeball.engine.execution.waves import waves_of
 from timeball.ports.queue import Delivery, Inbox
 from timeball.testing.memory_queue import MemoryInbox
 

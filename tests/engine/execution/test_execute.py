@@ -5,17 +5,17 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import ChangeOutcome as Change
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.claim import claim
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
+from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
 _BEHIND_THE_CLAIM = 3

@@ -8,8 +8,8 @@ import pytest
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.schedule import At
-from timeball.engine.execution.completer import TOGETHER_MS
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.engine.execution.finish import TOGETHER_MS
+from timeball.ports.rows import Swap, Swapped
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import each_port

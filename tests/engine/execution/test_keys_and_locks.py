@@ -17,7 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import cancel, pause, revise
 from timeball.engine.execution.claim import claim
-from timeball.engine.quotas.limits import read_limit
+from timeball.engine.quotas import read_limit
 from timeball.engine.runs.manual import cancel_runs, retry_runs
 
 JOB = JobKey("acme", "job")

@@ -10,15 +10,15 @@ from timeball.domain.attempts.claim import ClaimAction
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import JobSpec, with_spec
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.verdict import Accepted
+from timeball.domain.model.runs.values import Accepted
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import Claim, claim
 from timeball.engine.execution.finish import Result, finish
-from timeball.engine.execution.leases import renew
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.engine.execution.in_flight import renew
+from timeball.ports.rows import Swap, Swapped
 from timeball.ports.target import Answer
 
 _LONGER_THAN_A_LEASE_MS = 31 * SECOND_MS

@@ -14,14 +14,14 @@ from timeball.domain.model.jobs.job import Completion, JobSpec, Priority
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, OnFull, RateLimit
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
+from timeball.engine.blackouts.freezes import note_quotas
 from timeball.engine.changes.change import cancel, pause, resume
-from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.limits import LimitOutcome, fix_limit, read_limit
+from timeball.engine.quotas import LimitOutcome, fix_limit, read_limit
 from timeball.engine.scheduling.submit import submit
 from timeball.testing.memory_store import MemoryStore
 

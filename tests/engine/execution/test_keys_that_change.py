@@ -15,7 +15,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import revise
-from timeball.engine.quotas.limits import fix_limit, read_limit
+from timeball.engine.quotas import fix_limit, read_limit
 
 DB = ConcurrencyLimit("db", 1)
 CRM = RateLimit("crm", 0.01)

@@ -15,23 +15,23 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import admitted as admitted_run
 from timeball.domain.model.runs.transitions import lined_up
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import StepFunctionsTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.sharing.limiter import SETTLES_MS, admitted, expected, left_in_line
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
+from timeball.engine.blackouts.freezes import note_quotas
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
-from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.quotas.limits import note_limits, read_limit
+from timeball.engine.quotas import note_limits, read_limit
 from timeball.engine.runs.limiters import admit_waiting, expect
 from timeball.engine.runs.manual import retry_runs
-from timeball.engine.runs.reconcile_messages import reconcile_messages
 from timeball.engine.runs.send import send
-from timeball.ports.collections.rows import Swap
+from timeball.engine.runs.watch import reconcile_messages
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
 SLOT, TOKEN = ConcurrencyLimit("db", 1), RateLimit("crm", 1)

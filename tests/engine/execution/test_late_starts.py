@@ -6,13 +6,13 @@ import pytest
 
 from tests.engine.play import NOW, PLAIN_RETRY, Play, result_of, spec
 from tests.engine.service import KEY, locked
-from timeball.domain.backfills.backfill import new_backfill
+from timeball.domain.backfill import new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
-from timeball.engine.backfills.backfill import create_backfills
+from timeball.engine.backfills import create_backfills
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.finish import finish

@@ -10,21 +10,20 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, NotingCaller, Play, inline, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel
 from timeball.engine.execution.execute import execute
-from timeball.engine.execution.invocation import Term
-from timeball.engine.execution.offload import Offload
-from timeball.ports.collections.rows import Swap
+from timeball.engine.execution.invocation import Offload, Term
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery, Inbox
+from timeball.ports.rows import Swap
 from timeball.ports.target import Answer, Call
 from timeball.testing.faults import with_outages
-from timeball.testing.handing_out import handed_out
+from timeball.testing.memory_queue import handed_out
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

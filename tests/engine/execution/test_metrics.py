@@ -9,10 +9,9 @@ from tests.engine.service import KEY
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Completion
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
@@ -20,9 +19,9 @@ from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric, moved
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.on_run_end import change_runs
-from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
+from timeball.engine.runs.watch import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.engine.scheduling.dispatch import dispatch
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 
 WAITS = Run(RunId(KEY, NOW, Origin.SCHEDULE), RunState.QUEUED, 1, "normal", 0, NOW, NOW)
 RUNS = replace(WAITS, state=RunState.RUNNING, attempt=1)

@@ -16,7 +16,7 @@ from tests.engine.service import (
     ledger,
     locked,
 )
-from timeball.domain.backfills.backfill import new_backfill
+from timeball.domain.backfill import new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin, RunId
 from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.jobs.job import locked as handed_to
@@ -24,13 +24,13 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
-from timeball.engine.backfills.backfill import create_backfills
+from timeball.engine.backfills import create_backfills
 from timeball.engine.changes.change import pause, resume
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.finish import finish
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
 SKIP, QUEUE_ONE, CANCEL_OTHER = OverlapPolicy.SKIP, OverlapPolicy.QUEUE_ONE, OverlapPolicy.CANCEL_OTHER

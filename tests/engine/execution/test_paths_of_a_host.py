@@ -11,9 +11,8 @@ from timeball.domain.attempts.circuit_breaker import MOST_SEGMENTS, CircuitKey
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.policies import RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.context import Rules

@@ -11,13 +11,13 @@ from tests.engine.service import Service, at
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
+from timeball.engine.blackouts.freezes import note_quotas
 from timeball.engine.changes.change import pause, resume
 from timeball.engine.context import Rules
-from timeball.engine.exclusions.freezes import note_quotas
-from timeball.engine.stats.quotas import used_of_quotas
+from timeball.engine.stats import used_of_quotas
 from timeball.testing.memory_store import MemoryStore
 
 

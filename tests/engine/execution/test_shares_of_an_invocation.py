@@ -4,7 +4,7 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.execution.hands import Hands
+from timeball.engine.execution.in_flight import Hands
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 

@@ -14,9 +14,8 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.execution.execute import execute
-from timeball.engine.execution.invocation import Term
-from timeball.engine.execution.offload import Offload
-from timeball.testing.handing_out import handed_out
+from timeball.engine.execution.invocation import Offload, Term
+from timeball.testing.memory_queue import handed_out
 
 
 def _played(*due: tuple[str, Priority, int, int]) -> Play:

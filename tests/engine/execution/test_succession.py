@@ -7,7 +7,7 @@ import pytest
 from tests.engine.hanging import HANGS_MS, called, executed, played
 from tests.engine.play import NOW, spec
 from timeball.domain.model.ids import JobKey
-from timeball.domain.sharing.succession import (
+from timeball.domain.sharing.executors import (
     LOOKS_LEFT_SECONDS,
     SUCCEEDED_LEFT_SECONDS,
     TAKES_LEFT_SECONDS,

@@ -13,7 +13,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import pause, resume
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 HOST = Circuit(CircuitKey("acme", "https://target.example"), failures=5, openings=1)
 TEN_MINUTES = replace(PLAIN_RETRY, max_seconds=60)

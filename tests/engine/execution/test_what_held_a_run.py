@@ -13,15 +13,15 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.runs.values import NO_WAITS, GateWaits
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
+from timeball.engine.blackouts.freezes import create_freeze, note_quotas
 from timeball.engine.changes.change import pause, resume
-from timeball.engine.exclusions.freezes import create_freeze, note_quotas
 from timeball.engine.metrics import Metric
 
 

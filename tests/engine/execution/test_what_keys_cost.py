@@ -7,18 +7,18 @@ from tests.engine.latency import Slow
 from tests.engine.play import Play, open_days_only, spec
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import claimed, ended, lined_up
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.scanning.scan import scan
-from timeball.ports.collections.rows import Swap
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap
 
 HOUR_MS = 3600 * SECOND_MS
 KEYED = Flow(concurrency=ConcurrencyLimit("db", 1))

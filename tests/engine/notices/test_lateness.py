@@ -17,10 +17,10 @@ from timeball.domain.model.terms.notify import Notify
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.blackouts.calendars import replace_calendar
+from timeball.engine.blackouts.freezes import create_freeze
 from timeball.engine.changes.change import cancel, pause, resume
-from timeball.engine.exclusions.calendars import replace_calendar
-from timeball.engine.exclusions.freezes import create_freeze
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def test_a_run_that_has_not_started_in_time_is_late_even_if_nothing_starts(service: Service) -> None:

@@ -31,12 +31,12 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel, resume
-from timeball.engine.notices.ends import notify_of_ends
+from timeball.engine.notices import notify_of_ends
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.collections.rows import Swap
-from timeball.ports.collections.runs import LedgerPage, LedgerQuery
+from timeball.ports.collections import LedgerPage, LedgerQuery
+from timeball.ports.rows import Swap
 from timeball.testing.memory_collections import MemoryRuns
 from timeball.testing.memory_store import MemoryStore
 

@@ -15,7 +15,7 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import DeadPage, replay
 from timeball.engine.runs.manual import retry_runs
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 RETRIES: Sequence[Callable[[Context, Run], object]] = (
     lambda context, run: retry_runs(context, [run.id]),

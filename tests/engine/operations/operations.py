@@ -6,7 +6,7 @@ from tests.engine.play import Play, spec
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
+from timeball.domain.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.operations.operation import advance_operations, create_operation

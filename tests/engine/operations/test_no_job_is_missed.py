@@ -19,7 +19,7 @@ from tests.engine.operations.operations import (
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.operations.operation import Failure, JobFault, JobMatch, OperationAction, OperationStatus
+from timeball.domain.operation import Failure, JobFault, JobMatch, OperationAction, OperationStatus
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.changes.change import pause, resume

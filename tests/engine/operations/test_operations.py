@@ -24,8 +24,8 @@ from tests.engine.service import Service
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.task_use import TaskUse
-from timeball.domain.operations.operation import (
+from timeball.domain.model.terms.target import TaskUse
+from timeball.domain.operation import (
     MAX_FAILURES,
     Failure,
     JobFault,

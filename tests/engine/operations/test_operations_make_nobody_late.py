@@ -7,12 +7,12 @@ from tests.engine.latency import Slow
 from tests.engine.operations.operations import operation, standing, store_many
 from tests.engine.play import NOW, Play, open_days_only, spec
 from timeball.domain.model.ids import JobKey, OperationKey
-from timeball.domain.operations.operation import OperationAction
+from timeball.domain.operation import OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.scanning.scan import scan
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
 
 
 def _scan(slow: Slow) -> None:

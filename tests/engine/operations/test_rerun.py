@@ -7,7 +7,7 @@ from tests.engine.dependencies.reruns import rerun_of, standing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.terms.dependency import TriggerRule
-from timeball.domain.operations.operation import (
+from timeball.domain.operation import (
     JobFault,
     OperationStatus,
 )

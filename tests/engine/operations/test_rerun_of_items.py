@@ -11,7 +11,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import TriggerRule
-from timeball.domain.operations.operation import OperationStatus, RerunMode
+from timeball.domain.operation import OperationStatus, RerunMode
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.operations.operation import create_operation

@@ -9,7 +9,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import RetryPolicy
-from timeball.domain.operations.operation import JobMatch, OperationStatus
+from timeball.domain.operation import JobMatch, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.operations.operation import advance_operations, create_operation

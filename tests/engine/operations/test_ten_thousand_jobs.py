@@ -7,7 +7,7 @@ import pytest
 from tests.engine.operations.operations import operation, scan_to_its_end, standing, store_many
 from tests.engine.play import NOW, Play
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, OperationStatus
+from timeball.domain.operation import JobMatch, Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.operations.operation import create_operation
 from timeball.testing.faults import Crash, Points

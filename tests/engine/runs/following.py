@@ -7,11 +7,11 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import StepFunctionsTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.ports.executions import ExecutionStatus
+from timeball.ports.target import ExecutionStatus
 
 SECRET = "s" * 64
 HOUR_MS = 60 * MINUTE_MS

@@ -13,16 +13,15 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import Matched
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import OnEvents
 from timeball.engine.context import Context
-from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import receive
+from timeball.engine.events.receive import publish, receive
 from timeball.engine.events.subscribe import subscribe
 from timeball.engine.scheduling.submit import submit
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 PATTERN = '{"source":["shop"]}'
 MANY = 100

@@ -8,14 +8,14 @@ from tests.engine.play import NOW, Play, spec
 from tests.engine.runs.outcomes import DONE, outcome
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Completion, with_spec
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.attempts import INLINE_BYTES
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.refusal import Refusal
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 
 ALIKE = "a" * 2 * INLINE_BYTES

@@ -9,8 +9,8 @@ from tests.engine.runs.handed_over import TIMEOUT_SECONDS, beat, handed_over, sa
 from tests.engine.runs.outcomes import DONE, NOT_FOUND
 from timeball.domain.model.jobs.job import Completion, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.claim import claim

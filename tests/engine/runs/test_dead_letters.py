@@ -9,8 +9,8 @@ from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
@@ -24,7 +24,7 @@ from timeball.engine.runs.dead_letters import (
     read_dead,
     replay,
 )
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 ALL = DeadFilter("acme")
 

@@ -7,14 +7,14 @@ import pytest
 
 from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.runs.on_run_end import change_runs
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from functions.events import report_ends
 from tests.engine.runs.following import BROKEN, DONE, KEY, SECRET, execution_of, let_pass, run_of, started
-from timeball.aws.ended import EndedExecution
+from timeball.aws.executions import EndedExecution
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import RunState

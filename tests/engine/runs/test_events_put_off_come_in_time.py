@@ -6,14 +6,14 @@ import pytest
 
 from tests.engine.runs.shop import MANY, Shop
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.sharing.making import Pace
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.sharing.fairness import Pace
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.change import cancel
 from timeball.engine.events.receive import receive
-from timeball.ports.collections.rows import Swap
+from timeball.ports.counters import CountWindow, Windows
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.windows import CountWindow, Windows
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 
 

@@ -9,18 +9,18 @@ from tests.crash.stage import stop_when
 from tests.engine.play import NOW, PLAIN_RETRY, UNHEARD, Play
 from tests.engine.runs.following import BROKEN, DONE, HOUR_MS, JOB, KEY, let_pass, run_of, started
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import Report, report
-from timeball.engine.runs.follow import follow
+from timeball.engine.runs.due_runs import follow
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.runs.refusal import Refusal
-from timeball.ports.executions import ExecutionStatus
-from timeball.testing.memory_executions import MemoryExecutions
+from timeball.ports.target import ExecutionStatus
+from timeball.testing.memory_services import MemoryExecutions
 
 
 def test_an_execution_of_hours_uses_no_executor_and_few_polls() -> None:

@@ -10,12 +10,12 @@ from tests.engine.runs.outcomes import DONE
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Guarantee, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import heartbeat
-from timeball.engine.runs.reap import reap
+from timeball.engine.runs.due_runs import reap
 from timeball.engine.runs.refusal import Refusal
 
 

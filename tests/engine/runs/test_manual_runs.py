@@ -9,9 +9,9 @@ from tests.engine.runs.outcomes import DONE, NOT_FOUND, outcome
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import deferred
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Timing
@@ -21,7 +21,7 @@ from timeball.engine.runs.dead_letters import read_dead, replay
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
 from timeball.engine.runs.refusal import Refusal
 from timeball.engine.runs.trigger import Trigger, trigger
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def _due(timing: Timing | None = None, retry: RetryPolicy = PLAIN_RETRY) -> tuple[Play, Job, RunId]:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from tests.engine.runs.shop import MANY, Shop, on_events
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import Matched
-from timeball.domain.planning.events import subscription_of
-from timeball.domain.sharing.making import PAGE, most_made, page_of
+from timeball.domain.planning.ledger import subscription_of
+from timeball.domain.sharing.fairness import PAGE, most_made, page_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.events.receive import receive
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 
 def test_another_tenants_event_waits_for_a_few_pages_of_runs_and_not_for_thirty_thousand() -> None:

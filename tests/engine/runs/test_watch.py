@@ -18,8 +18,8 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.runs.watch import recheck
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.collections.rows import Swap
 from timeball.ports.queue import MAX_WATCHED, Watch
+from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore
 

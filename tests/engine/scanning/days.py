@@ -6,7 +6,7 @@ from tests.engine.play import NOW
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.engine.scanning.buckets import day_of
-from timeball.ports.registers.due_index import DuePage
+from timeball.ports.due_index import DuePage
 from timeball.testing.memory_collections import MemoryJobs
 from timeball.testing.memory_rows import Memory
 

@@ -10,18 +10,18 @@ import pytest
 from tests.engine.play import NOW, Play, open_days_only, spec
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.bisect import bisect
+from timeball.engine.batches import bisect
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scanning.buckets import PAGE, day_of
 from timeball.engine.scanning.scan import scan
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

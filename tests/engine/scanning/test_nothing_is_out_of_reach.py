@@ -14,17 +14,17 @@ from tests.engine.play import Play, spec
 from tests.engine.scanning.days import EMPTY, TODAY, Odd, OddJobs
 from timeball.domain.model.ids import JobKey, Shards
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import Sweeps, day_of, note_pages, to_ask
 from timeball.engine.scanning.scan import scan
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
-from timeball.ports.registers.partitions import Owner
-from timeball.testing.memory_index import Buckets
+from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.partitions import Owner
 from timeball.testing.memory_kept import MemoryDueIndex
+from timeball.testing.memory_rows import Buckets
 from timeball.testing.memory_store import MemoryStore
 from timeball.testing.virtual_clock import VirtualClock
 

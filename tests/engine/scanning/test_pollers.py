@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.sharing.pollers import PollerBounds, Ready
+from timeball.domain.sharing.executors import PollerBounds, Ready
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.scanning import pollers as verb
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
-from timeball.testing.kept_pollers import KeptPollers
+from timeball.testing.recorders import KeptPollers
 
 BOUNDS = {"high": PollerBounds(11, 45), "normal": PollerBounds(7, 26), "low": PollerBounds(2, 2)}
 LEAST = {priority: bounds.least for priority, bounds in BOUNDS.items()}

@@ -11,17 +11,16 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed, ended, retrying
+from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule
-from timeball.engine.runs.reconcile_messages import MAX_DELIVERY_FAILURES, reconcile_messages
+from timeball.engine.batches import one_after_the_other
+from timeball.engine.runs.watch import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
 from timeball.engine.scanning.scan import ScanResult, scan
-from timeball.engine.side_by_side import one_after_the_other
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
 from timeball.testing.faults import Points
 from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore

@@ -14,15 +14,15 @@ import pytest
 from tests.engine.latency import Slow
 from tests.engine.play import NOW, Play, open_days_only, spec
 from timeball.domain.model.ids import JobKey, Shards
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.sharing.fairness import in_turns, share_of
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.scanning import buckets, shares
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned
+from timeball.ports.partitions import Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_store import MemoryStore
 

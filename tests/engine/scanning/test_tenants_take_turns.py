@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.backfills.backfill import BackfillStatus, instants, new_backfill
+from timeball.domain.backfill import BackfillStatus, instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId, Shards
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS

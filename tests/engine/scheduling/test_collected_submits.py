@@ -11,8 +11,8 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.flow import Debounce, Flow, Unique, unique_key
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.schedule import At
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.scheduling.submit import Submission

@@ -8,13 +8,13 @@ from tests.engine.play import NOW, Play, spec
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.runs.values import Spent
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.domain.usage.bill import Counted
-from timeball.engine.stats.costs import MOST_ROWS, Costs, job_costs, tenant_costs
-from timeball.engine.stats.tally import FLUSH_MS
+from timeball.engine.stats import MOST_ROWS, Costs, job_costs, tenant_costs
+from timeball.engine.tally import FLUSH_MS
 
 DAY, MONTH = 0, 1
 

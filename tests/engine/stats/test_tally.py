@@ -13,8 +13,8 @@ from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.domain.usage.hours import Counts, HourKey, hour_of
 from timeball.engine.metrics import Metric
-from timeball.engine.stats.runs import read_windows
-from timeball.engine.stats.tally import FLUSH_MS, Tally, flush_on
+from timeball.engine.stats import read_windows
+from timeball.engine.tally import FLUSH_MS, Tally, flush_on
 from timeball.ports.errors import UnavailableError
 from timeball.ports.telemetry import Measurement
 from timeball.testing.memory_kept import MemoryUsage

@@ -10,9 +10,9 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
+from timeball.engine.blackouts.calendars import replace_calendar
+from timeball.engine.blackouts.freezes import create_freeze, lift_freeze, start_tenant, stop_tenant
 from timeball.engine.context import Context
-from timeball.engine.exclusions.calendars import replace_calendar
-from timeball.engine.exclusions.freezes import create_freeze, lift_freeze, start_tenant, stop_tenant
 
 
 async def freeze(user: Client, key: JobKey) -> None:

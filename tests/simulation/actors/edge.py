@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from functions.api.events.subscribing import give_rules_back, let_go, unheard
-from functions.api.http.edge import ApiContext
-from functions.api.http.quotas import count_again, count_submits, uncount_submits
-from functions.api.http.request import Request
-from functions.api.jobs.changing import revise_job, with_parents
 from tests.simulation.actors.client import Client
 from tests.simulation.world.process import simulated
+from timeball.api.events.subscribing import give_rules_back, let_go, unheard
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.quotas import count_again, count_submits, uncount_submits
+from timeball.api.http.request import Request
+from timeball.api.jobs.changing import revise_job, with_parents
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec

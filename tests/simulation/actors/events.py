@@ -15,8 +15,7 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.event import Event
 from timeball.domain.time.schedule import At, OnEvents, Schedule
 from timeball.engine.context import Context
-from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import receive
+from timeball.engine.events.receive import publish, receive
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus
 

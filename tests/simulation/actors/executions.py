@@ -14,7 +14,7 @@ from tests.simulation.story import TARGET, Story
 from tests.simulation.world.executions import SECRET, AwsError, Execution, SimulatedExecutions
 from tests.simulation.world.process import Process
 from tests.simulation.world.receiver import Receiver, SimulatedCaller
-from timeball.aws.ended import parse_ended
+from timeball.aws.executions import parse_ended
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.jobs.job import Completion, JobSpec
 from timeball.domain.model.terms.target import EcsTarget, HttpTarget, StepFunctionsTarget

@@ -15,7 +15,7 @@ from tests.simulation.world.process import Process, simulated
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import UNENDING, Term
-from timeball.testing.handing_out import handed_out
+from timeball.testing.memory_queue import handed_out
 
 VISIBILITY_SECONDS = 90
 """How long a message is hidden that a killed executor had not hidden itself, in a story in which no message is lost.

@@ -15,9 +15,8 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.model.terms.flow import Debounce, Flow, Unique
-from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, pause, resume

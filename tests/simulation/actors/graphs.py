@@ -4,21 +4,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from random import Random
 
-from functions.api.http.problems import ProblemError
 from tests.simulation.actors.client import Client
 from tests.simulation.actors.edge import rewiring
 from tests.simulation.story import START, Story
 from tests.simulation.world.receiver import HOSTS, WEAVERS
+from timeball.api.http.problems import ProblemError
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.model.terms.dependency import Parent, TriggerRule
-from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.policies import RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import Changed, cancel, pause, resume, revise
 from timeball.engine.context import Context

@@ -11,10 +11,9 @@ from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
-from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
+from timeball.domain.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, Timing
 from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
@@ -28,8 +27,8 @@ from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.registers.partitions import Owner
-from timeball.testing.handing_out import handed_out
+from timeball.ports.partitions import Owner
+from timeball.testing.memory_queue import handed_out
 
 KEY = JobKey("acme", "job")
 

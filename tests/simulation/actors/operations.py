@@ -4,7 +4,7 @@ from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from timeball.domain.model.ids import JobKey, OperationKey
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction
+from timeball.domain.operation import JobMatch, Operation, OperationAction
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.operations.operation import cancel_operation, create_operation

@@ -14,12 +14,12 @@ from timeball.domain.model.ids import JobKey, LimiterKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, OnFull, RateLimit
 from timeball.domain.sharing.stated import bounded_by
 from timeball.engine.context import Context
-from timeball.engine.quotas.limits import LimitOutcome, fix_limit
-from timeball.ports.collections.rows import Swap
+from timeball.engine.quotas import LimitOutcome, fix_limit
+from timeball.ports.rows import Swap
 
 QUOTAS = {"user-1": Quotas(runs_at_once=2), "user-2": Quotas(runs_per_second=1)}
 

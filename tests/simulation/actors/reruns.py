@@ -7,7 +7,7 @@ from tests.simulation.story import Story
 from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.model.ids import OperationKey, RunId
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.operations.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
+from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycle import read_cycle
 from timeball.engine.operations.operation import create_operation

@@ -9,12 +9,10 @@ from timeball.domain.changes.resolve import resolve, version_for
 from timeball.domain.model.ids import JobKey, RunId, TaskKey
 from timeball.domain.model.jobs.job import Completion, Job, JobSpec, Priority
 from timeball.domain.model.jobs.task import Task, TaskSpec
-from timeball.domain.model.terms.policies import RetryPolicy
-from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.task_use import Override, TaskUse
-from timeball.domain.model.terms.work import TASKS_TARGET
+from timeball.domain.model.terms.policies import TASKS_TARGET, RetryPolicy
+from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.tasks.change import create_task, delete_task, revise_task
+from timeball.engine.tasks import create_task, delete_task, revise_task
 from timeball.ports.errors import UnavailableError
 
 _KEYS = [TaskKey(tenant, name) for tenant in ("user-1", "user-2") for name in ("mail", "report")]

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from functions.api.http.problems import ProblemError
 from tests.simulation.actors.blackouts import change_calendar, freeze, with_moved_fires
 from tests.simulation.actors.client import Client
 from tests.simulation.actors.edge import cancelling, revising, submitting
@@ -16,18 +15,18 @@ from tests.simulation.actors.tasks import of_task
 from tests.simulation.story import Done, Story
 from tests.simulation.unfinished import unfinished
 from tests.simulation.world.receiver import HOSTS, REPORTS_LATER
-from timeball.domain.backfills.backfill import instants, new_backfill
+from timeball.api.http.problems import ProblemError
+from timeball.domain.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobSpec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.model.terms.calendar import CalendarUse
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
-from timeball.engine.backfills.backfill import cancel_backfill, create_backfills
+from timeball.engine.backfills import cancel_backfill, create_backfills
 from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, skip_next
 from timeball.engine.changes.skip import Skipping
 from timeball.engine.context import Context

@@ -6,12 +6,11 @@ from tests.simulation.story import Story
 from tests.simulation.world.process import Process
 from tests.simulation.world.receiver import HOSTS
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.runs.reconcile_messages import reconcile_messages
-from timeball.engine.runs.watch import recheck
+from timeball.engine.runs.watch import recheck, reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
 
 _WATCHES_AT_ONCE = 10
 

@@ -12,7 +12,7 @@ from timeball.engine.context import Context
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, DeadPage, Dealt, replay
 from timeball.engine.runs.refusal import Answered
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 _matches = DeadFilter.matches
 

@@ -8,18 +8,17 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import Event, Matched, SubscriptionKey
 from timeball.domain.planning.blackouts import Blackouts
-from timeball.domain.planning.events import event_row
+from timeball.domain.planning.ledger import event_row
 from timeball.engine.context import Context
-from timeball.engine.events.publish import publish
-from timeball.engine.events.receive import receive
+from timeball.engine.events.receive import publish, receive
 from timeball.engine.events.subscribe import retire_unneeded, subscribers
-from timeball.engine.runs.making import room_at
+from timeball.engine.runs.send import room_at
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus, EventRefusal
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 
 _HEARD = "an event makes a run of each job that listens"
 

@@ -7,12 +7,12 @@ from tests.simulation.faults.hands import Fault, both, given, instead
 from timeball.domain.attempts import claim as claim_rules
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.runs.gate_waits import Gate, GateWaits
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed
+from timeball.domain.model.runs.values import Gate, GateWaits
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.instants import LATEST
-from timeball.engine.execution import waves
+from timeball.engine.execution import acknowledge as waves
 from timeball.engine.execution.in_flight import InFlight
 
 

@@ -13,7 +13,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.engine.dependencies.evaluation import wake_children
 from timeball.engine.dependencies.graph import cycle_of, naming_any
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def _at_any_time(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:

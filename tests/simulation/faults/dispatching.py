@@ -20,7 +20,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.ledger import met
 from timeball.engine.scanning.buckets import shards_of
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 from timeball.testing.memory_kept import MemoryDueIndex
 
 

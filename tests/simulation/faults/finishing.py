@@ -7,23 +7,23 @@ from typing import Any
 
 import timeball.engine.runs.due_runs as resending
 from tests.simulation.faults.hands import Fault, both, given, handed, instead, overwrite_job, overwritten, through
-from timeball.domain.attempts.outcome import after_attempt
+from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, locked
-from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.jobs.job_states import concluded
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended
+from timeball.domain.model.runs.values import Guarantor
 from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
-from timeball.engine.execution.leases import owns
+from timeball.engine.execution.in_flight import owns
+from timeball.engine.runs.due_runs import is_reapable
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
-from timeball.engine.runs.reap import is_reapable
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
+from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_queue import MemoryQueue
 
 

@@ -3,22 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import timeball.engine.runs.follow as following
+import timeball.engine.runs.due_runs as following
 from tests.simulation.faults.freezes import by_its_lease
 from tests.simulation.faults.hands import Fault, given, instead
 from timeball.aws.executions import AwsExecutions, of_task
 from timeball.domain.attempts.callback import awaits_report, handed_over
 from timeball.domain.attempts.claim import ClaimRules, Decision, decide_claim
-from timeball.domain.attempts.outcome import starts_as
+from timeball.domain.attempts.retry import starts_as
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.sharing.limiter import has_slot
-from timeball.ports.executions import UNDER_WAY, ExecutionStatus
+from timeball.ports.target import UNDER_WAY, ExecutionStatus
 
 _BEFORE_ITS_EXECUTION = "no attempt ends before its execution"
 

@@ -14,7 +14,7 @@ from timeball.domain.sharing.limiter import LimiterDecision, acquire, has_slot, 
 from timeball.domain.sharing.stated import Ask
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
-from timeball.engine.execution.limits import Admitted, pass_limiters
+from timeball.engine.execution.gates import Admitted, pass_limiters
 from timeball.engine.runs.limiters import expect
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox

@@ -3,7 +3,7 @@
 from tests.simulation.faults.hands import Fault, instead, late, overwritten
 from timeball.domain.ends.effects import releases
 from timeball.domain.model.jobs.job import Job, locked
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def _parks(swap: Swap[Job]) -> bool:

@@ -17,8 +17,8 @@ from tests.simulation.story import Story
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.engine.context import Context
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 Apply = Callable[[pytest.MonkeyPatch], None]
 Hand = Callable[[Context], Context]

@@ -14,11 +14,11 @@ from timeball.domain.graphs.fan_out import (
 )
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.runs.fan_out import FanOut
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.values import FanOut
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import save_named
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def _shifted(head: Run, job: Any, number: int, digest: str, now: int) -> Run:

@@ -7,15 +7,15 @@ import timeball.engine.execution.claim as claiming
 from tests.simulation.faults.hands import Fault, given, inserted, instead
 from timeball.domain.changes.change import resumed
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.jobs.job_delays import held_back
+from timeball.domain.model.jobs.job_states import held_back
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import Schedule
-from timeball.engine import known
+from timeball.engine import context as known
+from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_blackouts
 
 
 def _nothing(_: Context, jobs: Sequence[Job]) -> list[Blackouts]:

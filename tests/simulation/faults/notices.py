@@ -9,7 +9,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobSpec, with_spec
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.notify import News, RunEnd
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 
 def _without(news: News) -> Any:

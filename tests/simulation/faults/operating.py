@@ -6,8 +6,8 @@ from dataclasses import replace
 from tests.simulation.faults.hands import Fault, answered, instead
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
-from timeball.domain.operations.operation import Failure, Operation, progressed
-from timeball.domain.operations.operation import JobFault as Reason
+from timeball.domain.operation import Failure, Operation, progressed
+from timeball.domain.operation import JobFault as Reason
 from timeball.engine.context import Context
 from timeball.engine.operations.apply import apply_to_job
 from timeball.engine.runs.manual import had_ended_by, is_to_be_retried

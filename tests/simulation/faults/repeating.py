@@ -6,8 +6,8 @@ from tests.simulation.faults.hands import Fault, answered, instead, lost, swappe
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import may_collect, request_in, stands_for
-from timeball.engine.execution.superseding import replaced
-from timeball.ports.collections.rows import Swap
+from timeball.engine.execution.gates import replaced
+from timeball.ports.rows import Swap
 
 _ONCE = "what is acknowledged is in its run once"
 

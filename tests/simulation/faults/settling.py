@@ -11,7 +11,7 @@ from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, de
 from timeball.domain.changes.change import fenced_through
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.jobs.job_ends import settled
+from timeball.domain.model.jobs.job_states import settled
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import closed
@@ -19,8 +19,8 @@ from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.changes.reconcile import Reconciled, reconcile
 from timeball.engine.context import Context
-from timeball.ports.collections.rows import Swap
-from timeball.ports.collections.runs import LedgerPage
+from timeball.ports.collections import LedgerPage
+from timeball.ports.rows import Swap
 
 
 def _settles_the_row_alone(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:

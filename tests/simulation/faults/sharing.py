@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-import functions.api.http.quotas as api_quotas
+import timeball.api.http.quotas as api_quotas
 from tests.simulation.faults.hands import Fault, instead
-from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.backfills.slots import BackfillSlots, allot
+from timeball.domain.backfill import Backfill
+from timeball.domain.backfill_slots import BackfillSlots, allot
 from timeball.domain.model.ids import BackfillKey
 from timeball.domain.sharing.fairness import in_turns
-from timeball.engine.quotas.reservations import reserve
+from timeball.engine.quotas import reserve
 
 _Standing = Mapping[BackfillKey, Backfill]
 

@@ -7,17 +7,14 @@ from typing import Any
 from tests.simulation.faults.hands import Apply, Fault, both, handed, instead, through
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitRules, Observation, after_answers
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
-from timeball.domain.attempts.outcome import after_attempt, lost_attempt
-from timeball.domain.attempts.retry import decide_retry, exhausted
+from timeball.domain.attempts.retry import after_attempt, decide_retry, exhausted, lost_attempt
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Guarantee, Job, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
-from timeball.domain.model.terms.policies import RetryPolicy
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.runs.values import Accepted, Failed, Outcome, Succeeded
+from timeball.domain.model.terms.policies import RetryPolicy, Work
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.engine.context import Context
 from timeball.ports.target import Answer, Call

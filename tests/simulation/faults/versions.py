@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from tests.simulation.faults.hands import Fault, both, instead, lost
+from timeball.domain.changes.change import revised_task
 from timeball.domain.changes.resolve import version_for
-from timeball.domain.changes.task_change import revised_task
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.task import Task, TaskRef, TaskSpec
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import using
-from timeball.domain.model.terms.task_use import TaskUse
+from timeball.domain.model.terms.target import TaskUse
 
 
 def _the_newest(run: Run, job: Job) -> TaskRef | None:

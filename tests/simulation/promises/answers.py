@@ -14,7 +14,7 @@ from timeball.engine.runs.callback import Report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
 from timeball.engine.runs.refusal import Answered
 from timeball.engine.runs.trigger import Triggered, Triggering
-from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.recorders import KeptTelemetry
 
 
 def _answers(story: Story, verb: str) -> Iterator[Done]:

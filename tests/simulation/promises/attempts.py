@@ -10,8 +10,8 @@ from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from tests.simulation.world.history import Write
 from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.reason import WAITS_IN_LINE
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.targets.http.verdict import ACCEPTED

@@ -7,7 +7,7 @@ from tests.simulation.promises.features.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.model.jobs.job import Guarantee
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Work
 
 
 def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:

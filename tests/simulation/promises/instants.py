@@ -13,7 +13,7 @@ from timeball.domain.model.terms.policies import PACE_MS, OverlapPolicy
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.schedule import fires
-from timeball.engine.execution.waves import TOGETHER_MS
+from timeball.engine.execution.acknowledge import TOGETHER_MS
 
 
 def _nothing_is_early(story: Story) -> Iterator[str]:

@@ -22,7 +22,7 @@ from timeball.domain.usage.spending import spent_by
 from timeball.engine.changes.history import ChangeFilter, list_changes, list_revisions
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
-from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.recorders import KeptTelemetry
 
 _ALL = 10_000
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tests.simulation.story import MOST_SKEW_MS, Story
-from timeball.domain.backfills.backfill import BackfillStatus
+from timeball.domain.backfill import BackfillStatus
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.reason import Reason

@@ -11,7 +11,7 @@ from random import Random
 from tests.patterns import matches
 from timeball.domain.model.terms.event import Event, Matched, name_of_event
 from timeball.ports.event_bus import EventRefusal
-from timeball.testing.memory_bus import MemoryBus
+from timeball.testing.memory_services import MemoryBus
 from timeball.testing.virtual_clock import VirtualClock
 
 _AT_ONCE = 10

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from timeball.ports.collections.rows import Swap
+from timeball.ports.rows import Swap
 
 _THROTTLED = 0.7
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfill import Backfill
 from timeball.domain.changes.resolve import resolve
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.freeze import Freeze, Freezes
@@ -18,7 +18,7 @@ from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.flow import UniqueKeyRow
-from timeball.domain.operations.operation import Operation
+from timeball.domain.operation import Operation
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence
 
 _Row = TypeVar("_Row", Job, Run, Backfill, Task, Operation)

@@ -15,20 +15,20 @@ from typing import Any
 
 from tests.simulation.world.history import History, Write
 from tests.simulation.world.process import acting_name
-from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfill import Backfill
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey, fraction_of
-from timeball.domain.model.jobs.among import Among, among
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.flow import UniqueKeyRow
-from timeball.domain.operations.operation import Operation
+from timeball.domain.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
-from timeball.ports.collections.runs import LedgerPage, LedgerQuery
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
+from timeball.ports.collections import LedgerPage, LedgerQuery
+from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_rows import Memory

@@ -10,8 +10,8 @@ from itertools import combinations
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.world.executions import Execution
 from tests.simulation.world.history import Write
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.overlap_lock import LOCKED

@@ -15,7 +15,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.history import ChangeFilter, list_changes
 from timeball.engine.context import Context
 from timeball.engine.runs.trigger import Triggering
-from timeball.testing.kept_telemetry import KeptTelemetry
+from timeball.testing.recorders import KeptTelemetry
 
 _ALL = 100_000
 

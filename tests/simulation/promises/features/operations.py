@@ -9,7 +9,7 @@ from tests.simulation.world.history import Write
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.operations.operation import Operation, OperationAction, OperationStatus
+from timeball.domain.operation import Operation, OperationAction, OperationStatus
 from timeball.domain.time.instants import SECOND_MS
 
 _OPERATING = ("scanner", "user-operator", "user-of-")

@@ -9,7 +9,7 @@ from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.operations.operation import RerunMode
+from timeball.domain.operation import RerunMode
 
 
 def is_of_a_rerun(story: Story, write: Write[Run]) -> bool:

@@ -6,12 +6,17 @@ together.
 
 Invariant: no request outlasts its patience or its invocation, because a try that might is not begun. The result of a
 request without an answer by then is unknown.
+
+Make requests at the same time: in threads, except for the first, which the caller's thread makes meanwhile.
+
+Handing a request to a thread takes more processor time than signing it, and most lists have one request.
 """
 
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -187,3 +192,14 @@ def in_time(handler: Callable[[_Event, _Timed], _Answer]) -> Callable[[_Event, _
             return handler(event, context)
 
     return bounded
+
+
+_Asked = TypeVar("_Asked")
+
+
+def side_by_side(threads: Executor, ask: Callable[[_Asked], _Answer], asked: Sequence[_Asked]) -> list[_Answer]:
+    """Ask for each; return the answers in order, or raise the first error among them."""
+    if not asked:
+        return []
+    others = threads.map(ask, asked[1:]) if len(asked) > 1 else ()  # these begin now
+    return [ask(asked[0]), *others]

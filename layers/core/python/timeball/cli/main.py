@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from timeball.cli.usage import UsageError
+from timeball.cli.preview import UsageError
 
 _HELP: Final = """\
 usage: timeball COMMAND ...

@@ -1,20 +1,40 @@
-"""`timeball preview`: the next fire times of a schedule, computed locally, without a service or an account."""
+"""Options of a command, and the one-sentence error for options that cannot be accepted.
+
+`timeball preview`: the next fire times of a schedule, computed locally, without a service or an account.
+"""
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, NoReturn, TypeVar
 
-from timeball.cli.usage import Options, UsageError
 from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.durations import LONGEST_PERIOD_SECONDS, parse_duration
-from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
+from timeball.domain.time.instants import (
+    LONGEST_PERIOD_SECONDS,
+    SECOND_MS,
+    format_instant,
+    parse_duration,
+    parse_instant,
+)
 from timeball.domain.time.preview import Fire, preview
 from timeball.domain.time.schedule import Cron, Every, Schedule
 from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
+
+
+class UsageError(Exception):
+    """A request that cannot be accepted; its text is a sentence that says why."""
+
+
+class Options(ArgumentParser):
+    """A parser that raises UsageError, where Python's own parser prints its usage and exits."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error."""
+        raise UsageError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
+
 
 _MAX_COUNT: Final = 1000
 _MAX_DIGITS: Final = 18

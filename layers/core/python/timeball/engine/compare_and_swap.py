@@ -5,7 +5,7 @@ The change is computed anew from the row that stands. Nothing of an earlier try 
 
 from collections.abc import Callable, Sequence
 
-from timeball.ports.collections.rows import Row, Swap, Swapped
+from timeball.ports.rows import Row, Swap, Swapped
 
 TRIES = 10
 

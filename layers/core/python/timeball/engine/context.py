@@ -1,12 +1,17 @@
-"""The context that every verb of the engine gets: the ports, and the settings that decisions need."""
+"""Rows that a process has read lately and that seldom change, such as calendars and freezes.
+
+The context that every verb of the engine gets: the ports, and the settings that decisions need.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from timeball.domain.attempts.circuit_breaker import CircuitRules
 from timeball.domain.attempts.claim import ClaimRules
 from timeball.domain.model.ids import MOST_SHARDS, Shards
-from timeball.domain.model.tenants.quotas import (
+from timeball.domain.model.jobs.freeze import KNOWN_MS
+from timeball.domain.model.tenants.tenant import (
     LONGEST_LEAST_PERIOD_SECONDS,
     MOST_ACTIVE_JOBS,
     MOST_EVENT_PATTERNS,
@@ -19,15 +24,49 @@ from timeball.domain.model.tenants.quotas import (
     MOST_SUBMITS,
     Quotas,
 )
+from timeball.domain.sharing.fairness import Pace
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.known import Known
-from timeball.engine.side_by_side import SideBySide, one_after_the_other
+from timeball.engine.batches import SideBySide, one_after_the_other
 from timeball.ports.clock import Clock
-from timeball.ports.executions import Executions, Unknown
 from timeball.ports.queue import Lead, Queue
+from timeball.ports.rows import Row, Rows
 from timeball.ports.store import Store
+from timeball.ports.target import Executions, Unknown
 from timeball.ports.telemetry import Telemetry
 from timeball.setting import whole
+
+_MAX_KNOWN = 5_000
+_NEVER = (0, None)
+
+
+class Known:
+    """Rows by key, each at most KNOWN_MS old; None for a row that is absent.
+
+    Several threads may read. No thread relies on an entry that another thread may drop meanwhile. `paces` holds, by
+    tenant, the pace at which this process creates the runs of events.
+    """
+
+    def __init__(self) -> None:
+        self.paces: dict[str, Pace] = {}
+        self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
+
+    def read(self, kind: str, rows: Rows[Any, Row], keys: Sequence[Any], now: int) -> list[Row | None]:
+        """Return the rows of a kind. Rows that were not read lately are read strongly. Raises UnavailableError."""
+        fresh_from = now - KNOWN_MS
+        known = {key: self._rows.get((kind, key), _NEVER) for key in keys}
+        lacking = [key for key, (read_at, _) in known.items() if read_at <= fresh_from]
+        if lacking:
+            read = {key: (now, row) for key, row in zip(lacking, rows.read(lacking), strict=True)}
+            known |= read
+            if len(self._rows) + len(lacking) > _MAX_KNOWN:
+                self._rows.clear()
+            self._rows.update(((kind, key), row) for key, row in read.items())
+        return [known[key][1] for key in keys]
+
+    def forget(self, kind: str, key: object) -> None:
+        """Drop a row that this process has changed, so that the next read fetches it."""
+        self._rows.pop((kind, key), None)
+
 
 MARGIN_SECONDS = 5
 """How far clocks may differ, and how long a delayed request may be under way."""

@@ -9,15 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from timeball.domain.model.ids import Origin
-from timeball.domain.model.runs.attempt import Outcome
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.runs.values import Outcome, Spent
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS
 from timeball.domain.usage.spending import spent_by
 from timeball.engine.context import Context
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.ports.rows import Swap, Swapped
 from timeball.ports.telemetry import Measurement
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,12 @@
-"""Secrets of users, which Timeball reads and never shows."""
+"""Secrets of users, which Timeball reads and never shows.
+
+The secrets with which Timeball signs the tokens that it gives to targets.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
+
+from timeball.domain.attempts.callback_token import SigningSecrets
 
 
 class SecretUnreadableError(Exception):
@@ -16,3 +21,13 @@ class Secrets(Protocol):
 
         Raises SecretUnreadableError, and UnavailableError if the outcome is unknown.
         """
+
+
+class SigningSecretStore(Protocol):
+    """The same secrets for all processes. Both methods raise UnavailableError."""
+
+    def secrets(self, fresh: str) -> SigningSecrets:
+        """Return the stored secrets; `fresh` alone if there were none."""
+
+    def rotate(self, fresh: str, now: int) -> SigningSecrets:
+        """Make `fresh` the newest secret, unless the previous one is still accepted. Return the secrets after that."""

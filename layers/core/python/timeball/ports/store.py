@@ -3,32 +3,20 @@
 from dataclasses import dataclass
 
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
-from timeball.domain.backfills.slots import BackfillSlots
+from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.terms.event import Subscription, SubscriptionKey
+from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
-from timeball.domain.sharing.patterns import Patterns
-from timeball.ports.collections.attempts import Attempts
-from timeball.ports.collections.backfills import Backfills
-from timeball.ports.collections.calendars import Calendars
-from timeball.ports.collections.jobs import Jobs
-from timeball.ports.collections.operations import Operations
-from timeball.ports.collections.rows import Rows
-from timeball.ports.collections.runs import Runs
-from timeball.ports.collections.tasks import Tasks
-from timeball.ports.collections.works import Works
-from timeball.ports.registers.changes import Changes
-from timeball.ports.registers.due_index import DueIndex
-from timeball.ports.registers.edges import Edges
-from timeball.ports.registers.partitions import Partitions
-from timeball.ports.registers.requests import Requests
-from timeball.ports.registers.signing import SigningSecretStore
-from timeball.ports.registers.submit_budgets import SubmitBudgets
-from timeball.ports.registers.usage import Usage
-from timeball.ports.registers.windows import Windows
+from timeball.ports.collections import Attempts, Backfills, Calendars, Jobs, Operations, Runs, Tasks, Works
+from timeball.ports.counters import SubmitBudgets, Usage, Windows
+from timeball.ports.due_index import DueIndex
+from timeball.ports.notes import Changes, Edges, Requests
+from timeball.ports.partitions import Partitions
+from timeball.ports.rows import Rows
+from timeball.ports.secrets import SigningSecretStore
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from timeball.aws.dynamodb.table.mapper import Mapper
-from timeball.domain.model.tenants.iam_caller import parse_callers
-from timeball.domain.model.tenants.secret import LONGEST_PREFIX, SECRET_PREFIX
+from timeball.domain.model.tenants.actor import parse_callers
+from timeball.domain.model.tenants.key import LONGEST_PREFIX, SECRET_PREFIX
 from timeball.domain.model.tenants.tenant import TENANT_NAME
-from timeball.domain.sharing.pollers import PollerBounds, Provisioned
-from timeball.domain.usage.prices import parse_prices
+from timeball.domain.sharing.executors import PollerBounds, Provisioned
+from timeball.domain.usage.bill import parse_prices
 from timeball.engine.context import Rules
 from timeball.setting import one_of, read, setting, whole, written
 from timeball.targets.aws.allowed import parse_arns

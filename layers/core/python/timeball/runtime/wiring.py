@@ -1,4 +1,10 @@
-"""Build the ports from the environment, once per process."""
+"""The signing secrets as one process knows them: read when a token needs them, and again after a while.
+
+Invariant: a process never uses secrets that it read `SIGNS_AFTER_MS` ago or earlier, so it knows each secret before
+that secret signs.
+
+Build the ports from the environment, once per process.
+"""
 
 import logging
 import os
@@ -8,36 +14,71 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from timeball.aws.dynamodb.collections.tenants import dynamo_tenants
-from timeball.aws.dynamodb.store import dynamo_store
+from timeball.aws.clients import OPERATIONS, wire_client
+from timeball.aws.dynamodb.store import DynamoWeights, dynamo_store
 from timeball.aws.dynamodb.table.queries import TableReader
-from timeball.aws.dynamodb.weights import DynamoWeights
+from timeball.aws.dynamodb.tenants import dynamo_tenants
 from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
+from timeball.aws.executors import TRYING, ExecutorTrials, LambdaSuccessor, MappingPollers
 from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
-from timeball.aws.pollers import MappingPollers
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import Form, SqsInbox, SqsQueue
-from timeball.aws.successor import LambdaSuccessor
-from timeball.aws.trials import TRYING, ExecutorTrials
 from timeball.aws.unreadable_queue import UnreadableQueue
-from timeball.aws.wire.clients import OPERATIONS, wire_client
+from timeball.domain.attempts.callback_token import SIGNS_AFTER_MS, SigningSecrets
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Priority
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.engine.batches import IN_FLIGHT, Threads
 from timeball.engine.context import Context
-from timeball.engine.side_by_side import IN_FLIGHT, Threads
-from timeball.engine.stats.tally import Tally
+from timeball.engine.tally import Tally
 from timeball.ports.clock import Clock
-from timeball.ports.collections.tenants import Tenants
-from timeball.ports.successor import Successor
+from timeball.ports.errors import UnavailableError
+from timeball.ports.executors import Successor
+from timeball.ports.secrets import SigningSecretStore
+from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
-from timeball.runtime.known_secrets import KnownSecrets
 from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment, PollersEnvironment
 from timeball.targets.aws.clients import connect
 from timeball.targets.http.keys import KeyRing
+
+KEPT_MS: Final = MINUTE_MS
+"""How long the secrets are used before they are read again."""
+KEPT_UNANSWERED_MS: Final = SIGNS_AFTER_MS - MINUTE_MS
+"""How long the secrets are used while the store does not answer. The minute allows for clocks that differ."""
+
+
+class KnownSecrets:
+    """The secrets of a process, for signing and verifying tokens; `draw` returns a secret that no other process has."""
+
+    def __init__(self, signing: SigningSecretStore, clock: Clock, draw: Callable[[], str]) -> None:
+        self._signing, self._clock, self._draw = signing, clock, draw
+        self._read: tuple[int, SigningSecrets] | None = None
+
+    def signing(self) -> str:
+        """Return the secret that signs. Raises UnavailableError."""
+        return self._known().signing(self._clock.now())
+
+    def accepted(self) -> tuple[str, ...]:
+        """Return the secrets whose tokens are accepted. Raises UnavailableError."""
+        return self._known().accepted(self._clock.now())
+
+    def _known(self) -> SigningSecrets:
+        now = self._clock.now()
+        if self._read is not None and now < self._read[0] + KEPT_MS:
+            return self._read[1]
+        try:
+            secrets = self._signing.secrets(self._draw())
+        except UnavailableError:
+            if self._read is not None and now < self._read[0] + KEPT_UNANSWERED_MS:
+                return self._read[1]
+            raise
+        self._read = now, secrets
+        return secrets
+
 
 log = logging.getLogger(__name__)
 

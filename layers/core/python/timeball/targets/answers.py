@@ -1,6 +1,15 @@
-"""The consequences of failures for a call, whatever its protocol: is a retry worthwhile, and is the target down."""
+"""The consequences of failures for a call, whatever its protocol: is a retry worthwhile, and is the target down.
 
-from timeball.domain.model.runs.verdict import Failed
+The details of a trial's call beside its answer: the adapter that makes the call records them here.
+
+Invariant: nothing that is recorded is secret.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from timeball.domain.model.runs.values import Failed
 from timeball.domain.model.terms.policies import Cause
 from timeball.ports.target import Answer, Call
 
@@ -15,3 +24,13 @@ def unanswered(call: Call, called_at: int | None, finished_at: int, error: str, 
     cause = Cause.TIMEOUT if timed_out else Cause.CONNECTION
     verdict = Failed(may_retry=cause in call.retry_on)
     return Answer(verdict, called_at, finished_at, error=error, timed_out=timed_out, is_down=True)
+
+
+@dataclass
+class Trace:
+    """The request and the answer's headers of one call, and how long each phase took (ms)."""
+
+    request: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    took_ms: Mapping[str, int] = field(default_factory=dict)
+    signatures: int = 0

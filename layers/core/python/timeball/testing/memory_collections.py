@@ -5,22 +5,21 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
-from timeball.domain.backfills.backfill import Backfill
-from timeball.domain.backfills.slots import BackfillSlots
+from timeball.domain.backfill import Backfill
+from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, fraction_of
-from timeball.domain.model.jobs.among import Among, among
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, with_spec
+from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Permit, Run, Waiting
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
-from timeball.domain.model.terms.work import Work
-from timeball.domain.operations.operation import Operation
-from timeball.domain.usage.estimate import Estimate, JobCounts
-from timeball.ports.collections.listing import Id, ListQuery
-from timeball.ports.collections.rows import Swap, Swapped
-from timeball.ports.collections.runs import LedgerPage, LedgerQuery
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.operation import Operation
+from timeball.domain.usage.spending import Estimate, JobCounts
+from timeball.ports.collections import LedgerPage, LedgerQuery
+from timeball.ports.rows import Id, ListQuery, Swap, Swapped
 from timeball.testing.memory_rows import Memory, MemoryRows
 
 

@@ -8,15 +8,15 @@ from functools import partial
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId, outline
-from timeball.domain.model.runs.attempt import Attempt
+from timeball.domain.model.runs.values import Attempt
 from timeball.domain.model.terms.dependency import Edge
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
-from timeball.ports.registers.changes import ChangesQuery
-from timeball.ports.registers.due_index import DuePage, DueQuery
-from timeball.ports.registers.partitions import Owner, Tick, next_tick
-from timeball.ports.registers.windows import CountWindow
+from timeball.ports.counters import CountWindow
+from timeball.ports.due_index import DuePage, DueQuery
+from timeball.ports.notes import ChangesQuery
+from timeball.ports.partitions import Owner, Tick, next_tick
 from timeball.testing.memory_rows import Memory
 
 

@@ -1,13 +1,30 @@
-"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, dead messages; and watches."""
+"""Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, dead messages; and watches.
+
+Lambda's handling of a batch's messages when an executor returns: it removes the messages that are done.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
-from timeball.ports.queue import NO_LEAD, Delivery, Depth, Lead, Watch, by_message, in_messages
+from timeball.engine.execution.invocation import Offload
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import (
+    NO_LEAD,
+    Delivery,
+    Depth,
+    Inbox,
+    Lead,
+    Watch,
+    by_message,
+    in_messages,
+    one_of_each_message,
+)
 
 MAX_RECEIVES = 10
 LONGEST_DELAY_SECONDS = 900
@@ -181,3 +198,21 @@ class MemoryInbox:
         """Remove each message."""
         for delivery in deliveries:
             self.queue.delete_one(self.priority, delivery.receipt)
+
+
+async def handed_out(
+    inbox: Inbox,
+    deliveries: Sequence[Delivery],
+    work: Coroutine[Any, Any, list[Delivery]],
+    offload: Offload | None = None,
+) -> list[Delivery]:
+    """Let an executor process deliveries; remove the messages of those that it does not return. Return the others."""
+    returned = await work
+    kept = {one.receipt for one in returned}
+    done = one_of_each_message(one for one in deliveries if one.receipt not in kept)
+    with suppress(UnavailableError):  # they come again
+        if done and offload is not None:
+            await offload(inbox.delete, done)
+        elif done:
+            inbox.delete(done)
+    return returned

@@ -1,15 +1,23 @@
-"""A store in memory, as one value that holds its collections."""
+"""A store in memory, as one value that holds its collections.
+
+The signing secrets in memory.
+
+Tenants and API keys, in memory.
+"""
 
 from collections.abc import Callable
 from operator import attrgetter
 
+from timeball.domain.attempts.callback_token import SigningSecrets, rotated
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.terms.event import Subscription, SubscriptionKey
+from timeball.domain.model.tenants.key import Key, tenant_of
+from timeball.domain.model.tenants.tenant import Tenant
+from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
-from timeball.domain.sharing.patterns import Patterns
-from timeball.ports.registers.due_index import Owned
+from timeball.ports.due_index import Owned
 from timeball.ports.store import Store
+from timeball.ports.tenants import Tenants
 from timeball.testing.memory_collections import (
     MemoryBackfills,
     MemoryCalendars,
@@ -34,7 +42,24 @@ from timeball.testing.memory_kept import (
     MemoryWorks,
 )
 from timeball.testing.memory_rows import Memory, MemoryRows
-from timeball.testing.memory_signing import MemorySigning
+
+
+class MemorySigning:
+    """The signing secrets."""
+
+    def __init__(self) -> None:
+        self.stored: SigningSecrets | None = None
+
+    def secrets(self, fresh: str) -> SigningSecrets:
+        """Return the stored secrets."""
+        self.stored = self.stored or SigningSecrets(fresh)
+        return self.stored
+
+    def rotate(self, fresh: str, now: int) -> SigningSecrets:
+        """Make another secret the newest."""
+        before = self.secrets(fresh)
+        self.stored = before if before.newest == fresh else rotated(before, fresh, now) or before
+        return self.stored
 
 
 class MemoryStore(Store):
@@ -114,3 +139,40 @@ class MemoryStore(Store):
     def lose_answers(self, count: int) -> None:
         """Make the next conditional writes lose their first answer."""
         self._memory.answers_to_lose = count
+
+
+class MemoryTenantRows(MemoryRows[str, Tenant]):
+    """The tenants."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("name"))
+
+    def listed(self, after: str, limit: int) -> list[Tenant]:
+        """Return tenants after a name."""
+        return [self[name] for name in sorted(self) if name > after][:limit]
+
+
+class MemoryKeyRows(MemoryRows[str, Key]):
+    """The API keys."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, attrgetter("key_id"))
+
+    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Key]:
+        """Return a tenant's API keys after an id."""
+        return [self[key_id] for key_id in sorted(self) if tenant_of(key_id) == tenant and key_id > after][:limit]
+
+
+class MemoryTenants(Tenants):
+    """The tenants and the API keys of one table, and the authorizer's query."""
+
+    tenants: MemoryTenantRows
+    keys: MemoryKeyRows
+
+    def __init__(self) -> None:
+        memory = Memory()
+        super().__init__(MemoryTenantRows(memory), MemoryKeyRows(memory))
+
+    def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
+        """Return an API key and its tenant."""
+        return self.tenants.get(tenant_of(key_id)), self.keys.get(key_id)

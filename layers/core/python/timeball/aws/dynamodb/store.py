@@ -1,26 +1,30 @@
-"""The store over DynamoDB: its collections, all in the jobs table. Reads are strong, except those of indexes."""
+"""The store over DynamoDB: its collections, all in the jobs table. Reads are strong, except those of indexes.
 
-from collections.abc import Callable
+Weights of tenants, read from their rows, only for scans in which tenants compete.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from timeball.aws.dynamodb.collections.attempts import DynamoAttempts
-from timeball.aws.dynamodb.collections.backfills import DynamoBackfills
-from timeball.aws.dynamodb.collections.calendars import DynamoCalendars
-from timeball.aws.dynamodb.collections.jobs import DynamoJobs
-from timeball.aws.dynamodb.collections.operations import DynamoOperations
-from timeball.aws.dynamodb.collections.runs import DynamoRuns
-from timeball.aws.dynamodb.collections.tasks import DynamoTasks
-from timeball.aws.dynamodb.collections.works import DynamoWorks
-from timeball.aws.dynamodb.registers.changes import DynamoChanges
-from timeball.aws.dynamodb.registers.due_index import DynamoDueIndex
-from timeball.aws.dynamodb.registers.edges import DynamoEdges
-from timeball.aws.dynamodb.registers.partitions import DynamoPartitions
-from timeball.aws.dynamodb.registers.requests import DynamoRequests
-from timeball.aws.dynamodb.registers.signing import DynamoSigning
-from timeball.aws.dynamodb.registers.submit_budgets import DynamoSubmitBudgets
-from timeball.aws.dynamodb.registers.usage import DynamoUsage
-from timeball.aws.dynamodb.registers.windows import DynamoWindows
+from timeball.aws.dynamodb.collections import (
+    DynamoAttempts,
+    DynamoBackfills,
+    DynamoCalendars,
+    DynamoOperations,
+    DynamoTasks,
+    DynamoWorks,
+    of_patterns,
+    of_slots,
+    to_patterns,
+    to_slots,
+)
+from timeball.aws.dynamodb.counters import DynamoSubmitBudgets, DynamoUsage, DynamoWindows
+from timeball.aws.dynamodb.due_index import DynamoDueIndex, DynamoPartitions
+from timeball.aws.dynamodb.jobs import DynamoJobs, DynamoRuns
+from timeball.aws.dynamodb.notes import DynamoChanges, DynamoEdges, DynamoRequests
+from timeball.aws.dynamodb.signing import DynamoSigning
 from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess, fresh_write_id
 from timeball.aws.dynamodb.table.keys import (
     circuit_key,
@@ -42,9 +46,13 @@ from timeball.aws.dynamodb.table.mapper import (
     to_task,
 )
 from timeball.aws.dynamodb.table.queries import TableReader
-from timeball.aws.dynamodb.table.tenant_rows import of_patterns, of_slots, to_patterns, to_slots
 from timeball.aws.dynamodb.table.writes import Writer
+from timeball.aws.dynamodb.tenants import tenant_key
 from timeball.aws.patience import PATIENTLY, Asker
+from timeball.domain.model.tenants.tenant import LEAST_WEIGHT
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.ports.clock import Clock
+from timeball.ports.errors import UnavailableError
 from timeball.ports.store import Store
 
 if TYPE_CHECKING:
@@ -95,3 +103,32 @@ def dynamo_store(
         signing=DynamoSigning(rows),
         usage=DynamoUsage(rows),
     )
+
+
+log = logging.getLogger(__name__)
+
+_KEPT_MS: Final = MINUTE_MS
+
+
+class DynamoWeights:
+    """The weights in a tenants table, kept for a minute.
+
+    They are advice: if the table cannot be read, all tenants have the same weight, or keep their last one.
+    """
+
+    def __init__(self, reader: TableReader, clock: Clock) -> None:
+        self._reader, self._clock = reader, clock
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def __call__(self, tenants: Sequence[str]) -> Mapping[str, int]:
+        """Return the weight of each tenant."""
+        now = self._clock.now()
+        unknown = [one for one in tenants if self._known.get(one, (0, 0))[0] <= now]
+        try:
+            rows = self._reader.get([tenant_key(one) for one in unknown], strong=False) if unknown else []
+        except UnavailableError as unavailable:
+            log.warning("weights not read: %s", unavailable)
+        else:
+            for tenant, row in zip(unknown, rows, strict=True):
+                self._known[tenant] = now + _KEPT_MS, (row or {}).get("weight", LEAST_WEIGHT)
+        return {one: self._known.get(one, (0, LEAST_WEIGHT))[1] for one in tenants}

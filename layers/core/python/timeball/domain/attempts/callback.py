@@ -6,8 +6,8 @@ ends the attempt, whatever becomes of the target. No other process claims such a
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Completion, Job
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Callback, Run, RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.model.terms.policies import Cause
 from timeball.domain.time.instants import SECOND_MS
 

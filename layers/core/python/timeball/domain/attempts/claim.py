@@ -15,8 +15,7 @@ from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState, Waiting
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
-from timeball.domain.planning.jitter import jitter_ms
-from timeball.domain.planning.planner import may_start_at
+from timeball.domain.planning.planner import jitter_ms, may_start_at
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import is_occurrence
 

@@ -1,12 +1,15 @@
 """The changes of a job that a user may make: each is one new row, with an intent if runs must be reconciled with it.
 
 A job with an intent stays in the due index, so that a scan completes a change that crashed.
+
+Users' changes of a task: each function returns the row after one change.
 """
 
+from timeball.domain.attempts.retry import longest_life_ms
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Verb
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.domain.model.jobs.task import Task, TaskSpec
+from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire
 
 LONGEST_REQUEST_SECONDS = 29
@@ -178,3 +181,44 @@ def _planned_ahead(job: Job, schedule: Schedule, now: int) -> int:
         return sum(1 for _ in fires(schedule, now, written_to - 1))
     except InvalidSchedule:
         return 0
+
+
+def new_task(spec: TaskSpec, now: int) -> Task:
+    """Return a task as it is first stored."""
+    return Task(spec, now, now, life_ms=_life_ms(spec))
+
+
+def revised_task(task: Task, spec: TaskSpec, now: int) -> Task:
+    """Return a task with the values of a new request: the same row if nothing differs. A deleted task is restored."""
+    if not task.is_deleted:
+        spec = evolve(spec, fingerprint=task.spec.fingerprint)
+        if spec == task.spec:
+            return task
+    return evolve(
+        task,
+        spec=spec,
+        created_at=now if task.is_deleted else task.created_at,
+        updated_at=now,
+        deleted_at=None,
+        version=task.version + 1,
+        life_ms=max(task.life_ms, _life_ms(spec)),
+    )
+
+
+def deleted_task(task: Task, now: int) -> Task:
+    """Return a task that no job may name any more."""
+    return task if task.is_deleted else evolve(task, deleted_at=now, updated_at=now)
+
+
+def restored_task(task: Task, now: int) -> Task:
+    """Return a deleted task as restored, because it was in use after all."""
+    return evolve(task, deleted_at=None, updated_at=now)
+
+
+def replaced_task(task: Task, now: int) -> Task:
+    """Return a version as it is kept for the runs that use it, after another version replaced it."""
+    return evolve(task, replaced_at=now)
+
+
+def _life_ms(spec: TaskSpec) -> int:
+    return longest_life_ms(spec.retry, spec.timeout_seconds)

@@ -10,8 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.planning.blackouts import MOST_MOVED_MS
-from timeball.domain.time.errors import InvalidSchedule
-from timeball.domain.time.instants import DAY_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import previous_fire
 
 _LATEST_START_MS = DAY_MS

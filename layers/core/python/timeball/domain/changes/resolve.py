@@ -9,8 +9,8 @@ from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.jobs.job import Completion, Job, JobSpec
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.task_use import Override
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.model.terms.target import Override
 
 
 def version_for(run: Run, job: Job) -> TaskRef | None:

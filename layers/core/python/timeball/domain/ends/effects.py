@@ -8,8 +8,8 @@ from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Guarantor
 
 
 def releases(run: Run, job: Job) -> bool:

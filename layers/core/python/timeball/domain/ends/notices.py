@@ -14,9 +14,8 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
 from timeball.domain.model.terms.notify import Milestone, News, Notice, Notify, RunEnd
-from timeball.domain.model.terms.policies import RetryPolicy
+from timeball.domain.model.terms.policies import RetryPolicy, Work
 from timeball.domain.model.terms.target import Target
-from timeball.domain.model.terms.work import Work
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Schedule
 

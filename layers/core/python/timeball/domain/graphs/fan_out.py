@@ -16,11 +16,9 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Outcome
-from timeball.domain.model.runs.fan_out import MAX_ITEMS, FanOut
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, cleared, ended, fanned_out, mended, reopened
+from timeball.domain.model.runs.values import MAX_ITEMS, FanOut, Guarantor, Outcome
 from timeball.domain.planning.ledger import queued_run
 
 FIELD = "fanOut"

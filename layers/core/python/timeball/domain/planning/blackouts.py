@@ -16,9 +16,8 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.calendar import Calendar, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import DAY_MS, EARLIEST, LATEST, MINUTE_MS, SECOND_MS
-from timeball.domain.time.same_time import same_time_later
 from timeball.domain.time.schedule import Cron, Schedule, next_fire, previous_fire
-from timeball.domain.time.spans import NO_TIME, Spans, spans_of
+from timeball.domain.time.spans import NO_TIME, Spans, same_time_later, spans_of
 
 RECHECK_MS = 15 * SECOND_MS
 """How soon a run that a freeze defers is rechecked: the freeze may have been lifted, and its fires grow late."""

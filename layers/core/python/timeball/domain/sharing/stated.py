@@ -12,7 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, RateTokens
-from timeball.domain.model.tenants.quotas import Quotas
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import OnFull
 from timeball.domain.time.instants import SECOND_MS
 

@@ -5,6 +5,8 @@ Each submit reduces it; before it refuses, it is recounted.
 Jobs end without an update of the budget, so it becomes too small over time, and is never too large for long: before a
 tenant is refused, its jobs are counted. The count uses the index, which lags, so it covers jobs older than GRACE_MS.
 Everything reserved since then is subtracted in full.
+
+A request rate with bursts: decided from one number, the instant until which the rate is used up.
 """
 
 from collections.abc import Mapping
@@ -88,3 +90,17 @@ def reckoned(budget: SubmitBudget, counted: int, most: int, now: int) -> SubmitB
 def outdated(budget: SubmitBudget, at: int) -> list[int]:
     """Return the seconds that are no longer needed."""
     return [second for second in budget.taken if second <= at - _KEPT_MS]
+
+
+SECOND_US = 1_000_000
+
+
+def used_until(before_us: int, now_ms: int, per_second: int, most_at_once: int) -> int | None:
+    """Return until when (µs) a rate is used up after one more request at `now_ms`; None: the request exceeds the rate.
+
+    Room returns evenly, until `most_at_once` requests fit.
+    """
+    interval_us, now_us = SECOND_US // per_second, 1_000 * now_ms
+    after_us = max(before_us, now_us) + interval_us
+    most_us = now_us + interval_us * most_at_once
+    return after_us if after_us <= most_us else None

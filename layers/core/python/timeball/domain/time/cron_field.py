@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,15 @@
 """Instants are integers: milliseconds since 1970 in UTC. Text exists only at the edges.
 
 Invariant: `parse_instant(format_instant(at)) == at` for every instant between EARLIEST and LATEST.
+
+The errors of the domain: each says in one sentence what is wrong and what to do instead.
+
+Durations are whole seconds. ISO 8601 text exists only at the edges.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 SECOND_MS = 1000
 MINUTE_MS = 60 * SECOND_MS
@@ -42,3 +48,30 @@ def format_instant(at: int) -> str:
     """Return an instant as ISO 8601 in UTC with milliseconds: `2026-11-21T09:30:00.000Z`."""
     moment = _EPOCH + timedelta(milliseconds=at)
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+class InvalidSchedule(ValueError):  # noqa: N818 - it says what is wrong, as an API error does
+    """A schedule that is invalid: its text says what is wrong and what to write instead."""
+
+
+LONGEST_PERIOD_SECONDS: Final = 10 * 366 * 86_400
+"""Ten years: no interval is longer."""
+
+_DURATION: Final = re.compile(
+    r"P(?:(?P<weeks>\d{1,9})W|(?:(?P<days>\d{1,9})D)?"
+    r"(?:T(?=\d)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?)?)",
+    re.ASCII,
+)
+_UNITS: Final = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
+
+
+def parse_duration(text: str) -> int:
+    """Return the whole seconds of an ISO 8601 duration without months and years, such as `PT15M`.
+
+    Raises ValueError, with a sentence, for anything else.
+    """
+    match = _DURATION.fullmatch(text)
+    parts = {unit: int(count) for unit, count in match.groupdict().items() if count} if match else {}
+    if not parts:
+        raise ValueError("Give whole seconds, such as 900, or a duration such as PT15M or P1DT12H.")
+    return sum(_UNITS[unit] * count for unit, count in parts.items())

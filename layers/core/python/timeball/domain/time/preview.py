@@ -1,17 +1,79 @@
-"""The fire times of a schedule as a person reads them: by local clocks, with a note where clocks change.
+"""The effect of a clock change on a fire, for a person who reads a preview of fire times.
+
+The fire times of a schedule as a person reads them: by local clocks, with a note where clocks change.
 
 Invariant: a preview shows what the scheduler will do. Its fire times come from the same function as the runs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from itertools import islice
+from typing import Final
 
-from timeball.domain.time.clock_change import clock_change
-from timeball.domain.time.cron import parse_cron
-from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.domain.time.cron import CronFields, parse_cron
+from timeball.domain.time.instants import EARLIEST, LATEST, SECOND_MS
 from timeball.domain.time.schedule import Cron, Schedule, fires
+from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies, next_fire, next_minute
 from timeball.domain.time.zones import Zone, load_zone
+
+_SHOWN: Final = 3
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local time
+
+
+def clock_change(
+    zone: Zone,
+    fire_at: int,
+    fields: CronFields | None = None,
+    gap: Gap | None = None,
+    overlap: DstOverlap | None = None,
+) -> str | None:
+    """Return the effect of a clock change on a fire (ms UTC), as a text such as `moved by the clock change from 02:30`.
+
+    None: there is none. Without `fields` (an interval, a single instant) only a repeated local time is reported.
+    """
+    instant = fire_at // 1000
+    period = zone.period_at(instant)
+    local = instant + zone.offsets[period]
+    if period + 1 < len(zone.starts) and zone.local_starts[period + 1] <= local:
+        return f"the first of two times that clocks show {_moment(local):%H:%M}"
+    if local < zone.reached[period]:
+        return f"the second of two times that clocks show {_moment(local):%H:%M}"
+    if period == 0 or fields is None:
+        return None
+    gap, overlap = clock_policies(fields, gap, overlap)
+    if instant == zone.starts[period] and gap == Gap.NEXT:
+        skipped = [_clock(_moment(time), _moment(local)) for time in _skipped(fields, zone, period)]
+        if skipped:
+            more = f" and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
+            return f"moved by the clock change from {', '.join(skipped[:_SHOWN])}{more}"
+    # The first fire of a period, if the previous period had a fire too.
+    change_at = zone.starts[period] * 1000
+    if next_fire(fields, zone, change_at - 1, gap, overlap) != fire_at:
+        return None
+    before = next_fire(fields, zone, max(zone.starts[period - 1] * 1000, EARLIEST) - 1, gap, overlap)
+    if before is None or before >= change_at:
+        return None
+    way = "forward" if zone.offsets[period] > zone.offsets[period - 1] else "back"
+    day = _moment(zone.starts[period] + zone.offsets[period])
+    return f"the first fire after the clocks went {way} on {day:%Y-%m-%d}"
+
+
+def _skipped(fields: CronFields, zone: Zone, period: int) -> Iterator[int]:
+    """List the matching local times in the gap before a period, if there is a gap."""
+    minute = next_minute(fields, -(-zone.reached[period] // 60))
+    while minute is not None and minute * 60 < zone.local_starts[period]:
+        yield minute * 60
+        minute = next_minute(fields, minute + 1)
+
+
+def _clock(skipped: datetime, fire: datetime) -> str:
+    """Return a local time as text, with its date if that differs from the date of the fire."""
+    return f"{skipped:%H:%M}" if skipped.date() == fire.date() else f"{skipped:%Y-%m-%d %H:%M}"
+
+
+def _moment(local: int) -> datetime:
+    return _EPOCH + timedelta(seconds=local)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NoReturn, cast
 
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 
 _BEFORE_ALL: Final = -(1 << 62)
 _AFTER_ALL: Final = 1 << 62

@@ -23,10 +23,10 @@ from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.dependencies.adopt import may_adopt
 from timeball.engine.dependencies.cycles import has_runs_that_wait, wake_runs_of
-from timeball.engine.quotas.limits import note_changed_limits
+from timeball.engine.quotas import note_changed_limits
 from timeball.engine.scheduling.dispatch import dispatch
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

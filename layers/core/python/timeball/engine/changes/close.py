@@ -15,13 +15,13 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import closed
 from timeball.domain.planning.ledger import closing_row, skipped_around
 from timeball.domain.planning.planner import MAX_STEPS
-from timeball.domain.time.errors import InvalidSchedule
+from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.schedule import fires, next_fire
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

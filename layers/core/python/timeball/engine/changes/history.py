@@ -31,9 +31,9 @@ from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
-from timeball.engine.tasks.resolving import task_of
-from timeball.ports.collections.listing import ListQuery
-from timeball.ports.registers.changes import ChangesQuery
+from timeball.engine.tasks import task_of
+from timeball.ports.notes import ChangesQuery
+from timeball.ports.rows import ListQuery
 
 _MOST_PASSED = 200
 """How many newer revisions are searched at most to find the revision of a run."""

@@ -16,15 +16,15 @@ from timeball.domain.graphs.waiting import keeping_ends
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, Verb, with_spec
-from timeball.domain.model.jobs.job_ends import settled
+from timeball.domain.model.jobs.job_states import settled
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import LIVE, Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended, put_off, superseded, withdrawn
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.planning.blackouts import blackouts_of
 from timeball.domain.planning.planner import may_start_at
 from timeball.domain.time.schedule import is_occurrence
-from timeball.engine.backfills.backfill import cancel_backfill
+from timeball.engine.backfills import cancel_backfill
 from timeball.engine.changes.close import close
 from timeball.engine.changes.skip import skip_fire
 from timeball.engine.compare_and_swap import compare_and_swap
@@ -32,10 +32,10 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import ends_for_paused
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
-from timeball.engine.tasks.resolving import resolved
-from timeball.ports.collections.rows import Swap, Swapped
-from timeball.ports.collections.runs import LedgerQuery
+from timeball.engine.tasks import resolved
+from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 _BACKFILLS = 100

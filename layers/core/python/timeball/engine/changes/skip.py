@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from timeball.domain.changes.change import skipping
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus
-from timeball.domain.model.jobs.job_ends import past_skipped
+from timeball.domain.model.jobs.job_states import past_skipped
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.blackouts import Blackouts, fires_to_come
 from timeball.domain.planning.ledger import hand_skipped, hand_skipped_row
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
+from timeball.engine.blackouts.read import moved_runs, read_blackouts
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.exclusions.outlook import moved_runs
-from timeball.engine.exclusions.read import read_blackouts
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.on_run_end import change_runs, on_run_end
-from timeball.ports.collections.rows import Swap, Swapped
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 _NONE = 0
 """The note of a request that finds no fire to skip: a job that is paused may have one later."""

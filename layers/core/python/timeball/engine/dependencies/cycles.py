@@ -15,17 +15,17 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended, withdrawn
+from timeball.domain.model.runs.values import Guarantor
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph import naming_any, parent_keys
 from timeball.engine.metrics import moved
-from timeball.engine.notices.post import post
-from timeball.ports.collections.rows import Swap
-from timeball.ports.collections.runs import LedgerQuery
+from timeball.engine.notices import post
+from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 _CHILDREN_AT_ONCE = 1_000
 """How many children are notified together: their rows are read, and then written, side by side."""

@@ -18,9 +18,9 @@ from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import has_runs_that_wait, pages_of_children, wake_runs_of
 from timeball.engine.dependencies.graph import naming_any
-from timeball.engine.notices.post import post
-from timeball.ports.collections.rows import Swap
+from timeball.engine.notices import post
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 
 def evaluate(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:

@@ -1,4 +1,9 @@
-"""Turn the bus's matches into runs: one for each job with the pattern, and for each event, however often it comes.
+"""Put events onto the bus, each under its tenant's name, and at one instant however often it is sent.
+
+① Note when the event is first accepted. ② Put it onto the bus at that instant. A repeat makes the same runs, so a
+sender whose answer was lost sends the event again.
+
+Turn the bus's matches into runs: one for each job with the pattern, and for each event, however often it comes.
 
 ① Insert the run, due. ② Send it. ③ Remove it from the due index. ④ Send the rest of the event's jobs to the queue
 again. The event's message is removed last: if a process dies before that, the event comes again, and finds the same
@@ -11,19 +16,19 @@ Its pace counts what was made, so only after ①; its quota counts before ①, b
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.quotas import Quotas
-from timeball.domain.model.terms.event import BusRule, Event, Matched
-from timeball.domain.model.terms.work import Work
-from timeball.domain.planning.events import event_row
-from timeball.domain.sharing.fairness import in_turns
-from timeball.domain.sharing.making import (
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms.event import BusRule, Event, Matched, name_of_event
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.planning.ledger import event_row
+from timeball.domain.sharing.fairness import (
     Pace,
     comes_again_at,
+    in_turns,
     most_made,
     page_of,
     with_made,
@@ -31,15 +36,30 @@ from timeball.domain.sharing.making import (
     with_put_off,
 )
 from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import count_lately, retire, subscribers
-from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.runs.making import room_at
-from timeball.engine.tasks.resolving import resolved
+from timeball.engine.runs.send import room_at
+from timeball.engine.tasks import resolved
 from timeball.ports.errors import UnavailableError
-from timeball.ports.event_bus import EventBus
+from timeball.ports.event_bus import EventBus, EventRefusal
+
+
+def publish(
+    context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
+) -> list[tuple[Event, EventRefusal | None]]:
+    """Accept a tenant's events, given as attributes, with a generation; return each, and why it was refused, if so.
+
+    Raises UnavailableError before any event is put onto the bus.
+    """
+    now = context.clock.now()
+    names = list(dict.fromkeys(map(name_of_event, events)))
+    taken = dict(zip(names, context.store.requests.take_events(tenant, names, now), strict=True))
+    wanted = [Event(tenant, one, taken[name_of_event(one)], depth) for one in events]
+    return list(zip(wanted, bus.put(wanted), strict=True))
+
 
 log = logging.getLogger(__name__)
 

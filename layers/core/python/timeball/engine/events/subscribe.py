@@ -13,16 +13,24 @@ from dataclasses import dataclass
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.tenants.quotas import MOST_EVENT_PATTERNS
-from timeball.domain.model.terms.event import BusRule, Subscriber, Subscription, SubscriptionKey
-from timeball.domain.planning.events import subscription_of
-from timeball.domain.sharing.patterns import YOUNG_MS, Patterns, with_pattern, without
+from timeball.domain.model.tenants.tenant import MOST_EVENT_PATTERNS
+from timeball.domain.model.terms.event import (
+    YOUNG_MS,
+    BusRule,
+    Patterns,
+    Subscriber,
+    Subscription,
+    SubscriptionKey,
+    with_pattern,
+    without,
+)
+from timeball.domain.planning.ledger import subscription_of
+from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_quotas
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError
 from timeball.ports.event_bus import EventBus, PatternRefusedError, RulesUsedUpError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -12,20 +12,16 @@ from dataclasses import dataclass, field, replace
 
 from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, ClaimAction
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.runs.values import Spent
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.bisect import bisect
+from timeball.engine.batches import bisect
 from timeball.engine.context import Context
-from timeball.engine.execution.acknowledge import Messages
+from timeball.engine.execution.acknowledge import Messages, Wave, waves_of
 from timeball.engine.execution.capacity import Capacity
 from timeball.engine.execution.claim import Claim, claim
-from timeball.engine.execution.completer import Finishes
-from timeball.engine.execution.hands import Hands
-from timeball.engine.execution.in_flight import InFlight, call_of
-from timeball.engine.execution.invocation import last_call_at, last_write_at
-from timeball.engine.execution.leases import renew_leases
-from timeball.engine.execution.offload import Offload
-from timeball.engine.execution.waves import Wave, waves_of
+from timeball.engine.execution.finish import Finishes
+from timeball.engine.execution.in_flight import Hands, InFlight, call_of, renew_leases
+from timeball.engine.execution.invocation import Offload, last_call_at, last_write_at
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Answer, Caller
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from timeball.domain.sharing.capacity import LOWEST, Asking, Holder, granted
-from timeball.domain.sharing.succession import kept_ms
+from timeball.domain.sharing.executors import kept_ms
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.invocation import Offload
 from timeball.ports.queue import Delivery, by_message
 
 MOST_KEPT = 200

@@ -9,35 +9,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim, deferred_or_given_up
-from timeball.domain.attempts.decided import decided
-from timeball.domain.attempts.gates import with_gate_waits
+from timeball.domain.attempts.decided import decided, with_gate_waits
 from timeball.domain.ends.overlap import LockStep, holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import NO_WAITS, GateWaits
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.sharing.limiter import SETTLES_MS, slots_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
+from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_blackouts
 from timeball.engine.execution.circuits import check_circuits
+from timeball.engine.execution.gates import (
+    Admitted,
+    note_late_starts,
+    pass_limiters,
+    pass_parents,
+    replace_older,
+    replaced,
+)
 from timeball.engine.execution.invocation import call_seconds
-from timeball.engine.execution.late_starts import note_late_starts
-from timeball.engine.execution.limits import Admitted, pass_limiters
-from timeball.engine.execution.passing import pass_parents
-from timeball.engine.execution.superseding import replace_older, replaced
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.limiters import expect, release_slots
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock
-from timeball.engine.tasks.resolving import read_jobs_of
-from timeball.ports.collections.rows import Swap
+from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -19,9 +19,8 @@ from typing import Any
 from timeball.engine.context import Context
 from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.capacity import Capacity
-from timeball.engine.execution.hands import Hands
-from timeball.engine.execution.invocation import UNENDING, Term
-from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.in_flight import Hands
+from timeball.engine.execution.invocation import UNENDING, Offload, Term
 from timeball.engine.execution.taking import AT_ONCE, LOOK_EVERY_MS, Taker
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Caller

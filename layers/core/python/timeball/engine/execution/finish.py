@@ -2,31 +2,41 @@
 
 Only then may the message go. A run that belongs to another executor by now is left alone, unless it has ended: then the
 effects of its end are carried out again, because the process that ended it may have died before them.
+
+Write the finishes of one batch: those that come close together in one request, and each alone if that fails.
+
+While calls of the batch last, an answer waits a moment for others: runs that were called at one instant mostly get
+their answers soon after each other, and a write of ten is one request, like a write of one. A run that is called alone
+waits for no other.
+
+Invariant: an answer is given up only when its run's lease ends, because that call is then made again. Until then its
+write is tried again and its lease renewed.
 """
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.attempts.callback import handed_over
-from timeball.domain.attempts.outcome import after_attempt, starts_as
+from timeball.domain.attempts.retry import after_attempt, starts_as
 from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.spent import NOTHING, Spent
-from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.runs.values import NOTHING, Accepted, Attempt, Failed, Guarantor, Outcome, Spent, Succeeded
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.spending import spent_on
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.execution.circuits import note_answers
-from timeball.engine.execution.leases import owns
+from timeball.engine.execution.in_flight import InFlight, owns
+from timeball.engine.execution.invocation import Offload
 from timeball.engine.runs.attempts import inline, keep_last_attempts, needs_a_row
 from timeball.engine.runs.on_run_end import change_runs
+from timeball.ports.errors import UnavailableError
+from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
@@ -134,3 +144,80 @@ def _unheard_from(run: Run, answer: Answer) -> int | None:
     is_refused = answer.called_at is None or (answer.status is not None and answer.status < _FAULT)
     is_known = not isinstance(answer.verdict, Failed) or (is_refused and first == run.attempt)
     return None if is_known else first
+
+
+TOGETHER_MS = 50
+"""How long an answer waits for others, at the most: fifty that come within half a second take eight writes."""
+
+_FIRST_PAUSE_MS = 200
+_LONGEST_PAUSE_MS = 2_000
+
+
+class Finishes:
+    """The answers of one batch on their way into the store, which must be written by `last_write_at` (ms).
+
+    `more_may_come` says whether calls last.
+    """
+
+    def __init__(
+        self, context: Context, offload: Offload, last_write_at: int, more_may_come: Callable[[], bool]
+    ) -> None:
+        self._context, self._offload, self._last_write_at = context, offload, last_write_at
+        self._more_may_come = more_may_come
+        self._waiting: list[tuple[InFlight, Answer]] = []
+        self._may_go: dict[Delivery, bool] = {}
+        self._writing = asyncio.Lock()
+        self._moment: asyncio.Task[None] | None = None
+
+    async def finish(self, flight: InFlight, answer: Answer) -> bool:
+        """Finish an attempt, together with those that wait by then; return whether its message may go."""
+        self._waiting.append((flight, answer))
+        if self._moment is not None and not self._more_may_come():
+            self._moment.cancel()
+        async with self._writing:
+            if self._waiting:
+                await self._wait_for_others()
+                await self._finish_together()
+        may_go = self._may_go.get(flight.delivery)
+        return await self._finish_alone(flight, answer) if may_go is None else may_go
+
+    async def _wait_for_others(self) -> None:
+        """Wait a moment, or until no call lasts."""
+        if self._more_may_come():
+            clock = self._context.clock
+            self._moment = asyncio.create_task(clock.sleep_until(clock.now() + TOGETHER_MS))
+            await asyncio.wait({self._moment})
+
+    async def _finish_together(self) -> None:
+        """Write the waiting finishes. If that fails, each is written alone, because it is unknown which one failed."""
+        together, self._waiting = self._waiting, []
+        try:
+            results = [_result(flight, answer) for flight, answer in together]
+            may_go = await self._offload(finish, self._context, results)
+        except Exception as error:
+            expected = isinstance(error, UnavailableError)
+            log.warning("finishes not written together: %s", error, exc_info=not expected)
+        else:
+            self._may_go |= {flight.delivery: gone for (flight, _), gone in zip(together, may_go, strict=True)}
+
+    async def _finish_alone(self, flight: InFlight, answer: Answer) -> bool:
+        """Write one finish, repeatedly until the lease's end. An earlier try that succeeded is found written."""
+        clock, pause_ms = self._context.clock, _FIRST_PAUSE_MS
+        while (left_ms := self._stop_at(flight) - clock.now()) > 0:
+            await clock.sleep_until(clock.now() + min(pause_ms, left_ms))
+            try:
+                (may_go,) = await self._offload(finish, self._context, [_result(flight, answer)])
+            except UnavailableError as unavailable:
+                log.warning("finish not written: %s", unavailable, extra={"run_id": str(flight.run.id)})
+            else:
+                return may_go
+            pause_ms = min(2 * pause_ms, _LONGEST_PAUSE_MS)
+        log.error("an answer is given up", extra={"run_id": str(flight.run.id), "attempt": flight.run.attempt})
+        return False
+
+    def _stop_at(self, flight: InFlight) -> int:
+        return min(flight.stop_at(self._context.rules), self._last_write_at)
+
+
+def _result(flight: InFlight, answer: Answer) -> Result:
+    return Result(flight.run, flight.job, answer, flight.is_watched, flight.took)

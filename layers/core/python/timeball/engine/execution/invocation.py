@@ -3,15 +3,18 @@
 Its function must have that much time (`longest_seconds`). If it has less, runs that may not fit are given back, and
 calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), because nothing is known
 of what a killed function had done.
+
+How blocking calls leave the event loop: in a thread in production, directly under a virtual clock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec, Protocol, TypeVar
 
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Rules
+from timeball.ports.executors import Successor
 from timeball.ports.queue import Inbox
-from timeball.ports.successor import Successor
 
 LONGEST_CALL_SECONDS = 840
 """The longest that one call may take; an attempt whose target reports later may take longer."""
@@ -63,3 +66,14 @@ def last_call_at(deadline_at: int | None) -> int:
 def last_write_at(deadline_at: int | None) -> int:
     """Return when finishes must be written, so that there is time to remove their messages."""
     return LATEST if deadline_at is None else deadline_at - _LAST_REMOVAL_SECONDS * SECOND_MS
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Offload(Protocol):
+    """The signature of `asyncio.to_thread`."""
+
+    async def __call__(self, work: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Run the work and return its result."""

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from timeball.domain.sharing.capacity import LOWEST, MINIMUMS, room_for_alike, room_for_any, room_for_others
-from timeball.domain.sharing.succession import Phase, needs_successor, phase_of
+from timeball.domain.sharing.executors import Phase, needs_successor, phase_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import MARGIN_SECONDS, Context
 from timeball.engine.execution.acknowledge import Messages
 from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.capacity import MOST_KEPT, Capacity, Kept
-from timeball.engine.execution.invocation import Term
-from timeball.engine.execution.offload import Offload
+from timeball.engine.execution.invocation import Offload, Term
+from timeball.ports.executors import Successor
 from timeball.ports.queue import Delivery, Inbox, by_message
-from timeball.ports.successor import Successor
 
 log = logging.getLogger(__name__)
 

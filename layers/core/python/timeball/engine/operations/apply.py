@@ -13,7 +13,7 @@ from timeball.domain.model.jobs.job import Change, Job, JobStatus
 from timeball.domain.model.jobs.revision import revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
-from timeball.domain.operations.operation import JobFault, Operation, OperationAction
+from timeball.domain.operation import JobFault, Operation, OperationAction
 from timeball.engine.changes.change import Changed, ChangeOutcome, Request, cancel, pause, resume
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
@@ -21,7 +21,7 @@ from timeball.engine.context import Context
 from timeball.engine.operations.rerun import rerun_one
 from timeball.engine.runs.manual import had_ended_by, is_to_be_retried, retry_dead
 from timeball.engine.runs.trigger import Trigger, Triggering, trigger
-from timeball.ports.collections.runs import LedgerQuery
+from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import ContendedError
 
 _Change = Callable[[Context, Sequence[Request], Actor], list[Changed]]

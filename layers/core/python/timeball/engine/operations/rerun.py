@@ -6,14 +6,14 @@ is finished has a mark of the operation's instant, so a repeat does not clear it
 
 from collections.abc import Sequence
 
-from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
+from timeball.domain.graphs.waiting import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State
-from timeball.domain.operations.operation import JobFault, Operation, Rerun, RerunMode
+from timeball.domain.operation import JobFault, Operation, Rerun, RerunMode
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -21,8 +21,8 @@ from timeball.engine.dependencies.cycle import Cycle, Node, own_fire
 from timeball.engine.dependencies.graph import parent_keys
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.manual import retry_dead
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
 
 
 class UnderWayError(UnavailableError):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Completion, Job
-from timeball.domain.model.runs.attempt import Attempt, Outcome
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.engine.context import Context
 
 INLINE_BYTES = 200

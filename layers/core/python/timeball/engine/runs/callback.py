@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.attempts.callback import awaits_report, cause_of, extended, follows, reported_attempt, takes_report
-from timeball.domain.attempts.outcome import after_attempt
+from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.graphs.fan_out import answered_items
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.runs.attempt import Attempt, Outcome
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.verdict import Failed, Succeeded
+from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.fan_out import named_by

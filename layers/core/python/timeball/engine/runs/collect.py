@@ -32,9 +32,9 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.tasks.resolving import resolved
-from timeball.ports.collections.rows import Swap
+from timeball.engine.tasks import resolved
 from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Swap
 
 _ROUNDS: Final = 10
 """Many triggers may join one run at once, and each time one of them is the first to write."""

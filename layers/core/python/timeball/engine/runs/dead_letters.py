@@ -16,9 +16,8 @@ from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.listed import read_page
-from timeball.engine.notices.ends import notify_after_change
-from timeball.ports.collections.listing import ListQuery
-from timeball.ports.collections.rows import Swap
+from timeball.engine.notices import notify_after_change
+from timeball.ports.rows import ListQuery, Swap
 
 
 @dataclass(frozen=True)

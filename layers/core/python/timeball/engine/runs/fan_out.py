@@ -32,23 +32,21 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.fan_out import FanOut
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended, withdrawn
+from timeball.domain.model.runs.values import FanOut, Guarantor
 from timeball.domain.model.terms.dependency import State
-from timeball.domain.model.terms.work import Work
-from timeball.domain.sharing.making import most_made, page_of
+from timeball.domain.model.terms.policies import Work
+from timeball.domain.sharing.fairness import most_made, page_of
+from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.runs.attempts import answer_of
-from timeball.engine.runs.making import room_at
 from timeball.engine.runs.on_run_end import change_runs
-from timeball.engine.runs.send import send
-from timeball.engine.tasks.resolving import read_jobs_of
-from timeball.ports.collections.rows import Swap
+from timeball.engine.runs.send import room_at, send
+from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 _PAGE = 250
 """Items that are released together, and looked at together."""

@@ -27,12 +27,12 @@ from timeball.domain.sharing.limiter import (
 )
 from timeball.domain.sharing.stated import bounds_of
 from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.exclusions.read import read_quotas
 from timeball.engine.runs.send import send
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 _SLACK = 25
 """How many more runs are read from the index than there is room for: some of them no longer wait."""

@@ -11,9 +11,9 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, due_again, ended, marked_as_succeeded, reopened
+from timeball.domain.model.runs.values import Guarantor
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.on_run_end import change_run

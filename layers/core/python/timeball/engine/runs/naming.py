@@ -12,7 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
-from timeball.domain.sharing.making import MOST_OF_A_REQUEST
+from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
 from timeball.engine.context import Context
 from timeball.engine.runs.fan_out import named_by, save_named
 from timeball.engine.runs.on_run_end import change_run

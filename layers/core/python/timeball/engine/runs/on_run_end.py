@@ -14,18 +14,18 @@ from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.jobs.job_states import concluded
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.flow import unique_key
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
-from timeball.engine.notices.ends import notify_after_change, notify_of_ends
+from timeball.engine.notices import notify_after_change, notify_of_ends
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.overlap_lock import release
-from timeball.engine.tasks.resolving import read_jobs_of
-from timeball.ports.collections.rows import Swap, Swapped
+from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 

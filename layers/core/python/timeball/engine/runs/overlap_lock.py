@@ -12,17 +12,17 @@ from timeball.domain.ends.overlap import LockStep, decide_overlap, holds_nothing
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, locked
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
+from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.send import send
-from timeball.ports.collections.rows import Swap
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 LOCKED = frozenset({Origin.SCHEDULE, Origin.MANUAL, Origin.EVENT})
 """The origins whose runs need their job's lock. A backfill has an overlap policy of its own; items run together."""

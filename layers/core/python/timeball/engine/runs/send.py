@@ -1,13 +1,22 @@
 """Send runs to their executors, and let the watch read their rows again later.
 
 Invariant: no message of a run is sent that is not watched (watch.py), so the loss of a message loses nothing.
+
+Count the runs that events and fan-outs make, before they are made, if a quota of their tenant bounds them.
+
+A page is counted as a whole, or not at all: it is made in a later minute then. A page that is made again after a crash,
+or because it could not be stored, counts twice.
 """
 
 from collections.abc import Iterator, Sequence
 
 from timeball.domain.attempts.watch import FIRST_RECHECK_MS
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.sharing.fairness import most_made
+from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
+from timeball.ports.counters import CountWindow
 from timeball.ports.queue import MAX_WATCHED, Watch
 
 
@@ -27,3 +36,18 @@ def _watches(runs: Sequence[Run], now: int) -> Iterator[Watch]:
         together = runs[start : start + MAX_WATCHED]
         last_at = max(now, *(run.not_before for run in together))
         yield Watch(tuple(run.id for run in together), last_at + FIRST_RECHECK_MS)
+
+
+_NAME = "made-runs"
+
+
+def room_at(context: Context, tenant: str, quotas: Quotas, amount: int, now: int) -> int:
+    """Count runs that are about to be made; return `now`, or the start of the next minute if this one has no room.
+
+    Raises UnavailableError.
+    """
+    most = most_made(quotas)
+    if not most:
+        return now
+    window = CountWindow(tenant, _NAME, now - now % MINUTE_MS, 60)
+    return now if context.store.windows.take(window, amount, most) else window.ends_at

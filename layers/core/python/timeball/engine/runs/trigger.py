@@ -20,7 +20,7 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.engine.context import Context
 from timeball.engine.runs.collect import collect_trigger
 from timeball.engine.runs.due_runs import resend_if_possible
-from timeball.engine.tasks.resolving import resolved
+from timeball.engine.tasks import resolved
 from timeball.ports.errors import ContendedError
 
 _TRIES = 10

@@ -10,14 +10,17 @@ Entries that exist are found no later because of that; only new entries wait up 
 
 Entries that cannot be processed are at the head of their bucket and hide nothing: a pass continues after them, and a
 bucket with more than a page is read further (shares.py).
+
+A scan's reads about its partition: whether its owner still drives it, and how many shards there are in all.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
-from timeball.ports.registers.due_index import DueCursor, DuePage, DueQuery, Owned
-from timeball.ports.registers.partitions import Owner
+from timeball.engine.context import Context
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned
+from timeball.ports.partitions import Owner
 
 PAGE = 250
 """How many entries of one bucket one scan takes, beside those that failed before."""
@@ -135,3 +138,29 @@ def note_failed(sweeps: Sweeps, asked: Sequence[tuple[DueQuery, DuePage]], faile
 def shards_of(partition: int, partitions: int, shards: int) -> range:
     """Return the shards of a partition, if `partitions` partitions share all shards."""
     return range(partition, shards, partitions)
+
+
+_OWNED_MS = 2_000
+"""How long a process assumes that no newer owner has taken its partition: for so long two may do the same work."""
+
+
+def is_owner(context: Context, partition: int, owner: Owner, sweeps: Sweeps) -> bool:
+    """Take the partition for its owner, unless a newer one ticks. Asks the store at most every two seconds."""
+    now = context.clock.now()
+    last, taken_at = sweeps.owned.get(partition, (owner, -_OWNED_MS))
+    if last >= owner and now < taken_at + _OWNED_MS:
+        return last == owner
+    if not context.store.partitions.take(partition, owner, now):
+        return False
+    sweeps.owned[partition] = (owner, now)
+    return True
+
+
+def all_shards(context: Context, sweeps: Sweeps, now: int) -> int:
+    """Return how many shards may hold entries: the greatest number that any deployment had, read once a minute.
+
+    A job stays in its shard, so a deployment with fewer shards also scans those of earlier deployments.
+    """
+    if sweeps.shards < context.rules.shards or now >= sweeps.shards_read_at + MINUTE_MS:
+        sweeps.shards, sweeps.shards_read_at = context.store.due.most_shards(context.rules.shards), now
+    return sweeps.shards

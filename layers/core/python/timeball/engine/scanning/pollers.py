@@ -9,10 +9,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from timeball.domain.sharing.pollers import AHEAD_MS, KEPT_MS, PollerBounds, Ready, decide, wanted
+from timeball.domain.sharing.executors import AHEAD_MS, KEPT_MS, PollerBounds, Ready, decide, wanted
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
-from timeball.ports.pollers import Pollers
+from timeball.ports.executors import Pollers
 
 log = logging.getLogger(__name__)
 

@@ -17,17 +17,17 @@ from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
-from timeball.domain.operations.operation import Operation
+from timeball.domain.operation import Operation
 from timeball.domain.sharing.fairness import in_turns
 from timeball.domain.time.instants import LATEST
-from timeball.engine.backfills.backfill import advance_backfills, cancel_backfill
-from timeball.engine.bisect import bisect
+from timeball.engine.backfills import advance_backfills, cancel_backfill
+from timeball.engine.batches import IN_FLIGHT, bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import notify_children
@@ -38,21 +38,21 @@ from timeball.engine.runs.limiters import admit_waiting
 from timeball.engine.scanning.buckets import (
     PAGE,
     Sweeps,
+    all_shards,
     begin,
+    is_owner,
     note_failed,
     note_pages,
     open_through,
     shards_of,
     to_ask,
 )
-from timeball.engine.scanning.partition import all_shards, is_owner
 from timeball.engine.scanning.shares import owner_of, shared, tenant_of_row
 from timeball.engine.scheduling.dispatch import dispatch, push_back
-from timeball.engine.side_by_side import IN_FLIGHT
-from timeball.ports.collections.rows import Swap
+from timeball.ports.due_index import DuePage, DueQuery, Owned
 from timeball.ports.errors import UnavailableError
-from timeball.ports.registers.due_index import DuePage, DueQuery, Owned
-from timeball.ports.registers.partitions import Owner
+from timeball.ports.partitions import Owner
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -12,16 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.domain.backfills.backfill import Backfill
+from timeball.domain.backfill import Backfill
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
-from timeball.domain.operations.operation import Operation
+from timeball.domain.operation import Operation
 from timeball.domain.sharing.fairness import in_turns, share_of
 from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.ports.clock import Clock
-from timeball.ports.registers.due_index import MAX_LEFT_OUT, DuePage, DueQuery, Owned, tenant_of
+from timeball.ports.due_index import MAX_LEFT_OUT, DuePage, DueQuery, Owned, tenant_of
 
 Asked = list[tuple[DueQuery, DuePage]]
 

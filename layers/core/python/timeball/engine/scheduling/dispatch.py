@@ -13,24 +13,23 @@ from timeball.domain.ends.effects import concludes, final_status
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced, rechecked_later, with_spec
-from timeball.domain.model.jobs.job_delays import held_back, pushed_back, replanned
-from timeball.domain.model.jobs.job_ends import concluded
+from timeball.domain.model.jobs.job_states import concluded, held_back, pushed_back, replanned
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.ledger import met, planned_row
 from timeball.domain.planning.planner import Hold, Plan, SkippedRange, Start, Wait, plan
 from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import evaluate
-from timeball.engine.exclusions.read import read_blackouts
 from timeball.engine.metrics import skipped
-from timeball.engine.notices.late import post_ahead, sort_out
+from timeball.engine.notices import post_ahead, sort_out
 from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.send import send
-from timeball.engine.tasks.resolving import resolved
-from timeball.ports.collections.rows import Swap
+from timeball.engine.tasks import resolved
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 

@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
-from timeball.domain.model.jobs.among import Among, among
 from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
 from timeball.engine.listed import Page, read_page
-from timeball.ports.collections.listing import ListQuery
+from timeball.ports.rows import ListQuery
 
 RUNNING = "running"
 """The status shown for a one-off whose run is under way."""

@@ -1,4 +1,12 @@
-"""Submit jobs: store them before the answer, and dispatch at once those that are due within the look-ahead."""
+"""Submit jobs: store them before the answer, and dispatch at once those that are due within the look-ahead.
+
+Find the job of a unique key. The key's row names the job before it is stored, and any request may store that job.
+
+① Insert the key's row: it names the request's job. If a row exists and still stands for its job, that job is the
+answer; otherwise swap the row, so that it names the request's job. ② Submit under the named id. If a process dies after
+①, the key names a job that does not exist: the next request stores its own job under that id, with its own window. If
+the row might expire too soon for that, it is swapped first.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -9,13 +17,19 @@ from types import MappingProxyType
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.jobs.new_job import new_job
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
+from timeball.domain.model.terms.flow import UniqueKeyRow, unique_key
+from timeball.domain.planning.collecting import collects_submits, lasting, own_run, stands_for
+from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
-from timeball.engine.dependencies.bind import bind
-from timeball.engine.quotas.limits import note_limits
+from timeball.engine.dependencies.adopt import bind
+from timeball.engine.quotas import note_limits
 from timeball.engine.scheduling.dispatch import dispatch
-from timeball.ports.errors import UnavailableError
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -73,3 +87,62 @@ def _submitted(job: Job, standing: Job | None) -> Submitted:
         return Submitted(Submission.CREATED, job)
     same = standing.spec.fingerprint == job.spec.fingerprint
     return Submitted(Submission.REPEATED if same else Submission.CONFLICT, standing)
+
+
+@dataclass(frozen=True)
+class Meant:
+    """The result for a spec with a unique key: the spec to submit, or the job that already stands for the key."""
+
+    spec: JobSpec
+    job: Job | None = None
+
+
+def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant]:
+    """Return the job for each spec; no two specs have the same unique key. Specs without a key cost no request.
+
+    Raises UnavailableError, and ContendedError if a key keeps changing.
+    """
+    meant = {spec.key: Meant(spec) for spec in specs}
+    asking = {spec.key: named for spec in specs if (named := _named(spec, now)) is not None}
+    for _ in range(TRIES):
+        if not asking:
+            break
+        stood = context.store.uniques.insert(list(asking.values()), now)
+        standing = {key: row for key, row in zip(asking, stood, strict=True) if row is not None}
+        jobs = _jobs(context, standing)
+        found: dict[JobKey, Meant] = {}
+        after: dict[JobKey, UniqueKeyRow] = {}
+        for key, row in standing.items():
+            job, run = jobs[key]
+            if not stands_for(row, job, run, now):
+                after[key] = evolve(asking[key], revision=row.revision)
+                continue
+            found[key] = Meant(evolve(meant[key].spec, key=JobKey(key.tenant, row.job_id)), job)
+            after[key] = row if job is not None else lasting(row, asking[key])
+        swaps = {key: Swap(standing[key], row) for key, row in after.items() if row != standing[key]}
+        swapped = zip(swaps, context.store.uniques.swap(list(swaps.values()), now), strict=True)
+        asking = {key: asking[key] for key, done in swapped if not done.done}
+        meant |= {key: one for key, one in found.items() if key not in asking}
+    if asking:
+        raise ContendedError("a unique key keeps changing")
+    return list(meant.values())
+
+
+def _named(spec: JobSpec, now: int) -> UniqueKeyRow | None:
+    unique = spec.flow.unique
+    if unique is None:
+        return None
+    until = None if unique.seconds is None else now + unique.seconds * SECOND_MS
+    return UniqueKeyRow(unique_key(spec.key.tenant, unique.key), spec.key.job_id, now, until)
+
+
+def _jobs(context: Context, standing: dict[JobKey, UniqueKeyRow]) -> dict[JobKey, tuple[Job | None, Run | None]]:
+    """Return the job that each row names, with its work, and its planned run if the job collects submits."""
+    keys = [JobKey(key.tenant, row.job_id) for key, row in standing.items()]
+    jobs = context.store.jobs.read(keys, with_work=True) if keys else []
+    names = [own_run(job) if job is not None and collects_submits(job.spec) else None for job in jobs]
+    asked = [name for name in names if name is not None]
+    runs = dict(zip(asked, context.store.runs.read(asked), strict=True)) if asked else {}
+    return {
+        key: (job, None if name is None else runs[name]) for key, job, name in zip(standing, jobs, names, strict=True)
+    }

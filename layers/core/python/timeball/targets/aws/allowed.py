@@ -5,14 +5,20 @@ executors their rights by the same list, but IAM knows executors and no tenants.
 at each call, refuse an ARN that is not on the list for a tenant; they also refuse Timeball's own resources, whatever is
 listed, because a caller that may send anything to Timeball's functions and queues has the rights of every tenant and
 admin.
+
+How large a payload a target takes: AWS's limit, minus the facts of the run.
+
+Where AWS's limit is above the limit of all payloads, there is none here.
 """
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from timeball.domain.model.tenants.tenant import TENANT_NAME
-from timeball.domain.model.terms.target import AwsTarget, arns_of
+from timeball.domain.model.terms.target import AwsTarget, Target, TargetType, arns_of
 
 _REGION_AND_ACCOUNT: Final = r"[a-z0-9*?-]{1,30}:[0-9*?]{1,12}"
 """A region and an account."""
@@ -87,3 +93,33 @@ def _entry(text: str) -> AllowedArn:
 
 def _expression(entry: str) -> re.Pattern[str]:
     return re.compile("".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in entry), re.ASCII)
+
+
+_FACTS_BYTES: Final = 2048
+"""Room for the facts of a run, however long its id: with names and quotes they have some 800 bytes."""
+
+_MOST_BYTES: Final[Mapping[TargetType, int]] = {
+    TargetType.SQS: 1024 * 1024,
+    TargetType.SNS: 256 * 1024,
+    TargetType.STEP_FUNCTIONS: 256 * 1024,
+    TargetType.EVENT_BRIDGE: 256 * 1024,
+    TargetType.ECS: 8192,
+}
+"""AWS's limits. Lambda takes 6 MB, and 1 MB as an event."""
+
+
+def fits_all(payload: str) -> bool:
+    """Return whether a payload (JSON text) is small enough for any target."""
+    return len(json.dumps(payload)) <= min(_MOST_BYTES.values()) - _FACTS_BYTES
+
+
+def too_large(target: Target, payload: str | None) -> str | None:
+    """Return a sentence if a payload (JSON text) is too large for a target; None if it is not."""
+    most = _MOST_BYTES.get(target.type)
+    if payload is None or most is None:
+        return None
+    # ECS counts the characters of the overrides as JSON, in which a payload is a string.
+    size = len(json.dumps(payload)) if target.type is TargetType.ECS else len(payload.encode())
+    if size <= most - _FACTS_BYTES:
+        return None
+    return f"For a target of the type {target.type} this is too large: {size} bytes of {most - _FACTS_BYTES}."

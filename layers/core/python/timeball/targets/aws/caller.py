@@ -11,20 +11,18 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar, TypeVarTuple
 
 from timeball.domain.model.ids import RunId
-from timeball.domain.model.runs.verdict import Failed
+from timeball.domain.model.runs.values import Failed
 from timeball.domain.model.terms.target import AwsTarget, HttpTarget, is_followed
 from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import unanswered
-from timeball.targets.aws.allowed import AllowedArns
+from timeball.targets.answers import Trace, unanswered
+from timeball.targets.aws.allowed import AllowedArns, too_large
 from timeball.targets.aws.clients import Connect, connect
 from timeball.targets.aws.requests import AwsRequest, request_of, shown
-from timeball.targets.aws.sizes import too_large
 from timeball.targets.aws.verdict import BODY_BYTES, AwsReply, answered, refused, reply_of
 from timeball.targets.envelope import facts_of
-from timeball.targets.trace import Trace
 
 _T = TypeVar("_T")
 _Given = TypeVarTuple("_Given")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded
+from timeball.domain.model.runs.values import Accepted, Failed, Succeeded
 from timeball.domain.model.terms.target import StepFunctionsTarget, TargetType, is_followed
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import is_retried

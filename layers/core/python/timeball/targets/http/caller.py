@@ -16,19 +16,15 @@ from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import unanswered
-from timeball.targets.http.addresses import AddressRules
+from timeball.targets.answers import Trace, unanswered
+from timeball.targets.http.addresses import AddressRules, Url, parse_url
+from timeball.targets.http.answers import Showing, late, sentence_of, unsent_because
 from timeball.targets.http.exchange import BODY_BYTES, Exchange
-from timeball.targets.http.handle import handle_of
 from timeball.targets.http.keys import KeyFetcher, KeyRing, Keys, NoKeyError
 from timeball.targets.http.names import Asked, Lookup, Names, open_names
 from timeball.targets.http.request import HttpRequest, request_of, webhook_of
-from timeball.targets.http.sentences import late, sentence_of, unsent_because
-from timeball.targets.http.shown import Showing
-from timeball.targets.http.transfers import Transfers, open_transfers
-from timeball.targets.http.url import Url, parse_url
+from timeball.targets.http.transfers import Transfers, handle_of, open_transfers
 from timeball.targets.http.verdict import answered, unsent
-from timeball.targets.trace import Trace
 
 Sign = Callable[[RunId, int], str]
 """Return the token of an attempt. It may block."""

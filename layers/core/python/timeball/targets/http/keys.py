@@ -7,12 +7,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.model.tenants.secret import may_name
+from timeball.domain.model.tenants.key import may_name
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
 from timeball.ports.secrets import Secrets, SecretUnreadableError
-from timeball.targets.http.signature import parse_key
+from timeball.targets.http.request import parse_key
 
 KEPT_MS: Final = 5 * MINUTE_MS
 """How long a key is used before its secret is read again: a rotation takes this long to be known everywhere."""

@@ -1,22 +1,51 @@
-"""The request to a webhook: url, method, headers and body, filled in, checked and signed before anything is sent.
+"""Signatures by Standard Webhooks, which prove to a target that a request is Timeball's and was not changed.
+
+While a key is being changed two are live, and each signs: a target that knows either of them accepts the request.
+
+The request to a webhook: url, method, headers and body, filled in, checked and signed before anything is sent.
 
 Imports no HTTP client, so that a target can be validated by the same rules when a job is created.
 """
 
+import binascii
+import hmac
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from timeball import __version__
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
-from timeball.domain.model.terms.work import Work
 from timeball.domain.templates.filling import fill_body, fill_header, fill_url, format_of
 from timeball.domain.templates.template import Values
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.ports.target import Call
 from timeball.targets.envelope import as_headers, facts_of
-from timeball.targets.http.signature import signature_of
-from timeball.targets.http.url import UncallableError, Url, parse_url
+from timeball.targets.http.addresses import UncallableError, Url, parse_url
+
+PREFIX: Final = "whsec_"
+SHORTEST_KEY, LONGEST_KEY = 24, 64
+"""In bytes, as the standard says."""
+
+
+def parse_key(text: str) -> bytes | None:
+    """Return the key in a secret's value; None if it contains none."""
+    text = text.strip()  # a value from a file or a form ends in a line feed
+    digits = text.removeprefix(PREFIX)
+    try:
+        key = b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if text.startswith(PREFIX) and SHORTEST_KEY <= len(key) <= LONGEST_KEY else None
+
+
+def signature_of(message_id: str, sent_at: int, body: bytes, keys: Sequence[bytes]) -> str:
+    """Return the value of `webhook-signature`: one signature for each key. `sent_at` is in seconds."""
+    signed = f"{message_id}.{sent_at}.".encode() + body
+    return " ".join(f"v1,{b64encode(hmac.digest(key, signed, 'sha256')).decode()}" for key in keys)
+
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 

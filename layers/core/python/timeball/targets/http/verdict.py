@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from timeball.domain.model.runs.verdict import Accepted, Failed, Succeeded, Verdict
+from timeball.domain.model.runs.values import Accepted, Failed, Succeeded, Verdict
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import is_retried

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId, TaskKey
 from timeball.domain.model.jobs.job import RuleSet
-from timeball.domain.model.runs.spent import Spent
+from timeball.domain.model.runs.values import Spent
 from timeball.domain.model.terms.dependency import Ended, State
 from timeball.domain.model.terms.target import Target
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents

@@ -16,7 +16,7 @@ from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import Insert, Update, Writer
-from timeball.ports.collections.rows import Row, Swap, Swapped
+from timeball.ports.rows import Row, Swap, Swapped
 
 RowKey = TypeVar("RowKey")
 

@@ -14,8 +14,8 @@ from timeball.domain.model.terms.event import SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.hours import HourKey
-from timeball.ports.registers.due_index import Owned
-from timeball.ports.registers.windows import CountWindow
+from timeball.ports.counters import CountWindow
+from timeball.ports.due_index import Owned
 
 Key = dict[str, str]
 

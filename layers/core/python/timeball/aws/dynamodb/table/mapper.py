@@ -40,12 +40,12 @@ from timeball.aws.dynamodb.table.keys import (
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
-from timeball.domain.backfills.backfill import Backfill, BackfillStatus
+from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.jobs.among import among
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, with_spec
+from timeball.domain.model.jobs.job_states import among
 from timeball.domain.model.jobs.revision import Announcement, Revision, outline
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Bounds, Limiter
@@ -54,9 +54,9 @@ from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
+from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import Target
-from timeball.domain.model.terms.work import Work
-from timeball.domain.operations.operation import Operation
+from timeball.domain.operation import Operation
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.tenants.quotas import NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 
 KNOWN_MS = 2 * SECOND_MS

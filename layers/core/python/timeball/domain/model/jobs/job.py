@@ -25,9 +25,8 @@ from timeball.domain.model.terms.dependency import (
 )
 from timeball.domain.model.terms.flow import Flow
 from timeball.domain.model.terms.notify import Notice, Notify, RunEnd
-from timeball.domain.model.terms.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy
-from timeball.domain.model.terms.task_use import TaskUse
-from timeball.domain.model.terms.work import Work
+from timeball.domain.model.terms.policies import PACE_MS, CatchUp, OverlapPolicy, RetryPolicy, Work
+from timeball.domain.model.terms.target import TaskUse
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Schedule, next_fire
 from timeball.domain.time.stepper import RULE_VERSION

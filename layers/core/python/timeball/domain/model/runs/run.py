@@ -10,10 +10,7 @@ from enum import StrEnum
 
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt
-from timeball.domain.model.runs.fan_out import FanOut
-from timeball.domain.model.runs.gate_waits import NO_WAITS, GateWaits
-from timeball.domain.model.runs.spent import NOTHING, Spent
+from timeball.domain.model.runs.values import NO_WAITS, NOTHING, Attempt, FanOut, GateWaits, Spent
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.terms.dependency import Blocked, Ended
 from timeball.domain.model.terms.flow import Collected

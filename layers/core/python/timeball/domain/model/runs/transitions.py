@@ -2,11 +2,9 @@
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.attempt import Attempt
-from timeball.domain.model.runs.fan_out import FanOut
-from timeball.domain.model.runs.guarantor import Guarantor
 from timeball.domain.model.runs.run import MOVES, Run, RunState, Waiting
-from timeball.domain.model.terms.task_use import TaskUse
+from timeball.domain.model.runs.values import Attempt, FanOut, Guarantor
+from timeball.domain.model.terms.target import TaskUse
 
 
 class IllegalMoveError(Exception):

@@ -1,4 +1,10 @@
-"""API keys: `tb_<id>_<secret>`. The id names the key and its tenant; the secret grants access.
+"""The roles of API keys within a tenant.
+
+The secrets that a tenant may name: their names begin with the stack's prefix and the tenant's name.
+
+Invariant: no tenant can name another tenant's secret, for a tenant's name holds no slash.
+
+API keys: `tb_<id>_<secret>`. The id names the key and its tenant; the secret grants access.
 
 A secret has 256 random bits, so a key cannot be guessed from its plain SHA-256. The digits of the id are a checksum of
 the secret: a mistyped, cut or invented key is detected without a lookup in the table. Invariant: only the hash of a key
@@ -9,10 +15,56 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
-from timeball.domain.model.tenants.role import Role
 from timeball.domain.model.tenants.tenant import TENANT_NAME
+
+
+class Role(StrEnum):
+    """The role of a key.
+
+    A worker may only report on runs. An operator may do everything but administer; a submitter may submit and read; a
+    viewer may read.
+    """
+
+    ADMIN = "admin"
+    OPERATOR = "operator"
+    SUBMITTER = "submitter"
+    VIEWER = "viewer"
+    WORKER = "worker"
+
+    def includes(self, other: "Role") -> bool:
+        """Say whether a key of this role may do everything that a key of another role may do."""
+        return other in _INCLUDED[self]
+
+
+_INCLUDED = {
+    Role.ADMIN: frozenset(Role),
+    Role.OPERATOR: frozenset({Role.OPERATOR, Role.SUBMITTER, Role.VIEWER, Role.WORKER}),
+    Role.SUBMITTER: frozenset({Role.SUBMITTER, Role.VIEWER}),
+    Role.VIEWER: frozenset({Role.VIEWER}),
+    Role.WORKER: frozenset({Role.WORKER}),
+}
+
+
+SECRET_NAME: Final = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}", re.ASCII)
+"""The form of a name in Secrets Manager."""
+SECRET_PREFIX: Final = re.compile(r"([A-Za-z0-9_+=.@-]+/)+", re.ASCII)
+"""The form of the prefix that all secrets share which a stack may read."""
+LONGEST_PREFIX: Final = 200
+
+
+def prefix_of(tenant: str, prefix: str) -> str:
+    """Return the prefix of the names of a tenant's secrets."""
+    return f"{prefix}{tenant}/"
+
+
+def may_name(name: str, tenant: str, prefix: str) -> bool:
+    """Say whether a tenant's targets may name a secret."""
+    own = prefix_of(tenant, prefix)
+    return SECRET_NAME.fullmatch(name) is not None and name.startswith(own) and len(name) > len(own)
+
 
 KEY_PREFIX: Final = "tb_"
 """The prefix of every key, by which a key in a log or a repository is recognized."""

@@ -1,8 +1,12 @@
-"""A user's choices for a job: what becomes of missed fires, of overlaps, and of failed attempts."""
+"""A user's choices for a job: what becomes of missed fires, of overlaps, and of failed attempts.
+
+The work of a run: the target that it calls, and the payload.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from timeball.domain.model.terms.target import HttpTarget, Target
 from timeball.domain.time.instants import SECOND_MS
 
 MAX_CAUGHT_UP = 100
@@ -109,3 +113,17 @@ class RetryPolicy:
     def retries(self, cause: Cause) -> bool:
         """Say whether a failure of this cause is retried."""
         return cause is Cause.LOST or cause in self.retry_on
+
+
+TASKS_TARGET = HttpTarget("")
+"""The target of a job that names a task, until the job is resolved."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of a run."""
+
+    target: Target = TASKS_TARGET
+    """The target that it calls."""
+    payload: str | None = None
+    """The payload, as JSON text; None: no payload."""

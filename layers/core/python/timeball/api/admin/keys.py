@@ -1,0 +1,192 @@
+"""Create, read, change, rotate and revoke a tenant's keys, as its admin or an admin of the operating tenant.
+
+Invariants: only the answer that creates a key contains the key itself. No key grants what outlives it: a key that
+another key creates, rotates or gives more access ends no later than that key.
+"""
+
+from timeball.api.admin.answers import key_answer
+from timeball.api.admin.request import KeyRequest, RotateRequest, read_key
+from timeball.api.admin.tenants import LIST_PARAMETERS, standing_tenant
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.merge_patch import merge
+from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
+from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
+from timeball.api.http.request_model import aliases, read_fields
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.model.tenants.key import KEY_ID, Key, Role, fresh_key, grants_more, hash_of, id_in, tenant_of
+from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant
+from timeball.engine.changes.history import announce
+from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
+
+
+def create_key(edge: ApiContext, request: Request) -> Reply:
+    """Create a key; only this answer shows it."""
+    wanted, errors = read_key(read_body(request), edge.context.clock.now())
+    longest_at = _ends_at(edge, request)
+    if wanted.expires_at is not None:
+        errors += _outlives(wanted.expires_at, longest_at)
+    if errors or wanted.role is None:
+        raise invalid(errors)
+    tenant, ends_at = standing_tenant(edge, request).name, wanted.expires_at or longest_at
+    made = Key("", "", Role(wanted.role), 0, wanted.name, wanted.tags or {}, expires_at=ends_at)
+    return _created(edge, request, tenant, made)
+
+
+def list_keys(edge: ApiContext, request: Request) -> Reply:
+    """List a tenant's keys, including revoked and expired ones."""
+    reader = QueryReader(request.query, LIST_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    tenant, after = standing_tenant(edge, request).name, ""
+    if "cursor" in request.query:
+        after = position_in(request.query["cursor"])
+        if cursor_of(("keys", tenant), after) != request.query["cursor"]:
+            raise invalid([FOREIGN])
+    found = edge.admin.keys.of_tenant(tenant, after, limit + 1)
+    shown = [(key_answer(one), cursor_of(("keys", tenant), one.key_id)) for one in found[:limit]]
+    return page_of(shown, shown[-1][1] if len(found) > limit else None, edge.page_bytes)
+
+
+def read_a_key(edge: ApiContext, request: Request) -> Reply:
+    """Read a key, without the key itself."""
+    key = _standing(edge, request)
+    return ok(key_answer(key), version=key.revision)
+
+
+def patch_key(edge: ApiContext, request: Request) -> Reply:
+    """Change what a key may do, or when it expires. The change takes effect within a minute."""
+    patch, version = read_body(request, MERGE_PATCH), expected_version(request)
+    key = _live(_standing(edge, request))
+    document = {"role": key.role.value, "name": key.name, "tags": dict(key.tags)}
+    if key.expires_at is not None:
+        document["expiresAt"] = format_instant(key.expires_at)
+    unknown = {name: None for name in patch if name not in aliases(KeyRequest)}  # a null, too
+    now = edge.context.clock.now()
+    wanted, errors = read_key({**merge(document, patch), **unknown}, now, was_to_end_at=key.expires_at)
+    if errors or wanted.role is None:
+        raise invalid(errors)
+    after = evolve(key, role=Role(wanted.role), name=wanted.name, tags=wanted.tags or {}, expires_at=wanted.expires_at)
+    if grants_more(key, after) and (refused := _outlives(after.expires_at, _ends_at(edge, request))):
+        raise invalid(refused)
+    is_own = key.key_id == request.by.key_id
+    if is_own and (after.role, after.expires_at) != (key.role, key.expires_at):
+        raise _locks_out()
+    changed = key if after == key else _swapped(edge, request, key, after, version, Action.PATCH)
+    if changed is key:
+        _check_version(key, version)
+    return ok(key_answer(changed), version=changed.revision)
+
+
+def rotate_key(edge: ApiContext, request: Request) -> Reply:
+    """Create a successor of a key; the old key stays valid for a while, so that no client is cut off."""
+    wanted, _, errors = read_fields(RotateRequest, read_optional_body(request))
+    if errors:
+        raise invalid(errors)
+    old, now = _live(_standing(edge, request)), edge.context.clock.now()
+    overlap_ms = DAY_MS if wanted.overlap_seconds is None else wanted.overlap_seconds * SECOND_MS
+    lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
+    longest_at = _ends_at(edge, request)
+    if refused := _outlives(old.expires_at, longest_at):  # the successor would end before the old key
+        raise invalid(refused)
+    bounds = (None if lifetime_ms is None else now + lifetime_ms, longest_at)
+    new_ends_at = min((one for one in bounds if one is not None), default=None)
+    reply = _created(edge, request, old.tenant, evolve(old, expires_at=new_ends_at, revision=1))
+    ends_at = now + overlap_ms
+
+    def ended(_: int, key: Key) -> Key | None:
+        goes_on = key.revoked_at is None and (key.expires_at is None or key.expires_at > ends_at)
+        return evolve(key, expires_at=ends_at) if goes_on else None
+
+    _note(edge, request, Action.ROTATE, old)
+    if not compare_and_swap(edge.admin.keys.swap, [old], ended, now)[0].done:
+        raise UnavailableError(f"key {old.key_id} kept changing, and its successor is made")
+    return reply
+
+
+def revoke_key(edge: ApiContext, request: Request) -> Reply:
+    """Revoke a key; it stops working within a minute. A repeat gives the same answer."""
+    version = expected_version(request)
+    key = _standing(edge, request)
+    if key.revoked_at is not None:
+        _check_version(key, version)
+        return ok(key_answer(key), version=key.revision)
+    if key.key_id == request.by.key_id:
+        raise _locks_out()
+    revoked = evolve(key, revoked_at=edge.context.clock.now())
+    done = _swapped(edge, request, key, revoked, version, Action.REVOKE)
+    return ok(key_answer(done), version=done.revision)
+
+
+def _created(edge: ApiContext, request: Request, tenant: str, like: Key) -> Reply:
+    now = edge.context.clock.now()
+    text = fresh_key(tenant, edge.random_bytes() + edge.random_bytes())
+    key = evolve(like, key_id=id_in(text) or "", hashed=hash_of(text), created_at=now, created_by=request.by.key_id)
+    _note(edge, request, Action.CREATE, key)
+    if edge.admin.keys.insert([key], now)[0] is not None:
+        raise ContendedError("a fresh id was taken")
+    location = f"/v1/admin/tenants/{tenant}/keys/{key.key_id}"
+    return created(key_answer(key, text), location, version=key.revision)
+
+
+def _standing(edge: ApiContext, request: Request) -> Key:
+    key_id = request.path["keyId"]
+    tenant = standing_tenant(edge, request).name
+    is_own = KEY_ID.fullmatch(key_id) and tenant_of(key_id) == tenant
+    key = edge.admin.keys.read([key_id])[0] if is_own else None
+    if key is None:
+        raise not_found("The tenant has no API key with this id; list its keys at .../keys.")
+    return key
+
+
+def _ends_at(edge: ApiContext, request: Request) -> int | None:
+    """Return when the key of a request expires (ms); None: never."""
+    own = edge.admin.keys.read([request.by.key_id or ""])[0]
+    return None if own is None else own.expires_at
+
+
+def _outlives(ends_at: int | None, longest_at: int | None) -> list[FieldError]:
+    """Return an error if a key would expire after the key that creates or changes it."""
+    if longest_at is None or (ends_at is not None and ends_at <= longest_at):
+        return []
+    sentence = (
+        f"The key of this request expires at {format_instant(longest_at)} and grants nothing after that: "
+        "give that time or an earlier one, or use a key that never expires."
+    )
+    return [FieldError("expiresAt", sentence)]
+
+
+def _live(key: Key) -> Key:
+    if key.revoked_at is not None:
+        raise ProblemError(Problem.KEY_REVOKED, "This key is revoked for good; create another one.")
+    return key
+
+
+def _swapped(edge: ApiContext, request: Request, before: Key, after: Key, version: int | None, action: Action) -> Key:
+    _check_version(before, version)
+    _note(edge, request, action, before)
+    done = edge.admin.keys.swap([Swap(before, after)], edge.context.clock.now())[0]
+    if not done.done or done.row is None:
+        raise ContendedError(f"key {before.key_id} was changed meanwhile")
+    return done.row
+
+
+def _check_version(key: Key, version: int | None) -> None:
+    if version is not None and key.revision != version:
+        raise stale("key", key.revision, "change")
+
+
+def _locks_out() -> ProblemError:
+    return ProblemError(
+        Problem.LOCKS_OUT, "This request uses this very key, and it may be the last admin's; use another key for it."
+    )
+
+
+def _note(edge: ApiContext, request: Request, action: Action, key: Key) -> None:
+    """Record an action on a key in the list of changes of the key's tenant, whichever tenant the caller has."""
+    announce(edge.context, key.tenant, request.by, action, [Resource(ResourceKind.KEY, key.key_id)])

@@ -1,0 +1,164 @@
+"""The requests of admins: tenants and keys."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, WithJsonSchema
+
+from timeball.api.http.fields import Instant
+from timeball.api.http.problems import FieldError
+from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.schema_rules import needed, together
+from timeball.api.jobs.fields import Name, Tags
+from timeball.domain.model.tenants.key import Role
+from timeball.domain.model.tenants.tenant import (
+    GREATEST_WEIGHT,
+    LEAST_WEIGHT,
+    LONGEST_LEAST_PERIOD_SECONDS,
+    MOST_ACTIVE_JOBS,
+    MOST_EVENT_PATTERNS,
+    MOST_PAYLOAD_BYTES,
+    MOST_REQUESTS_PER_SECOND,
+    MOST_RUNNING_BACKFILLS,
+    MOST_RUNS_AT_ONCE,
+    MOST_RUNS_CREATED,
+    MOST_RUNS_PER_SECOND,
+    MOST_SUBMITS,
+    TENANT_NAME,
+)
+
+MAX_KEY_TAGS: Final = 10
+LONGEST_OVERLAP_SECONDS: Final = 7 * 24 * 3600
+
+RoleName = Annotated[str, Field(), WithJsonSchema({"enum": [role.value for role in Role]})]
+
+
+def _rules_of_a_tenant(schema: dict[str, Any]) -> None:
+    needed("name")(schema)
+    schema["properties"]["name"]["pattern"] = f"^{TENANT_NAME.pattern}$"
+
+
+class QuotasRequest(Strict):
+    """Quotas of one tenant; null: the setting for all tenants."""
+
+    active_jobs: int | None = Field(None, ge=0, le=MOST_ACTIVE_JOBS, description="The most open jobs; 0: no bound.")
+    submits_per_second: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_SUBMITS,
+        description="The most jobs and events submitted in a second; 0: no bound, and nothing is counted.",
+    )
+    runs_per_second: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_RUNS_PER_SECOND,
+        description="The most attempts that begin in a second; more wait. 0: no bound.",
+    )
+    runs_at_once: int | None = Field(
+        None, ge=0, le=MOST_RUNS_AT_ONCE, description="The most runs under way at once; more wait. 0: no bound."
+    )
+    least_period_seconds: int | None = Field(
+        None,
+        ge=0,
+        le=LONGEST_LEAST_PERIOD_SECONDS,
+        description="The least seconds between two fires of a job; 0: one second.",
+    )
+    payload_bytes: int | None = Field(
+        None, ge=0, le=MOST_PAYLOAD_BYTES, description="The most bytes of a payload; 0: 256 KB."
+    )
+    running_backfills: int | None = Field(
+        None, ge=1, le=MOST_RUNNING_BACKFILLS, description="The most backfills that run at once; more wait."
+    )
+    event_patterns: int | None = Field(
+        None, ge=0, le=MOST_EVENT_PATTERNS, description="The most distinct event patterns of its jobs; 0: no bound."
+    )
+    requests_per_second: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_REQUESTS_PER_SECOND,
+        description=(
+            "The most requests in a second, of all its keys, that each process of the authorizer admits; 0: no bound."
+        ),
+    )
+    runs_created_per_minute: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_RUNS_CREATED,
+        description="The most runs that events and fan-outs create in a minute; more are created later. 0: no bound.",
+    )
+
+
+class TenantRequest(Strict):
+    """A tenant."""
+
+    model_config = ConfigDict(json_schema_extra=_rules_of_a_tenant)
+
+    name: str | None = Field(None, description="1 to 40 letters, digits and hyphens; it never changes.")
+    weight: int | None = Field(
+        None,
+        ge=LEAST_WEIGHT,
+        le=GREATEST_WEIGHT,
+        description="Its share where tenants contend: weight 2 gets twice the dispatches of weight 1, the default.",
+    )
+    quotas: QuotasRequest | None = Field(None, description="Its own quotas.")
+    disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report on runs.")
+
+
+def _rules_of_a_key(schema: dict[str, Any]) -> None:
+    needed("role")(schema)
+    few = {"properties": {"tags": {"maxProperties": MAX_KEY_TAGS}}}
+    unbounded = [{"properties": {"tags": {"maxProperties": 0}}}, {"properties": {"role": {"not": {"const": "admin"}}}}]
+    together(also=[few, {"anyOf": unbounded}])(schema)
+
+
+class KeyRequest(Strict):
+    """An API key."""
+
+    model_config = ConfigDict(json_schema_extra=_rules_of_a_key)
+
+    role: RoleName | None = Field(None, description="What the key may do.")
+    name: Name | None = Field(None, description="A name for people.")
+    tags: Tags | None = Field(
+        None, description=f"The key sees and creates only jobs that have all of these tags; at most {MAX_KEY_TAGS}."
+    )
+    expires_at: Instant | None = Field(None, description="When it expires; default: never.")
+
+
+class RotateRequest(Strict):
+    """A key that replaces another."""
+
+    overlap_seconds: int | None = Field(
+        None, ge=0, le=LONGEST_OVERLAP_SECONDS, description="How many seconds the old key stays valid; default: a day."
+    )
+
+
+def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantRequest, list[FieldError]]:
+    """Return the tenant that is asked for, or the change of the tenant `named`; and every error."""
+    wanted, given, errors = read_fields(TenantRequest, body)
+    wrong = {error.field for error in errors}
+    if named is not None and "name" in body and wanted.name != named and "name" not in wrong:
+        errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
+    if named is None and "name" not in given:
+        errors.append(FieldError("name", "This field is required."))
+    elif named is None and "name" not in wrong and not TENANT_NAME.fullmatch(wanted.name or ""):
+        errors.append(FieldError("name", "Give 1 to 40 letters, digits and hyphens."))
+    return wanted, errors
+
+
+def read_key(
+    body: dict[str, Any], now: int, *, was_to_end_at: int | None = None
+) -> tuple[KeyRequest, list[FieldError]]:
+    """Return the key that is asked for, and every error; an expiry that the key has already may be in the past."""
+    wanted, given, errors = read_fields(KeyRequest, body)
+    wrong = {error.field for error in errors}
+    roles = [role.value for role in Role]
+    if "role" not in given:
+        errors.append(FieldError("role", f"Say what the key may do: give one of {', '.join(roles)}."))
+    elif "role" not in wrong and wanted.role not in roles:
+        errors.append(FieldError("role", f"Use one of {', '.join(roles)}."))
+    if wanted.tags and wanted.role == Role.ADMIN:
+        errors.append(FieldError("tags", "An admin's key cannot be bounded to tags; leave them out."))
+    if wanted.tags and len(wanted.tags) > MAX_KEY_TAGS:
+        errors.append(FieldError("tags", f"A key may be bounded to at most {MAX_KEY_TAGS} tags."))
+    if wanted.expires_at is not None and wanted.expires_at <= now and wanted.expires_at != was_to_end_at:
+        errors.append(FieldError("expiresAt", "This is in the past; give a later time, or revoke the key."))
+    return wanted, errors

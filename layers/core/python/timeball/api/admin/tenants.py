@@ -1,0 +1,199 @@
+"""Create, read, disable and delete tenants, as an admin of the tenant that operates this Timeball.
+
+Invariant: the tenant's row decides. After each write of the row, the tenant's work is stopped or resumed as the row
+says, and the row is read again afterwards; a repeat repairs what was cut off in between.
+"""
+
+from typing import Final
+
+from timeball.api.admin.answers import TenantDetailAnswer, tenant_answer
+from timeball.api.admin.quotas import read_use
+from timeball.api.admin.request import TenantRequest, read_tenant
+from timeball.api.http.edge import ApiContext, note
+from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
+from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
+from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
+from timeball.api.stats.costs import read_tenant_costs
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.model.tenants.tenant import LEAST_WEIGHT, NO_QUOTAS, TENANT_NAME, Quotas, Tenant, new_tenant
+from timeball.engine.blackouts.freezes import note_quotas, start_tenant, stop_tenant
+from timeball.engine.compare_and_swap import TRIES
+from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.rows import Swap
+
+LIST_PARAMETERS: Final = ("limit", "cursor")
+_PAGE: Final = 1_000
+
+
+def create_tenant(edge: ApiContext, request: Request) -> Reply:
+    """Create a tenant."""
+    wanted, errors = read_tenant(read_body(request))
+    if errors:
+        raise invalid(errors)
+    now = edge.context.clock.now()
+    tenant = _with_shares(new_tenant(wanted.name or "", now), wanted)
+    if wanted.disabled:
+        tenant = evolve(tenant, disabled_at=now)
+    note(edge, request, Action.CREATE, Resource(ResourceKind.TENANT, tenant.name))
+    standing = edge.admin.tenants.insert([tenant], now)[0]
+    made = standing or tenant
+    if made.disabled_at is not None or made.quotas != NO_QUOTAS:
+        _follow(edge, made)  # the request that created a standing tenant may have been cut off here
+    if standing is not None:
+        raise ProblemError(
+            Problem.TENANT_EXISTS,
+            "This name belongs, or belonged, to a tenant; use another name, or change that tenant.",
+        )
+    return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
+
+
+def list_tenants(edge: ApiContext, request: Request) -> Reply:
+    """List all tenants for an admin of the operating tenant; for other admins only their own."""
+    reader = QueryReader(request.query, LIST_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    after = ""
+    if "cursor" in request.query:
+        after = position_in(request.query["cursor"])
+        if cursor_of(("tenants", request.tenant), after) != request.query["cursor"]:
+            raise invalid([FOREIGN])
+    if request.tenant == edge.operating_tenant:
+        found = edge.admin.tenants.listed(after, limit + 1)
+    else:
+        found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
+    bound = ("tenants", request.tenant)
+    standing = (one for one in found[:limit] if one.deleted_at is None)
+    shown = ((tenant_answer(one, _of_all(edge)), cursor_of(bound, one.name)) for one in standing)
+    cursor = cursor_of(bound, found[limit - 1].name) if len(found) > limit else None
+    return page_of(shown, cursor, edge.page_bytes)
+
+
+def read_a_tenant(edge: ApiContext, request: Request) -> Reply:
+    """Read a tenant, its use of its quotas, its share of dispatches, and its costs."""
+    tenant = standing_tenant(edge, request)
+    used = read_use(edge, tenant.name, tenant.quotas)
+    share, cost = _share(edge, tenant), read_tenant_costs(edge, tenant.name)
+    plain = tenant_answer(tenant, _of_all(edge), used)
+    return ok(TenantDetailAnswer(**dict(plain), share=share, cost=cost), version=tenant.revision)
+
+
+def patch_tenant(edge: ApiContext, request: Request) -> Reply:
+    """Change a tenant's weight and quotas; disable it, or enable it again."""
+    body, version = read_body(request, MERGE_PATCH), expected_version(request)
+    tenant = standing_tenant(edge, request)
+    wanted, errors = read_tenant(body, tenant.name)
+    if errors:
+        raise invalid(errors)
+    is_disabled = tenant.disabled_at is not None
+    will_be = bool(wanted.disabled) if "disabled" in wanted.model_fields_set else is_disabled
+    _check_version(tenant, version, "change")
+    after = _with_shares(tenant, wanted)
+    if will_be != is_disabled:
+        after = evolve(after, disabled_at=_now(edge) if will_be else None)
+    if will_be:
+        _check_is_spared(edge, tenant)
+    reply = _changed(edge, request, tenant, after, version, Action.PATCH)
+    _follow(edge, after)
+    return reply
+
+
+def delete_tenant(edge: ApiContext, request: Request) -> Reply:
+    """Delete a disabled tenant: its keys stop working, and its jobs never start."""
+    version = expected_version(request)
+    tenant = standing_tenant(edge, request)
+    if tenant.disabled_at is None:
+        raise ProblemError(
+            Problem.TENANT_ENABLED, "Disable this tenant before you delete it, so that its users notice."
+        )
+    _follow(edge, tenant)  # the disabling request may have been cut off, and nothing stops a deleted tenant
+    after = evolve(tenant, deleted_at=edge.context.clock.now())
+    return _changed(edge, request, tenant, after, version, Action.DELETE)
+
+
+def standing_tenant(edge: ApiContext, request: Request) -> Tenant:
+    """Return the tenant that a request is about: that of its path, or the caller's. Raises ProblemError."""
+    name = request.path.get("tenant", request.tenant)
+    tenant = edge.admin.tenants.read([name])[0] if TENANT_NAME.fullmatch(name) else None
+    if tenant is None or tenant.deleted_at is not None:
+        raise no_tenant()
+    return tenant
+
+
+def no_tenant() -> ProblemError:
+    """Return the problem for a name that is not that of a tenant which this caller may see."""
+    return not_found("You see no tenant of this name; list the tenants that you may see at /v1/admin/tenants.")
+
+
+def _follow(edge: ApiContext, tenant: Tenant) -> None:
+    """Stop a tenant's work, or resume it within its quotas, as its row says; repeat this if the row changes."""
+    for _ in range(TRIES):
+        is_disabled = tenant.disabled_at is not None
+        (stop_tenant if is_disabled else start_tenant)(edge.context, tenant.name)
+        note_quotas(edge.context, tenant.name, tenant.quotas)
+        standing = edge.admin.tenants.read([tenant.name])[0]
+        if standing is None or _followed(standing) == _followed(tenant):
+            return
+        tenant = standing
+    raise UnavailableError(f"tenant {tenant.name} kept changing")
+
+
+def _followed(tenant: Tenant) -> tuple[bool, Quotas]:
+    return tenant.disabled_at is not None, tenant.quotas
+
+
+def _share(edge: ApiContext, tenant: Tenant) -> float | None:
+    """Return a tenant's weight as a fraction of all enabled tenants' weights; None if it is disabled."""
+    if tenant.disabled_at is not None:
+        return None
+    weights, page = 0, edge.admin.tenants.listed("", _PAGE)
+    while page:
+        weights += sum(one.weight for one in page if one.disabled_at is None)
+        page = edge.admin.tenants.listed(page[-1].name, _PAGE) if len(page) == _PAGE else []
+    return round(tenant.weight / max(weights, tenant.weight), 6)
+
+
+def _of_all(edge: ApiContext) -> Quotas:
+    return edge.context.rules.quotas
+
+
+def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
+    """Return a tenant with the given weight and quotas; null sets the default."""
+    if "weight" in wanted.model_fields_set:
+        tenant = evolve(tenant, weight=wanted.weight or LEAST_WEIGHT)
+    if "quotas" in wanted.model_fields_set:
+        given = {} if wanted.quotas is None else wanted.quotas.model_dump(exclude_unset=True)
+        tenant = evolve(tenant, quotas=NO_QUOTAS if wanted.quotas is None else evolve(tenant.quotas, **given))
+    return tenant
+
+
+def _check_is_spared(edge: ApiContext, tenant: Tenant) -> None:
+    if tenant.name == edge.operating_tenant:
+        raise ProblemError(
+            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it no admin could manage tenants."
+        )
+
+
+def _now(edge: ApiContext) -> int:
+    return edge.context.clock.now()
+
+
+def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
+    if version is not None and tenant.revision != version:
+        raise stale("tenant", tenant.revision, verb)
+
+
+def _changed(
+    edge: ApiContext, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action
+) -> Reply:
+    """Write a change of a tenant, and return the answer."""
+    _check_version(before, version, "change")
+    if after == before:
+        return ok(tenant_answer(before, _of_all(edge)), version=before.revision)
+    note(edge, request, action, Resource(ResourceKind.TENANT, before.name))
+    done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]
+    if not done.done or done.row is None:
+        raise ContendedError(f"tenant {before.name} was changed meanwhile")
+    return ok(tenant_answer(done.row, _of_all(edge)), version=done.row.revision)

@@ -1,0 +1,144 @@
+"""Create, list, read, replace and delete calendars. A calendar that a job names cannot be deleted."""
+
+from typing import Final
+
+from timeball.api.calendars.answers import calendar_answer
+from timeball.api.calendars.request import read_calendar, read_named_calendar
+from timeball.api.http.edge import ApiContext, note
+from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
+from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.request import (
+    Request,
+    expected_version,
+    expects_nothing,
+    idempotency_key,
+    read_body,
+    refuse_fields,
+    stale,
+)
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.model.terms.calendar import CALENDAR_NAME, Calendar, CalendarKey
+from timeball.engine.blackouts.calendars import (
+    CalendarOutcome,
+    create_calendar,
+    delete_calendar,
+    replace_calendar,
+    standing_calendar,
+)
+
+CALENDAR_PARAMETERS: Final = ("limit", "cursor")
+
+
+def post_calendar(edge: ApiContext, request: Request) -> Reply:
+    """Create a calendar; repeat the answer to the same Idempotency-Key and body."""
+    now = edge.context.clock.now()
+    wanted, errors = read_named_calendar(read_body(request), request.tenant, now)
+    key = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    note(edge, request, Action.CREATE, Resource(ResourceKind.CALENDAR, wanted.key.name))
+    done = create_calendar(edge.context, wanted, now)
+    if done.outcome is not CalendarOutcome.EXISTS:
+        return _created(done.calendar or wanted)
+    if key is not None and done.calendar is not None and _says(done.calendar) == _says(wanted):
+        return _created(done.calendar, is_repeated=True)
+    raise ProblemError(
+        Problem.CALENDAR_EXISTS, "You have a calendar with this name; change it at /v1/calendars/{name}, with PUT."
+    )
+
+
+def put_calendar(edge: ApiContext, request: Request) -> Reply:
+    """Create a calendar under the name in the path, or replace all of its fields."""
+    name, now = request.path["name"], edge.context.clock.now()
+    if not CALENDAR_NAME.fullmatch(name):
+        raise invalid([FieldError("name", "Give 1 to 64 letters, digits, - or _.")])
+    version, is_to_be_new = expected_version(request), expects_nothing(request)
+    wanted, errors = read_calendar(read_body(request), CalendarKey(request.tenant, name), now)
+    if errors:
+        raise invalid(errors)
+    note(edge, request, Action.PUT, Resource(ResourceKind.CALENDAR, name))
+    is_to_stand = "if-match" in request.headers
+    if is_to_be_new:
+        done = create_calendar(edge.context, wanted, now)
+    else:
+        done = replace_calendar(edge.context, wanted, version, now, is_to_stand=is_to_stand)
+    if done.outcome is CalendarOutcome.CREATED:
+        return _created(done.calendar or wanted)
+    if done.outcome is CalendarOutcome.EXISTS or done.calendar is None:
+        there = "a" if is_to_be_new else "no"
+        header = "If-None-Match" if is_to_be_new else "If-Match"
+        raise ProblemError(Problem.STALE_VERSION, f"You have {there} calendar with this name; leave out {header}.")
+    if done.outcome is CalendarOutcome.STALE:
+        raise stale("calendar", done.calendar.version, "replace")
+    return _shown(done.calendar)
+
+
+def list_calendars(edge: ApiContext, request: Request) -> Reply:
+    """List a tenant's calendars by name."""
+    reader = QueryReader(request.query, CALENDAR_PARAMETERS)
+    limit = reader.limit()
+    if reader.errors:
+        raise invalid(reader.errors)
+    after = position_in(request.query["cursor"]) if "cursor" in request.query else ""
+    if after and _cursor(request.tenant, after) != request.query["cursor"]:
+        raise invalid([FOREIGN])
+    if "cursor" in request.query and not after:
+        raise invalid([FOREIGN])
+    found = edge.context.store.calendars.of_tenant(request.tenant, after, limit + 1)
+    cursor = _cursor(request.tenant, found[limit - 1].key.name) if len(found) > limit else None
+    shown = ((calendar_answer(one), _cursor(request.tenant, one.key.name)) for one in found[:limit])
+    return page_of(shown, cursor, edge.page_bytes)
+
+
+def read_a_calendar(edge: ApiContext, request: Request) -> Reply:
+    """Read a calendar."""
+    calendar = standing_calendar(edge.context, _key(request))
+    if calendar is None:
+        raise _no_calendar()
+    return _shown(calendar)
+
+
+def delete_a_calendar(edge: ApiContext, request: Request) -> Reply:
+    """Delete a calendar that no job names; answer with its last state."""
+    refuse_fields(request)
+    version, key = expected_version(request), _key(request)
+    note(edge, request, Action.DELETE, Resource(ResourceKind.CALENDAR, key.name))
+    done = delete_calendar(edge.context, key, version, edge.context.clock.now())
+    if done.calendar is None:
+        raise _no_calendar()
+    if done.outcome is CalendarOutcome.STALE:
+        raise stale("calendar", done.calendar.version, "delete")
+    if done.used_by is not None:
+        raise ProblemError(
+            Problem.CALENDAR_IN_USE,
+            f"Job {done.used_by.job_id} names this calendar; give the job another calendar, or none, and try again.",
+        )
+    return ok(calendar_answer(done.calendar))
+
+
+def _key(request: Request) -> CalendarKey:
+    if not CALENDAR_NAME.fullmatch(request.path["name"]):
+        raise _no_calendar()
+    return CalendarKey(request.tenant, request.path["name"])
+
+
+def _created(calendar: Calendar, *, is_repeated: bool = False) -> Reply:
+    location = f"/v1/calendars/{calendar.key.name}"
+    return created(calendar_answer(calendar), location, version=calendar.version, is_repeated=is_repeated)
+
+
+def _shown(calendar: Calendar) -> Reply:
+    return ok(calendar_answer(calendar), version=calendar.version)
+
+
+def _says(calendar: Calendar) -> tuple[object, ...]:
+    return calendar.timezone, calendar.dates, calendar.ranges
+
+
+def _cursor(tenant: str, name: str) -> str:
+    return cursor_of((tenant, "calendars"), name)
+
+
+def _no_calendar() -> ProblemError:
+    return not_found("You have no calendar with this name; list yours at /v1/calendars.")

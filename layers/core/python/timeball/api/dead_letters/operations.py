@@ -1,0 +1,62 @@
+"""List, replay and discard dead letters."""
+
+from timeball.api.dead_letters.answers import dead_letter_answer, dealt_answer
+from timeball.api.dead_letters.request import DiscardRequest, ReplayRequest, Selection, read_choice, read_dead_list
+from timeball.api.http.edge import ApiContext, note
+from timeball.api.http.paging import page_of
+from timeball.api.http.reply import Reply, ok
+from timeball.api.http.request import Request
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.engine.context import Context
+from timeball.engine.runs.dead_letters import (
+    DeadPage,
+    Dealt,
+    discard,
+    list_dead,
+    read_dead,
+    replay,
+)
+
+
+def list_dead_letters(edge: ApiContext, request: Request) -> Reply:
+    """List a tenant's dead letters, the newest first."""
+    page = read_dead_list(request.tenant, request.query)
+    found = list_dead(edge.context, page.asked, page.limit, page.after)
+    cursors = (page.next_cursor(one) or "" for one in found.positions)
+    shown = zip(map(dead_letter_answer, found.runs), cursors, strict=True)
+    return page_of(shown, page.next_cursor(found.next_after), edge.page_bytes)
+
+
+def replay_dead_letters(edge: ApiContext, request: Request) -> Reply:
+    """Try dead letters again, at most `perSecond` a second, each with a fresh budget of retries."""
+    chosen = read_choice("replay", ReplayRequest, request, edge.context.clock.now())
+    page = _noted(edge, request, Action.REPLAY, chosen)
+    return _dealt(chosen, page, replay(edge.context, page, chosen.per_second, chosen.start_at))
+
+
+def discard_dead_letters(edge: ApiContext, request: Request) -> Reply:
+    """Remove dead letters from the list; their runs stay failed in the ledger."""
+    chosen = read_choice("discard", DiscardRequest, request, edge.context.clock.now())
+    page = _noted(edge, request, Action.DISCARD, chosen)
+    return _dealt(chosen, page, discard(edge.context, page))
+
+
+def _noted(edge: ApiContext, request: Request, action: Action, chosen: Selection) -> DeadPage:
+    """Record the request in the list of changes, by its filter or by each run, and return its dead letters."""
+    page, asked = _page(edge.context, chosen), chosen.asked
+    if asked is None:
+        runs = [Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id) for run_id in chosen.ids]
+        note(edge, request, action, *runs)
+    else:
+        note(edge, request, action, Resource(ResourceKind.DEAD_LETTERS, "", asked.job.job_id if asked.job else ""))
+    return page
+
+
+def _page(context: Context, chosen: Selection) -> DeadPage:
+    if chosen.within is None:
+        return read_dead(context, chosen.ids)
+    return list_dead(context, chosen.within, chosen.limit, chosen.after, oldest_first=True)
+
+
+def _dealt(chosen: Selection, page: DeadPage, dealt: Dealt) -> Reply:
+    return ok(dealt_answer(dealt, chosen.next_cursor(page.next_after, dealt.next_start_at)))

@@ -1,0 +1,237 @@
+"""Which dead letters a request is about, by a filter or by run ids, and where a list continues.
+
+A cursor is bound to its tenant, its action and its filter. The cursor of a replay or a discard also contains the moment
+of the first request: later dead letters are excluded, so that the series of requests ends although a replayed run may
+fail again. It also contains when the next replay starts, so that the pace is kept across requests.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import ConfigDict, Field
+
+from timeball.api.dead_letters.fields import JobId, ReasonText, RunIdText, TaskId
+from timeball.api.http.body import compact
+from timeball.api.http.fields import Instant
+from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, position_in
+from timeball.api.http.problems import FieldError, invalid
+from timeball.api.http.request import Request, idempotency_key, read_body
+from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields
+from timeball.api.http.schema_rules import together
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.reason import Reason
+from timeball.domain.time.instants import LATEST
+from timeball.engine.runs.attempts import INLINE_BYTES
+from timeball.engine.runs.dead_letters import DeadFilter, Position
+
+MAX_NAMED: Final = 100
+MAX_MATCHED: Final = 1_000
+PER_SECOND: Final = 10
+ERROR_CHARACTERS: Final = INLINE_BYTES
+"""A run's row has so many bytes of an attempt's error, which a filter searches."""
+
+
+_CHOICE: Final = ("runIds", "filter")
+_OF_A_FILTER: Final = {"limit": ("filter",), "cursor": ("filter",)}
+
+
+class DeadLetterFilter(Strict):
+    """Which dead letters; a field that is not given matches all."""
+
+    job_id: JobId | None = Field(None, description="Only runs of this job.")
+    task_id: TaskId | None = Field(None, description="Only runs whose job named this task.")
+    reason: ReasonText | None = Field(None, description="Only runs with this reason.")
+    error: str | None = Field(
+        None,
+        min_length=1,
+        max_length=ERROR_CHARACTERS,
+        description="Text that the last attempt's error contains, in upper or lower case.",
+    )
+    from_at: Instant | None = Field(None, alias="from", description="Only runs that failed at this time or later.")
+    to_at: Instant | None = Field(None, alias="to", description="Only runs that failed at this time or earlier.")
+
+
+class DiscardRequest(Strict):
+    """Dead letters, by run ids or by a filter."""
+
+    model_config = ConfigDict(json_schema_extra=together(one_of=_CHOICE, exclusive=[_CHOICE], beside=_OF_A_FILTER))
+
+    run_ids: list[RunIdText] | None = Field(
+        None, min_length=1, max_length=MAX_NAMED, description="The ids of the runs. Give either this or `filter`."
+    )
+    filter: DeadLetterFilter | None = Field(
+        None, description="All that match, the oldest first; `{}` matches all. Give either this or `runIds`."
+    )
+    limit: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_MATCHED,
+        description=f"With `filter`, the most dead letters of this request; default {MAX_MATCHED}.",
+    )
+    cursor: str | None = Field(
+        None,
+        description=(
+            "With `filter`, the `nextCursor` of the answer before; all other fields but `limit` must be the same."
+        ),
+    )
+
+
+class ReplayRequest(DiscardRequest):
+    """Dead letters, by run ids or by a filter, and how fast they start."""
+
+    per_second: int | None = Field(
+        None, ge=1, le=1000, description=f"The most runs that start in a second; default {PER_SECOND}."
+    )
+
+
+DEAD_LETTER_PARAMETERS: Final = (*aliases(DeadLetterFilter), "limit", "cursor")
+
+
+@dataclass(frozen=True)
+class DeadList:
+    """A page of a tenant's dead letters, newest first."""
+
+    asked: DeadFilter
+    limit: int
+    after: Position | None = None
+
+    def next_cursor(self, after: Position | None) -> str | None:
+        """Return the cursor of the page after a position; None at the end."""
+        return None if after is None else cursor_of([_bound("list", self.asked)], f"{after[0]}.{after[1]}")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The dead letters of a replay or a discard: runs by id, or a page of those that match a filter."""
+
+    verb: str
+    """The action; part of the cursor."""
+    per_second: int
+    """The pace of a replay; part of the cursor."""
+    ids: tuple[RunId, ...] = ()
+    """The runs, if the request names them."""
+    asked: DeadFilter | None = None
+    """The filter, if the request has one."""
+    limit: int = MAX_MATCHED
+    after: Position | None = None
+    """The position after which the page begins."""
+    until_at: int = LATEST
+    """The moment of the first request (ms)."""
+    start_at: int | None = None
+    """When the next replay starts (ms)."""
+
+    @property
+    def within(self) -> DeadFilter | None:
+        """Return the filter, limited to what had failed at the first request."""
+        return self.asked and replace(self.asked, to_at=min(self.asked.to_at, self.until_at))
+
+    def next_cursor(self, after: Position | None, start_at: int | None) -> str | None:
+        """Return the cursor that continues after a position; None at the end."""
+        if after is None or self.asked is None:
+            return None
+        bound = _bound(f"{self.verb} {self.per_second}", self.asked)
+        return cursor_of([bound], f"{self.until_at}.{start_at or 0}.{after[0]}.{after[1]}")
+
+
+def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
+    """Read the query string of a list. Raises ProblemError that names every bad parameter."""
+    reader = QueryReader(query, DEAD_LETTER_PARAMETERS)
+    limit = reader.limit()
+    times = {name: query[name].replace(" ", "+") for name in ("from", "to") if name in query}
+    named = {name: query[name] for name in aliases(DeadLetterFilter) if name in query}
+    wanted, _, errors = read_fields(DeadLetterFilter, {**named, **times})
+    errors = [*reader.errors, *errors, *_bad_window(wanted, "to")]
+    if errors:
+        raise invalid(errors)
+    page = DeadList(_filter(tenant, wanted), limit)
+    return page if "cursor" not in query else _list_from(page, query["cursor"])
+
+
+def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: int) -> Selection:
+    """Validate a body and its Idempotency-Key at an instant (ms). Raises ProblemError that names every error."""
+    wanted, given, errors = read_fields(model, read_body(request))
+    errors += _together(wanted, given)
+    if idempotency_key(request, errors) is not None and "limit" in given:
+        # With a limit, a repeat would deal with the next dead letters.
+        sentence = (
+            "Leave out limit or the Idempotency-Key: the same request again would deal with further dead letters."
+        )
+        errors.append(FieldError("limit", sentence))
+    if errors:
+        raise invalid(errors)
+    pace = wanted.per_second if isinstance(wanted, ReplayRequest) else None
+    chosen = Selection(verb, pace or PER_SECOND, until_at=now)
+    if wanted.filter is None:
+        parsed = [RunId.parse(request.tenant, text) for text in wanted.run_ids or ()]
+        return replace(chosen, ids=tuple(run_id for run_id in parsed if run_id is not None))
+    chosen = replace(chosen, asked=_filter(request.tenant, wanted.filter), limit=wanted.limit or MAX_MATCHED)
+    return chosen if wanted.cursor is None else _choice_from(chosen, wanted.cursor)
+
+
+def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
+    if {"runIds", "filter"} <= given:
+        yield FieldError("runIds", "Give either runIds or filter, not both.")
+    if not given & {"runIds", "filter"}:
+        yield FieldError("runIds", "Say which dead letters: give runIds, or filter; an empty filter, {}, matches all.")
+    yield from misplaced(given, _OF_A_FILTER)
+    if wanted.filter is not None:
+        yield from _bad_window(wanted.filter, "filter.to")
+
+
+def _bad_window(wanted: DeadLetterFilter, field: str) -> Iterator[FieldError]:
+    if wanted.from_at is not None and wanted.to_at is not None and wanted.to_at < wanted.from_at:
+        yield FieldError(field, "This is before from; give a later time.")
+
+
+def _filter(tenant: str, wanted: DeadLetterFilter) -> DeadFilter:
+    return DeadFilter(
+        tenant,
+        job=None if wanted.job_id is None else JobKey(tenant, wanted.job_id),
+        task_id=wanted.task_id,
+        reason=None if wanted.reason is None else Reason(wanted.reason),
+        error=wanted.error,
+        from_at=0 if wanted.from_at is None else wanted.from_at,
+        to_at=LATEST if wanted.to_at is None else wanted.to_at,
+    )
+
+
+def _list_from(page: DeadList, cursor: str) -> DeadList:
+    died_at, _, name = position_in(cursor).partition(".")
+    run = RunId.parse(page.asked.tenant, name)
+    if run is None or not _is_instant(died_at) or page.next_cursor((int(died_at), run)) != cursor:
+        raise invalid([FOREIGN])
+    return replace(page, after=(int(died_at), run))
+
+
+def _choice_from(chosen: Selection, cursor: str) -> Selection:
+    *instants, name = position_in(cursor).split(".", 3)
+    run = RunId.parse(chosen.asked.tenant if chosen.asked else "", name)
+    if run is None or len(instants) != 3 or not all(map(_is_instant, instants)):
+        raise invalid([FOREIGN])
+    until_at, start_at, died_at = map(int, instants)
+    going_on = replace(chosen, until_at=until_at, start_at=start_at, after=(died_at, run))
+    if going_on.next_cursor(going_on.after, start_at) != cursor:
+        raise invalid([FOREIGN])
+    return going_on
+
+
+def _bound(verb: str, asked: DeadFilter) -> str:
+    job_id = None if asked.job is None else asked.job.job_id
+    return compact(
+        [
+            "dead letters",
+            verb,
+            asked.tenant,
+            job_id,
+            asked.task_id,
+            asked.reason,
+            asked.error,
+            asked.from_at,
+            asked.to_at,
+        ]
+    )
+
+
+def _is_instant(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 14 and int(text) < LATEST

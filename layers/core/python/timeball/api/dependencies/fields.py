@@ -1,0 +1,160 @@
+"""Dependencies of a job in requests and answers."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from timeball.api.http.problems import FieldError
+from timeball.api.http.request_model import Strict
+from timeball.domain.model.ids import JOB_ID
+from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Parent, ParentEnd, TriggerRule
+
+MOST_PARENTS: Final = 1_000
+"""The most parents, whatever the settings allow."""
+LONGEST_TIMEOUT_SECONDS: Final = 31_622_400
+
+
+def _parent(given: object) -> object:
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, str):
+        return {"jobId": given}
+    raise ValueError('Give the id of a job, or an object such as {"jobId": "extract", "as": "rows"}.')
+
+
+def _name(name: str) -> str:
+    if not JOB_ID.fullmatch(name):
+        raise ValueError("Give 1 to 64 letters, digits, - or _.")
+    return name
+
+
+class ParentRequest(Strict):
+    """A job that must end before this job runs."""
+
+    job_id: str = Field(min_length=1, max_length=200)
+    name: Annotated[str, AfterValidator(_name)] | None = Field(None, alias="as")
+    on: Literal["succeeded", "failed", "done"] | None = None
+
+
+def _each_once(parents: list[ParentRequest]) -> list[ParentRequest]:
+    if len({parent.job_id for parent in parents}) < len(parents):
+        raise ValueError("Give each job once.")
+    names = [parent.name or parent.job_id for parent in parents]
+    if len(set(names)) < len(names):
+        raise ValueError("Give each name (as) once, and no name that is the id of another job.")
+    return parents
+
+
+_ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": 200}
+_OBJECT_SCHEMA: Final = {
+    "type": "object",
+    "properties": {
+        "jobId": {**_ID_SCHEMA, "description": "The id of the job; in a batch also the `ref` of an item."},
+        "as": {
+            "type": "string",
+            "pattern": f"^{JOB_ID.pattern}$",
+            "description": "The name that this job uses for it.",
+        },
+        "on": {
+            "enum": [end.value for end in ParentEnd],
+            "default": ParentEnd.SUCCEEDED.value,
+            "description": "Which end of the job counts as success for the `triggerRule`.",
+        },
+    },
+    "required": ["jobId"],
+    "additionalProperties": False,
+}
+
+ParentItem = Annotated[
+    ParentRequest,
+    BeforeValidator(_parent),
+    WithJsonSchema({"anyOf": [{**_ID_SCHEMA, "examples": ["extract"]}, _OBJECT_SCHEMA]}),
+]
+Parents = Annotated[list[ParentItem], Field(max_length=MOST_PARENTS), AfterValidator(_each_once)]
+
+
+class DependencyFields(Strict):
+    """The jobs that a job depends on."""
+
+    depends_on: Parents | None = Field(
+        None,
+        description="The jobs that must end before this job runs: ids or objects. With these a job needs no schedule.",
+    )
+    trigger_rule: Literal["allSucceeded", "allDone", "anySucceeded", "anyFailed"] | None = Field(
+        None, description="Which ends of these jobs let it run; default `allSucceeded`."
+    )
+    dependency_timeout_seconds: int | None = Field(
+        None,
+        ge=1,
+        le=LONGEST_TIMEOUT_SECONDS,
+        description=(
+            "The longest wait for these jobs in seconds, after which it is skipped; default "
+            f"{DEPENDENCY_TIMEOUT_SECONDS}."
+        ),
+    )
+    pass_parents: bool | None = Field(
+        None,
+        description=(
+            "True: the body of its calls is `{payload, parents}`, with the results of these jobs; default false."
+        ),
+    )
+    for_each: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description=(
+            "One of these jobs, by its id or its `as`: this job has a run for each item that the run of that "
+            "job names, by `fanOut` in its answer or by a request."
+        ),
+    )
+
+
+NEEDS_PARENTS: Final = dict.fromkeys(
+    ("triggerRule", "dependencyTimeoutSeconds", "passParents", "forEach"), ("dependsOn",)
+)
+
+
+def parents_of(request: DependencyFields) -> tuple[Parent, ...]:
+    """Return the parents that a valid request names."""
+    asked = request.depends_on or []
+    return tuple(Parent(one.job_id, one.name, ParentEnd(one.on or ParentEnd.SUCCEEDED)) for one in asked)
+
+
+def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
+    """Yield an error if `forEach` names a job that is not in `dependsOn`."""
+    if request.for_each is not None and request.depends_on and _meant(request) is None:
+        yield FieldError("forEach", "Name one of the jobs in dependsOn, by its id or its `as`.")
+
+
+def _meant(request: DependencyFields) -> str | None:
+    """Return the id of the parent that `forEach` names."""
+    parents = {one.name or one.job_id: one.job_id for one in request.depends_on or []}
+    asked = request.for_each
+    return parents.get(asked, asked if asked in parents.values() else None) if asked is not None else None
+
+
+def for_each_document(for_each: str | None, parents: Sequence[Parent]) -> str | None:
+    """Return the parent whose items have runs in the form of a request."""
+    return next((one.name or one.job_id for one in parents if one.job_id == for_each), None)
+
+
+def dependency_fields(request: DependencyFields) -> dict[str, Any]:
+    """Return the dependency fields of the spec for a valid request."""
+    return {
+        "depends_on": parents_of(request),
+        "trigger_rule": TriggerRule(request.trigger_rule or TriggerRule.ALL_SUCCEEDED),
+        "dependency_timeout_seconds": request.dependency_timeout_seconds or DEPENDENCY_TIMEOUT_SECONDS,
+        "pass_parents": bool(request.pass_parents),
+        "for_each": _meant(request),
+    }
+
+
+def parent_document(parent: Parent) -> str | dict[str, str]:
+    """Return a parent in the form of a request: its id, if there is nothing else to state."""
+    document = {"jobId": parent.job_id}
+    if parent.name is not None:
+        document["as"] = parent.name
+    if parent.on is not ParentEnd.SUCCEEDED:
+        document["on"] = parent.on.value
+    return document if len(document) > 1 else parent.job_id

@@ -1,0 +1,48 @@
+"""The route of the graph of dependencies."""
+
+from timeball.api.dependencies.answers import GraphAnswer, node_answer
+from timeball.api.http.access import Access
+from timeball.api.http.bounds import are_within
+from timeball.api.http.edge import ApiContext, job_key, no_job
+from timeball.api.http.paging import fitting
+from timeball.api.http.reply import Reply, ok
+from timeball.api.http.request import Request
+from timeball.api.http.route import Route
+from timeball.engine.dependencies.cycle import read_graph
+from timeball.engine.scheduling.list_jobs import shown_statuses
+
+
+def read_job_graph(edge: ApiContext, request: Request) -> Reply:
+    """Read the jobs that a job depends on and the jobs that depend on it, with their statuses.
+
+    A key that is bounded to tags sees only jobs within its bounds.
+    """
+    graph = read_graph(edge.context, job_key(request))
+    if graph is None:
+        raise no_job()
+    above, below = (
+        [one for one in jobs if are_within(one.spec.tags, request.bounds)]
+        for jobs in (graph.ancestors, graph.descendants)
+    )
+    statuses = shown_statuses(edge.context, [graph.job, *above, *below])
+    nodes = fitting((node_answer(one, statuses[one.key]) for one in (*above, *below)), edge.page_bytes)
+    return ok(
+        GraphAnswer(
+            job=node_answer(graph.job, statuses[graph.job.key]),
+            ancestors=nodes[: len(above)],
+            descendants=nodes[len(above) :],
+            is_cut=graph.is_cut or len(nodes) < len(above) + len(below),
+        )
+    )
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET",
+        "/v1/jobs/{jobId}/graph",
+        read_job_graph,
+        "Read the jobs that a job depends on and the jobs that depend on it, with their statuses",
+        GraphAnswer,
+        access=Access.READ,
+    ),
+)

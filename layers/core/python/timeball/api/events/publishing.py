@@ -1,0 +1,122 @@
+"""Send one event, or many with a result for each, to the bus under the caller's tenant.
+
+The tenant is that of the caller's key; nothing in a request can change it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from timeball.api.events.answers import EventAnswer, EventItemAnswer, EventsAnswer
+from timeball.api.events.request import MAX_EVENTS, read_event
+from timeball.api.http.body import compact, kind_of
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.generations import generation_of
+from timeball.api.http.identity import event_id, event_id_of_key
+from timeball.api.http.problem_details import ItemProblem
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from timeball.api.http.quotas import check_product, count_events, large_payload, quotas_of
+from timeball.api.http.reply import Reply, accepted, ok
+from timeball.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms.event import MOST_BYTES, Event
+from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
+from timeball.domain.time.instants import format_instant
+from timeball.engine.events.receive import publish
+from timeball.engine.events.subscribe import count_subscribers
+from timeball.ports.event_bus import EventRefusal
+
+
+@dataclass(frozen=True)
+class _WantedEvent:
+    """A valid event's attributes."""
+
+    attributes: Mapping[str, Any]
+
+
+def post_events(edge: ApiContext, request: Request) -> Reply:
+    """Send one event to the bus, or many."""
+    body = read_one_or_many(request, EVENTS, MAX_EVENTS)
+    errors: list[FieldError] = []
+    key = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    many = body if isinstance(body, list) else [body]
+    quotas = quotas_of(edge, request)
+    read = [_read(edge, request, key, index, one) for index, one in enumerate(many)]
+    done = _published(edge, request, [_within(quotas, one) for one in read])
+    if isinstance(body, list):
+        return ok(EventsAnswer(items=[_item(index, one) for index, one in enumerate(done)]))
+    (one,) = done
+    if isinstance(one, ProblemError):
+        raise one
+    return accepted(one)
+
+
+def _read(edge: ApiContext, request: Request, key: str | None, index: int, body: object) -> _WantedEvent | ProblemError:
+    if not isinstance(body, dict):
+        return ProblemError(Problem.MALFORMED_BODY, f"This event is {kind_of(body)}; send a JSON object.")
+    made = event_id(edge.random_bytes()) if key is None else event_id_of_key(request.tenant, f"{key} {index}")
+    attributes, errors = read_event(body, made, edge.context.clock.now())
+    if errors:
+        return invalid(errors)
+    size = Event(request.tenant, attributes, 0).size + _ROOM
+    return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _WantedEvent(attributes)
+
+
+_ROOM = 240
+"""The bytes of the acceptance time, the generation, the name of the matching rule, and a job's id."""
+
+
+def _too_large(size: int) -> str:
+    return (
+        f"The event has {size} bytes on the bus; at most {MOST_BYTES} (256 KB) are allowed: "
+        "store its data elsewhere, and send a reference."
+    )
+
+
+def _within(quotas: Quotas, one: _WantedEvent | ProblemError) -> _WantedEvent | ProblemError:
+    """Check an event against the tenant's quota of payloads: it becomes the payload of runs."""
+    if isinstance(one, ProblemError):
+        return one
+    errors = large_payload(quotas, compact(one.attributes), "data")
+    return invalid(errors) if errors else one
+
+
+def _published(
+    edge: ApiContext, request: Request, read: Sequence[_WantedEvent | ProblemError]
+) -> list[EventAnswer | ProblemError]:
+    wanted = [one.attributes for one in read if isinstance(one, _WantedEvent)]
+    if wanted:
+        jobs = count_subscribers(edge.context, request.tenant, MOST_OF_A_REQUEST // len(wanted))
+        check_product(len(wanted), jobs, "events", "jobs that run on events")
+    depth = generation_of(edge, request, len(wanted)) if wanted else 0
+    count_events(edge, request, len(wanted))
+    done = iter(publish(edge.context, edge.events, request.tenant, wanted, depth) if wanted else [])
+    return [one if isinstance(one, ProblemError) else _outcome(*next(done)) for one in read]
+
+
+def _outcome(event: Event, refusal: EventRefusal | None) -> EventAnswer | ProblemError:
+    if refusal is not None and refusal.is_unknown:
+        return ProblemError(
+            Problem.UNAVAILABLE,
+            "EventBridge did not answer, so the event may be on the bus or not; send it again with the "
+            "same source and id: each job still runs once for it.",
+            headers={"Retry-After": "1"},
+        )
+    if refusal is not None:
+        return invalid([FieldError("data", f"EventBridge does not accept this event: {refusal.why}")])
+    attributes = event.attributes
+    return EventAnswer(
+        event_id=attributes["id"],
+        source=attributes["source"],
+        type=attributes["type"],
+        accepted_at=format_instant(event.accepted_at),
+    )
+
+
+def _item(index: int, outcome: EventAnswer | ProblemError) -> EventItemAnswer:
+    if isinstance(outcome, ProblemError):
+        problem = ItemProblem(**problem_fields(outcome))
+        return EventItemAnswer(index=index, status=outcome.problem.status, problem=problem)
+    return EventItemAnswer(index=index, status=202, event=outcome)

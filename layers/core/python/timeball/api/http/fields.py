@@ -1,0 +1,59 @@
+"""Fields that several resources share: the form of each value, with the sentence for a wrong one."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+from timeball.api.http.body import compact
+from timeball.domain.model.terms.calendar import CALENDAR_NAME
+from timeball.domain.time.instants import parse_instant
+
+MAX_PAYLOAD_BYTES: Final = 256 * 1024
+
+
+def _instant(value: object) -> int:
+    if not isinstance(value, str):
+        raise ValueError("Write a time as 2026-11-21T09:30:00Z.")  # noqa: TRY004 - pydantic takes ValueError
+    return parse_instant(value)
+
+
+def _payload(payload: object) -> object:
+    size = len(compact(payload).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"The payload has {size} bytes; at most {MAX_PAYLOAD_BYTES} (256 KB) are allowed.")
+    return payload
+
+
+DATE: Final = "(19[7-9][0-9]|2[0-3][0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+"""The pattern of a date from 1970 to 2399."""
+
+INSTANT_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "string",
+    "format": "date-time",
+    "pattern": rf"^{DATE}[Tt]"
+    r"([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
+    "examples": ["2026-11-21T09:30:00Z"],
+}
+"""The JSON Schema of a time of RFC 3339, from 1970 to 2399; the pattern lets generators make valid times."""
+
+Instant = Annotated[int, BeforeValidator(_instant), WithJsonSchema(dict(INSTANT_SCHEMA))]
+"""An ISO 8601 time with an offset; read as ms."""
+
+Payload = Annotated[Any, AfterValidator(_payload)]
+"""Any JSON of at most MAX_PAYLOAD_BYTES."""
+
+
+def _calendar_name(name: str) -> str:
+    if not CALENDAR_NAME.fullmatch(name):
+        raise ValueError("Give 1 to 64 letters, digits, - or _.")
+    return name
+
+
+CalendarName = Annotated[
+    str,
+    AfterValidator(_calendar_name),
+    WithJsonSchema({"type": "string", "pattern": f"^{CALENDAR_NAME.pattern}$", "examples": ["holidays-de"]}),
+]
+
+OverlapPolicy = Literal["allow", "skip", "queueOne", "cancelOther"]

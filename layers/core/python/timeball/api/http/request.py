@@ -1,0 +1,140 @@
+"""A request as the operations see it, and the headers that control it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from timeball.api.http.body import read_object, read_objects
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
+from timeball.api.http.reply import etag
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
+from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
+
+ANY_VERSION: Final = None
+NO_VERSION: Final = 0
+"""The version of a foreign ETag; no resource ever has it."""
+
+JSON: Final = ("application/json",)
+EVENTS: Final = ("application/json", "application/cloudevents+json", "application/cloudevents-batch+json")
+MERGE_PATCH: Final = ("application/merge-patch+json", "application/json")
+
+_IDEMPOTENCY_KEY: Final = re.compile(r"[!-~]{1,255}", re.ASCII)
+_ETAG: Final = re.compile(r'(?:W/)?"[!#-~]*"', re.ASCII)
+_OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request of a tenant."""
+
+    tenant: str
+    """The caller's tenant."""
+    by: Actor = NO_ACTOR
+    """The caller."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers; names are in lower case."""
+    path: Mapping[str, str] = field(default_factory=dict)
+    """The ids in the path, by name."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    """Query parameters; the gateway joins the values of a repeated name with commas."""
+    raw_query: str = ""
+    """The query string as it was sent."""
+    body: bytes = b""
+    """The body as it was sent."""
+    bounds: Mapping[str, str] = field(default_factory=dict)
+    """The tags of the caller's key: it sees and creates only jobs that have all of them."""
+    attempt: int | None = None
+    """The attempt of the caller's token; None if the caller has a key."""
+    quotas: Quotas | None = NO_QUOTAS
+    """The quotas of the caller's tenant; None if the authorizer did not give them."""
+
+    def each(self, name: str) -> list[str]:
+        """Return every value of a parameter that may be repeated; a value may contain commas."""
+        given = [text for one, text in parse_qsl(self.raw_query, keep_blank_values=True) if one == name]
+        return given or ([self.query[name]] if name in self.query else [])
+
+
+def expected_version(request: Request) -> int | None:
+    """Return the version of If-Match: ANY_VERSION for none or `*`, NO_VERSION for a foreign ETag.
+
+    Raises ProblemError if the header is not a single ETag.
+    """
+    header = request.headers.get("if-match")
+    if header is None or header.strip() == "*":
+        return ANY_VERSION
+    if not _ETAG.fullmatch(header.strip()):
+        raise invalid([FieldError("If-Match", 'Give the ETag of one answer, such as "3" with its quotes, or *.')])
+    own = _OWN_ETAG.fullmatch(header.strip())
+    return int(own[1]) if own else NO_VERSION
+
+
+def expects_nothing(request: Request) -> bool:
+    """Say whether If-None-Match requires that the resource does not exist. Raises ProblemError for all but `*`."""
+    header = request.headers.get("if-none-match")
+    if header is not None and header.strip() != "*":
+        raise invalid([FieldError("If-None-Match", "Give *, which means: only if the resource does not exist.")])
+    return header is not None
+
+
+def stale(what: str, version: int, verb: str) -> ProblemError:
+    """Return the problem for an If-Match with another version than the resource has."""
+    return ProblemError(
+        Problem.STALE_VERSION,
+        f"The {what} is at version {version} now; read it again before you {verb} it.",
+        headers={"ETag": etag(version)},
+    )
+
+
+def idempotency_key(request: Request, errors: list[FieldError]) -> str | None:
+    """Return the Idempotency-Key, or None if it is missing or invalid; an invalid one adds to the errors."""
+    key = request.headers.get("idempotency-key")
+    if key is None or _IDEMPOTENCY_KEY.fullmatch(key):
+        return key
+    errors.append(FieldError("Idempotency-Key", "Give 1 to 255 visible ASCII characters, such as a UUID."))
+    return None
+
+
+def key_conflict() -> ProblemError:
+    """Return the problem for an Idempotency-Key that was used with another body before."""
+    return ProblemError(
+        Problem.IDEMPOTENCY_CONFLICT,
+        "This Idempotency-Key was used with another body; send that body again, or use a new key.",
+    )
+
+
+def read_body(request: Request, accepted: Sequence[str] = JSON) -> dict[str, Any]:
+    """Return the JSON object of the body, if its type is accepted. Raises ProblemError."""
+    _check_content_type(request, accepted)
+    return read_object(request.body)
+
+
+def read_one_or_many(request: Request, accepted: Sequence[str], most: int) -> dict[str, Any] | list[Any]:
+    """Return the JSON object of the body, or an array of at most `most` values. Raises ProblemError."""
+    _check_content_type(request, accepted)
+    return read_objects(request.body, most)
+
+
+def read_optional_body(request: Request) -> dict[str, Any]:
+    """Return the JSON object of the body; an empty object if there is no body. Raises ProblemError."""
+    return read_body(request) if request.body.strip() else {}
+
+
+def refuse_fields(request: Request) -> None:
+    """Raise ProblemError unless the body is missing or an empty object."""
+    body = read_optional_body(request)
+    if body:
+        raise invalid(FieldError(shortened(name), "This request takes no fields; leave it out.") for name in body)
+
+
+def _check_content_type(request: Request, accepted: Sequence[str]) -> None:
+    """Raise ProblemError unless the body's declared type is accepted and UTF-8; no declaration is accepted too."""
+    header = request.headers.get("content-type", "application/json")
+    media_type, *parameters = (part.strip().lower() for part in header.split(";"))
+    charsets = {part.partition("=")[2].strip('" ') for part in parameters if part.startswith("charset=")}
+    if media_type not in accepted or charsets - {"utf-8", "utf8"}:
+        headers = {"Accept-Patch": ", ".join(accepted)} if accepted is MERGE_PATCH else {}
+        raise ProblemError(
+            Problem.UNSUPPORTED_MEDIA_TYPE, f"Send the body as {' or '.join(accepted)}, in UTF-8.", headers=headers
+        )

@@ -1,0 +1,296 @@
+"""The models of answers about jobs, and how they are filled from the domain's jobs.
+
+`latestRun`, `waitingFor` and `claimedRuns` are set only in the answers to the requests that they concern.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
+from timeball.api.dependencies.fields import for_each_document, parent_document
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.reply import AnswerModel, CreatedAt, Time, UpdatedAt, Version, time_of
+from timeball.api.jobs.flow import FlowAnswer, flow_document
+from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
+from timeball.api.jobs.of_tasks import shown
+from timeball.api.runs.answers import RunAnswer
+from timeball.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
+from timeball.api.schedules.rules import RulesAnswer, rules_answer
+from timeball.api.targets.answers import TargetAnswer, target_answer
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.calendar import CalendarPolicy
+from timeball.domain.model.terms.dependency import TriggerRule
+from timeball.domain.model.terms.policies import TASKS_TARGET, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.terms.target import Override
+from timeball.domain.planning.blackouts import Blackouts, fires_to_come
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.instants import SECOND_MS, format_instant
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, fires
+from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies
+from timeball.engine.blackouts.read import NO_CALENDAR, CalendarOutlook, outlooks
+
+SHOWN: Final = 5
+"""How many of the next fire times an answer shows."""
+
+_WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
+
+
+class DstPolicyAnswer(AnswerModel):
+    """The effect of a clock change on a cron's fires; a policy that was left out follows from the expression."""
+
+    gap: Gap = Field(description="The policy for fires at local times that clocks skip.")
+    overlap: DstOverlap = Field(description="The policy for fires at local times that occur twice.")
+
+
+class CatchUpAnswer(AnswerModel):
+    """The policy for missed fires, and its bounds."""
+
+    policy: CatchUpPolicy = Field(description="Which of the missed fires run.")
+    max_runs: int | None = Field(description="The most missed fires that run; null unless the policy is `all`.")
+    max_age_seconds: int = Field(description="The age in seconds beyond which a missed fire does not run.")
+
+
+class CalendarUseAnswer(AnswerModel):
+    """The calendar on whose dates the job does not fire."""
+
+    name: str = Field(description="The name of the calendar.")
+    policy: CalendarPolicy = Field(description="`skip` skips a fire; `next` starts it on the next allowed day.")
+
+
+class JobSummaryAnswer(FlowAnswer):
+    """A job without its target and payload."""
+
+    job_id: str = Field(description="The id of the job.")
+    name: str | None = Field(description="A name for people.")
+    status: JobStatus | Literal["running"] = Field(description="Its status; `running` while a run of it is live.")
+    next_run_at: Time | None = Field(description="The first of `nextRuns`; null if there is none.")
+    next_runs: list[Time] = Field(description="The next five fire times, or starts where the calendar moves a fire.")
+    schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
+    schedule_at: Time | None = Field(description="The fire time of a job that runs once.")
+    cron_expression: str | None = Field(description="The cron expression of a job with a cron.")
+    timezone: str | None = Field(description="The IANA time zone of the cron.")
+    dst_policy: DstPolicyAnswer | None = Field(description="The effect of a clock change on the cron's fires.")
+    every_seconds: int | None = Field(description="The interval in seconds of a job with an interval.")
+    anchor_at: Time | None = Field(description="An instant from which the interval counts, back and forth.")
+    start_at: Time | None = Field(description="The job does not fire before this time.")
+    end_at: Time | None = Field(description="The job does not fire after this time.")
+    max_runs: int | None = Field(description="The number of runs after which the job is completed.")
+    event: Mapping[str, Any] | None = Field(description="The pattern of the events on which the job runs.")
+    depends_on: list[str | dict[str, str]] = Field(description="The jobs that it waits for: ids or objects.")
+    trigger_rule: TriggerRule | None = Field(description="Which ends of these jobs let it run.")
+    dependency_timeout_seconds: int | None = Field(description="The longest wait for these jobs in seconds.")
+    pass_parents: bool | None = Field(description="Whether its calls receive the results of these jobs.")
+    for_each: str | None = Field(description="The job whose items each get a run of this one.")
+    blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks the job.")
+    priority: Priority = Field(description="The priority of its runs.")
+    max_retries: int = Field(description="The most retries of a run.")
+    retry_policy: RetryPolicyAnswer = Field(description="When a failed attempt is retried.")
+    retry_timetable: list[int | float] = Field(description="The longest wait before each retry in seconds.")
+    timeout_seconds: int = Field(description="The longest time for one attempt in seconds.")
+    completion: Completion = Field(description="Whether the call's answer ends an attempt, or the target's report.")
+    heartbeat_seconds: int | None = Field(description="The longest time in seconds between heartbeats after a 202.")
+    task_id: str | None = Field(description="The task that supplies the target and the policies as they are now.")
+    overrides: list[Override] = Field(description="The policies that the job states itself instead of its task.")
+    delivery: Guarantee = Field(description="`at_most_once`: no second call after a call that may have left.")
+    catch_up: CatchUpAnswer | None = Field(description="The policy for missed fires; null unless the job recurs.")
+    overlap_policy: OverlapPolicy = Field(description="The policy for a fire while an earlier run is live.")
+    calendar: CalendarUseAnswer | None = Field(description="The calendar on whose dates the job does not fire.")
+    jitter_seconds: int | None = Field(description="The most seconds by which a fire starts later.")
+    notify: NotifyAnswer | None = Field(description="The targets to call when runs fail, recover, succeed or are late.")
+    pause_after_failures: int | None = Field(description="The number of failed runs in a row that pauses the job.")
+    notice: NoticeAnswer | None = Field(description="The content of this notice; null if the job is not a notice.")
+    tags: Mapping[str, str] = Field(description="The tags of the job.")
+    schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was calculated.")
+    paused_at: Time | None = Field(description="When the job was paused; null unless it is paused.")
+    paused_reason: Literal["failures"] | None = Field(description="`failures` if failed runs paused it, else null.")
+    created_at: CreatedAt
+    created_by: str | None = Field(description="The id of the API key that created it.")
+    updated_at: UpdatedAt
+    version: Version
+
+
+class JobAnswer(JobSummaryAnswer):
+    """A job."""
+
+    target: TargetAnswer | None = Field(description="The target of its runs; of a job with a task, the task's target.")
+    payload: Any = Field(None, description="The body of its runs' calls; any JSON.")
+    latest_run: RunAnswer | None = Field(
+        None, description="The newest row of the ledger, where a job is read; the skipped row, where a fire is skipped."
+    )
+    waiting_for: list[str] = Field([], description="The jobs that a one-off waits for; only where a job is read.")
+    claimed_runs: list[str] = Field([], description="The runs under way at a change; only in the answer to it.")
+
+
+def shown_job(edge: ApiContext, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
+    """Return the answer about a job with its task and its calendar as they are now; the rest as `job_answer`."""
+    now = edge.context.clock.now()
+    calendars = outlooks(edge.context, [job], now)
+    return job_answer(shown(edge, [job])[0], now, status, calendars=calendars, **about)
+
+
+def job_answer(
+    job: Job,
+    now: int,
+    status: str | None = None,
+    calendars: Mapping[JobKey, CalendarOutlook] | None = None,
+    **about: Any,  # noqa: ANN401 - of the model
+) -> JobAnswer:
+    """Return the answer about a job at an instant (ms).
+
+    `status` replaces the status of the job's row. `calendars` has what calendars do to the fires of jobs. `about` sets
+    `latest_run`, `waiting_for` or `claimed_runs`.
+    """
+    return JobAnswer(**_fields(job, now, status, calendars or {}), **_work_fields(job), **about)
+
+
+def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, CalendarOutlook]) -> JobSummaryAnswer:
+    """Return the answer about a job in a list."""
+    fields = _fields(job, now, status, calendars)
+    return JobSummaryAnswer(**{**fields, "notify": notify_answer(job.spec.notify, is_listed=True)})
+
+
+def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, CalendarOutlook]) -> dict[str, Any]:
+    following = [format_instant(at) for at in upcoming(job, now, outlook=calendars.get(job.key, NO_CALENDAR))]
+    calendar = job.spec.calendar
+    return {
+        "job_id": job.key.job_id,
+        "name": job.spec.name,
+        "status": status or job.listed_status,
+        "next_run_at": following[0] if following else None,
+        "next_runs": following,
+        **_schedule_fields(job),
+        "event": None if job.spec.event is None else json.loads(job.spec.event),
+        **_dependency_fields(job),
+        "priority": job.spec.priority,
+        "max_retries": job.spec.retry.max_retries,
+        "retry_policy": retry_policy_answer(job.spec.retry),
+        "retry_timetable": [_seconds(wait_ms) for wait_ms in job.spec.retry.timetable()],
+        "timeout_seconds": job.spec.timeout_seconds,
+        "completion": job.spec.completion,
+        "heartbeat_seconds": job.spec.heartbeat_seconds,
+        "task_id": job.task_id,
+        "overrides": [] if job.spec.task is None else list(job.spec.task.own),
+        "delivery": job.spec.delivery,
+        **_recurring_fields(job),
+        "overlap_policy": job.spec.overlap,
+        "calendar": None if calendar is None else CalendarUseAnswer(name=calendar.name, policy=calendar.policy),
+        "notify": notify_answer(job.spec.notify),
+        "pause_after_failures": job.spec.pause_after_failures,
+        **flow_document(job.spec.flow),
+        "notice": notice_answer(job.spec.notice),
+        "tags": job.spec.tags,
+        "schedule_rules": rules_answer(job.rules),
+        "paused_at": time_of(job.paused_at),
+        "paused_reason": "failures" if job.paused_by_failures else None,
+        "created_at": format_instant(job.created_at),
+        "created_by": job.created_by,
+        "updated_at": format_instant(job.updated_at),
+        "version": job.version,
+    }
+
+
+def upcoming(job: Job, now: int, count: int = SHOWN, outlook: CalendarOutlook = NO_CALENDAR) -> tuple[int, ...]:
+    """Return the next fire times of a job at an instant (ms), earliest first; none unless it is pending.
+
+    For a fire that the calendar moves, the list has its start. Fires that the calendar skips are left out, unless they
+    were dispatched before. A fire that is due and not dispatched yet may be in the past. A job that waits for its
+    parents and has no schedule of its own has none.
+    """
+    if job.status is not JobStatus.PENDING or (job.waits and job.spec.inherits):
+        return ()
+    fire_times = chain(_moved(job, outlook.moved), _dispatched(job, now), _planned(job, outlook.excluded))
+    return tuple(outlook.excluded.starts_at(job.spec.schedule, at) or at for at in islice(fire_times, count))
+
+
+def _dependency_fields(job: Job) -> dict[str, Any]:
+    spec = job.spec
+    return {
+        "depends_on": [parent_document(parent) for parent in spec.depends_on],
+        "trigger_rule": spec.trigger_rule if spec.depends_on else None,
+        "dependency_timeout_seconds": spec.dependency_timeout_seconds if spec.depends_on else None,
+        "pass_parents": spec.pass_parents if spec.depends_on else None,
+        "for_each": for_each_document(spec.for_each, spec.depends_on),
+        "blocked_by": blocked_answer(job.blocked, job.key.job_id),
+    }
+
+
+def _recurring_fields(job: Job) -> dict[str, Any]:
+    """Return the fields that only a recurring job has."""
+    if not job.spec.schedule.is_recurring:
+        return {"catch_up": None, "jitter_seconds": None}
+    counted = job.spec.catch_up.policy is CatchUpPolicy.ALL
+    catch_up = CatchUpAnswer(
+        policy=job.spec.catch_up.policy,
+        max_runs=job.spec.catch_up.max_runs if counted else None,
+        max_age_seconds=job.spec.catch_up.max_age_seconds,
+    )
+    return {"catch_up": catch_up, "jitter_seconds": job.spec.jitter_seconds}
+
+
+def _work_fields(job: Job) -> dict[str, Any]:
+    if job.spec.work is None:
+        return {"target": None, "payload": None}
+    target = job.spec.work.target
+    return {
+        "target": None if target == TASKS_TARGET else target_answer(target),
+        "payload": None if job.spec.work.payload is None else json.loads(job.spec.work.payload),
+    }
+
+
+def _schedule_fields(job: Job) -> dict[str, Any]:
+    schedule = job.spec.schedule
+    fields: dict[str, Any] = dict.fromkeys(_WHEN)
+    match schedule.timing:
+        case OnEvents():
+            fields |= {"schedule_type": "event"}
+        case At(at):
+            fields |= {"schedule_type": "once", "schedule_at": format_instant(at)}
+        case Cron(expression, timezone, gap, overlap):
+            gap, overlap = clock_policies(parse_cron(expression), gap, overlap)
+            fields |= {
+                "schedule_type": "cron",
+                "cron_expression": expression,
+                "timezone": timezone,
+                "dst_policy": DstPolicyAnswer(gap=gap, overlap=overlap),
+            }
+        case Every(seconds, anchor_at):
+            fields |= {
+                "schedule_type": "interval",
+                "every_seconds": seconds,
+                "anchor_at": format_instant(anchor_at),
+            }
+    return fields | {
+        "start_at": time_of(schedule.start_at),
+        "end_at": time_of(schedule.end_at),
+        "max_runs": schedule.max_runs,
+    }
+
+
+def _seconds(milliseconds: int) -> int | float:
+    whole, rest = divmod(milliseconds, SECOND_MS)
+    return milliseconds / SECOND_MS if rest else whole
+
+
+def _dispatched(job: Job, now: int) -> Iterator[int]:
+    """Yield the fires to come whose runs are in the queue already; skipped fires may follow them."""
+    last_at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at - 1
+    if job.skipped_from is not None:
+        last_at = job.skipped_from - 1
+    return iter(()) if last_at is None else fires(job.spec.schedule, now, last_at)
+
+
+def _moved(job: Job, waiting: Run | None) -> Iterator[int]:
+    """Yield the fire of a run that the calendar has moved, if the job's next fire is later."""
+    is_behind = waiting is not None and (job.next_fire_at is None or waiting.id.fire_at < job.next_fire_at)
+    return iter([waiting.id.fire_at] if waiting is not None and is_behind else [])
+
+
+def _planned(job: Job, excluded: Blackouts) -> Iterator[int]:
+    left = None if job.spec.schedule.max_runs is None else max(0, job.spec.schedule.max_runs - job.runs_planned)
+    return islice(fires_to_come(job, excluded), left)

@@ -1,0 +1,154 @@
+"""Create up to a hundred jobs at once. Each item has a result of its own, so that a bad item spoils no other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from timeball.api.http.body import kind_of
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.paging import fitting
+from timeball.api.http.problem_details import ItemProblem
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from timeball.api.http.reply import AnswerModel, Reply, ok
+from timeball.api.http.request import Request, idempotency_key, read_body
+from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.schema_rules import needed
+from timeball.api.jobs.answers import JobAnswer, job_answer
+from timeball.api.jobs.creating import Asked, NewJob, create_jobs
+from timeball.api.jobs.reading import standing_answer
+from timeball.api.jobs.request import JobRequest
+from timeball.domain.model.ids import JOB_ID, JobKey
+from timeball.engine.blackouts.read import CalendarOutlook, outlooks
+
+MAX_JOBS: Final = 100
+
+_STOOD: Final = 200
+
+
+class BatchJob(JobRequest):
+    """A job of a batch: a body of `POST /v1/jobs`, and a name for the other items."""
+
+    model_config = ConfigDict(defer_build=True)  # only the document needs this model
+
+    ref: str | None = Field(
+        None,
+        pattern=f"^{JOB_ID.pattern}$",
+        description="The name by which `dependsOn` of other items refers to this one.",
+    )
+
+
+class _Described:
+    """The schema of an item; the item itself is validated separately, so that a bad one spoils no other."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        BatchJob.model_rebuild()
+        return handler(BatchJob.__pydantic_core_schema__)
+
+
+_Job = Annotated[Any, _Described]
+
+
+class BatchRequest(Strict):
+    """Jobs that are created together."""
+
+    model_config = ConfigDict(json_schema_extra=needed("jobs"))
+
+    jobs: list[_Job] = Field(
+        [],
+        min_length=1,
+        max_length=MAX_JOBS,
+        description="The jobs: each a body of `POST /v1/jobs`, optionally with a `ref`.",
+    )
+
+
+class BatchItemAnswer(AnswerModel):
+    """The result of one item: a job, or a problem.
+
+    Under an Idempotency-Key an item that is the same at its index gets the same answer as before, and one that is not
+    gets a 422.
+    """
+
+    index: int = Field(description="The index of the item in the request, from 0.")
+    status: int = Field(
+        description="201 for a new job, 200 for the job that holds the unique key, or the status of the problem."
+    )
+    job: JobAnswer | None = Field(default=None, description="The job, if there is no problem.")
+    problem: ItemProblem | None = Field(default=None, description="The problem, if the item was refused.")
+
+
+class BatchAnswer(AnswerModel):
+    """The results of a batch."""
+
+    items: list[BatchItemAnswer] = Field(description="A result for each item, in the order of the request.")
+
+
+def create_batch(edge: ApiContext, request: Request) -> Reply:
+    """Create up to a hundred jobs.
+
+    An Idempotency-Key covers each item by its index: an item that has changed gets a 422.
+    """
+    wanted, given, errors = read_fields(BatchRequest, read_body(request))
+    key = idempotency_key(request, errors)
+    if "jobs" not in given and not errors:
+        errors.append(FieldError("jobs", f"Give 1 to {MAX_JOBS} jobs."))
+    if errors:
+        raise invalid(errors)
+    refs: set[str] = set()
+    asked = [_asked(index, body, key, refs) for index, body in enumerate(wanted.jobs)]
+    made = iter(create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))
+    results = [next(made) if isinstance(one, Asked) else one for one in asked]
+    calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, NewJob)])
+    items = [_item(edge, index, result, calendars) for index, result in enumerate(results)]
+    return ok(BatchAnswer(items=_fitting(items, edge.page_bytes)))
+
+
+def _asked(index: int, body: object, key: str | None, refs: set[str]) -> Asked | ProblemError:
+    if not isinstance(body, dict):
+        return ProblemError(Problem.MALFORMED_BODY, f"This item is {kind_of(body)}; send a JSON object.")
+    # An Idempotency-Key has no blanks, so no other request's key yields the same id.
+    ref, rest = body.get("ref"), {name: value for name, value in body.items() if name != "ref"}
+    if not (ref is None or (isinstance(ref, str) and JOB_ID.fullmatch(ref))):
+        return invalid([FieldError("ref", "Give 1 to 64 letters, digits, - or _.")])
+    if ref is not None and ref in refs:
+        return invalid([FieldError("ref", "Another item has this ref; give each item its own.")])
+    refs.add(ref or "")
+    return Asked(rest, None if key is None else f"{key} {index}", ref=ref)
+
+
+def _fitting(items: Sequence[BatchItemAnswer], most_bytes: int) -> list[BatchItemAnswer]:
+    """Return a batch's items; leave out jobs that existed already, beyond the most bytes of an answer.
+
+    New jobs come from the request and are never too large together.
+    """
+    created_first = sorted(items, key=lambda one: one.status == _STOOD)
+    shown = {one.index for one in fitting(created_first, most_bytes)}
+    return [one if one.index in shown or one.status != _STOOD else _left_out(one.index) for one in items]
+
+
+def _left_out(index: int) -> BatchItemAnswer:
+    problem = ProblemError(
+        Problem.UNAVAILABLE,
+        "A job holds this unique key, but the answer to the whole batch would be too large with it; "
+        "send this item again on its own.",
+    )
+    return _refused(index, problem)
+
+
+def _refused(index: int, error: ProblemError) -> BatchItemAnswer:
+    return BatchItemAnswer(index=index, status=error.problem.status, problem=ItemProblem(**problem_fields(error)))
+
+
+def _item(
+    edge: ApiContext, index: int, result: NewJob | ProblemError, calendars: Mapping[JobKey, CalendarOutlook]
+) -> BatchItemAnswer:
+    if isinstance(result, ProblemError):
+        return _refused(index, result)
+    if result.stood:
+        return BatchItemAnswer(index=index, status=_STOOD, job=standing_answer(edge, result.job))
+    return BatchItemAnswer(
+        index=index, status=201, job=job_answer(result.job, result.job.created_at, calendars=calendars)
+    )

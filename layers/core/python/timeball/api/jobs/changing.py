@@ -1,0 +1,207 @@
+"""Changes of a job by a user: cancel, pause, resume, patch. Each answers with the job and its runs under way."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from timeball.api.dependencies.examining import field_errors, misnamed
+from timeball.api.events.subscribing import give_rules_back, let_go, unheard
+from timeball.api.http.bounds import check_flow, check_job
+from timeball.api.http.edge import ApiContext, job_key, no_job, read_job_row
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
+from timeball.api.http.quotas import quotas_of
+from timeball.api.http.reply import Reply, ok
+from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
+from timeball.api.jobs.answers import shown_job
+from timeball.api.jobs.of_tasks import tasks_of, unfit_for_task
+from timeball.api.jobs.patch import read_patch
+from timeball.api.jobs.request import JobRequest
+from timeball.api.jobs.spec import form_of, over_quotas, spec_of, unfit
+from timeball.api.schedules.fields import no_calendar
+from timeball.api.schemas.cpu_limit import Allowance
+from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.tenants.actor import Action, Actor
+from timeball.domain.time.instants import InvalidSchedule
+from timeball.domain.time.schedule import first_fire
+from timeball.engine.blackouts.calendars import calendar_of, note_end_of_use, note_uses
+from timeball.engine.changes.change import Changed, ChangeOutcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import Request as Change
+from timeball.engine.context import Context
+from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.cycle import is_depended_on
+from timeball.ports.errors import ContendedError
+
+_TRIES: Final = 4
+"""How often a patch is validated at most, if the job keeps changing."""
+
+_Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
+
+
+def cancel_job(edge: ApiContext, request: Request) -> Reply:
+    """Cancel a job: no further call of it leaves."""
+    return _change(edge, request, cancel, "cancel")
+
+
+def pause_job(edge: ApiContext, request: Request) -> Reply:
+    """Pause a job: no fire of its schedule starts until it is resumed."""
+    refuse_fields(request)
+    return _change(edge, request, pause, "pause")
+
+
+def resume_job(edge: ApiContext, request: Request) -> Reply:
+    """Resume a job: its catch-up policy decides about the fires that it missed."""
+    refuse_fields(request)
+    return _change(edge, request, resume, "resume")
+
+
+def patch_job(edge: ApiContext, request: Request) -> Reply:
+    """Change a job's fields by a merge patch; validate the whole result like a new job."""
+    patch = read_body(request, MERGE_PATCH)
+    version, key = expected_version(request), job_key(request)
+    for _ in range(_TRIES):
+        job = read_job_row(edge, key, with_work=True)
+        if version is not None and job.version != version:
+            raise stale("job", job.version, "change")
+        if not job.is_open:
+            raise ended(job, "change")
+        spec = _spec(edge, request, job, patch)
+        check_job(request, spec.tags)
+        check_flow(edge, request, spec.flow, job.spec.flow)
+        spec = with_parents(edge, request, job, spec)
+        done = revise_job(edge, job, spec, Action.PATCH, request.by)
+        if done.outcome is not ChangeOutcome.STALE or version is not None:
+            return changed_answer(edge, changed_job(done, "change"), done)
+    raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def _change(edge: ApiContext, request: Request, verb: _Verb, name: str) -> Reply:
+    version, key = expected_version(request), job_key(request)
+    done = verb(edge.context, [(key, version)], request.by)[0]
+    job = changed_job(done, name)
+    if not job.is_open:
+        let_go(edge, job.spec)
+    return changed_answer(edge, job, done)
+
+
+def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
+    """Return the spec of a job after a patch. Raises ProblemError that names every error."""
+    now = edge.context.clock.now()
+    wanted, errors = read_patch(job, patch, now)
+    if errors:
+        raise invalid(errors)
+    spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
+    misfits = misfits_of(edge, request, wanted, spec, job.spec)
+    if misfits:
+        raise invalid(misfits)
+    return spec
+
+
+def misfits_of(
+    edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec
+) -> list[FieldError]:
+    """Return what is wrong now with the result of a valid request.
+
+    Reads the task only if the request changes something that depends on it.
+    """
+    if before.notice is not None:
+        return [FieldError("jobId", "This job is a notice and cannot be changed; trigger it again, or cancel it.")]
+    misfits = unfit(edge, wanted, spec, before, edge.context.clock.now())
+    misfits += over_quotas(spec, before, quotas_of(edge, request))
+    if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
+        return misfits
+    return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]
+
+
+def timed_as(before: JobSpec, spec: JobSpec) -> JobSpec:
+    """Return a spec that inherits its parents' schedule with the schedule that the job inherited before, if it did."""
+    return replace(spec, schedule=before.schedule) if spec.inherits and before.inherits else spec
+
+
+def with_parents(edge: ApiContext, request: Request, job: Job, spec: JobSpec) -> JobSpec:
+    """Return a job's new spec, bound to its parents. Raises ProblemError that says what is wrong with them.
+
+    A job without a schedule of its own keeps its fire time, unless its parents change.
+    """
+    errors = [*misnamed(spec), *([] if spec.inherits else _left_behind(edge, job, spec))]
+    if errors:
+        raise invalid(errors)
+    adopted = adopt(edge.context, job, timed_as(job.spec, spec), request.bounds)
+    errors = field_errors(adopted) or _left_behind(edge, job, adopted.spec)
+    if errors:
+        raise invalid(errors)
+    return adopted.spec
+
+
+def _left_behind(edge: ApiContext, job: Job, spec: JobSpec) -> list[FieldError]:
+    """Return why the job cannot change its schedule while other jobs depend on it."""
+    form = "dependsOn" if spec.inherits else "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
+    if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
+        return [
+            FieldError(form, "Other jobs depend on this job, so it cannot change between recurring and running once.")
+        ]
+    if job.has_children and not spec.schedule.is_one_off and _is_moved(edge, job, spec):
+        return [
+            FieldError(form, "Other jobs depend on this job and share its schedule; remove their dependency first.")
+        ]
+    return []
+
+
+def _is_moved(edge: ApiContext, job: Job, spec: JobSpec) -> bool:
+    """Say whether a recurring job gets another recurrence while jobs that may still run depend on it."""
+    return spec.schedule.timing != job.spec.schedule.timing and is_depended_on(edge.context, job.key)
+
+
+def _policies(spec: JobSpec, before: JobSpec) -> bool:
+    """Say whether the fields that must fit a task's completion are unchanged."""
+    return (spec.timeout_seconds, spec.completion, spec.heartbeat_seconds) == (
+        before.timeout_seconds,
+        before.completion,
+        before.heartbeat_seconds,
+    )
+
+
+def revise_job(edge: ApiContext, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:
+    """Change a job, as it was read, to a spec.
+
+    Raises ProblemError if that leaves it no fire or no calendar, or if the bus cannot match its events.
+    """
+    context, now = edge.context, edge.context.clock.now()
+    is_new_use = calendar_of(spec) != calendar_of(job.spec)
+    if is_new_use and note_uses(context, [spec], now):
+        raise invalid([no_calendar()])
+    is_new_pattern = spec.event != job.spec.event
+    if is_new_pattern and (refused := unheard(edge, [spec], now)):
+        raise refused[spec.key]
+    try:
+        (done,) = revise(context, [(job, spec)], action, by)
+    except InvalidSchedule as bad:
+        give_rules_back(edge, [spec] if is_new_pattern else [], now)
+        is_used_up = first_fire(spec.schedule, context.clock.now()) is not None
+        raise invalid([FieldError("maxRuns" if is_used_up else "endAt", str(bad))]) from None
+    if done.outcome is ChangeOutcome.DONE:
+        note_end_of_use(context, job.spec, spec)
+    if is_new_pattern:
+        let_go(edge, job.spec) if done.outcome is ChangeOutcome.DONE else give_rules_back(edge, [spec], now)
+    return done
+
+
+def changed_job(done: Changed, verb: str) -> Job:
+    """Return the changed job. Raises ProblemError if it was not changed."""
+    if done.job is None or done.outcome is ChangeOutcome.NOT_FOUND:
+        raise no_job()
+    if done.outcome is ChangeOutcome.STALE:
+        raise stale("job", done.job.version, verb)
+    if done.outcome is ChangeOutcome.ENDED:
+        raise ended(done.job, verb)
+    return done.job
+
+
+def changed_answer(edge: ApiContext, job: Job, done: Changed) -> Reply:
+    """Return the answer to a change: the job, and the runs that were under way."""
+    answer = shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
+    return ok(answer, version=job.version)
+
+
+def ended(job: Job, verb: str) -> ProblemError:
+    """Return the problem of a change to a job that has ended."""
+    return ProblemError(Problem.JOB_ENDED, f"The job is {job.status} already; there is nothing to {verb}.")

@@ -1,0 +1,189 @@
+"""Notices of a job's runs in requests and answers: which targets are called, and when."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from timeball.api.http.problems import FieldError
+from timeball.api.http.reply import AnswerModel
+from timeball.api.http.request_model import Strict, misplaced
+from timeball.api.http.schema_rules import given, together
+from timeball.api.targets.answers import TargetAnswer, target_answer, target_document
+from timeball.api.targets.http import Url
+from timeball.api.targets.request import Target, target_of
+from timeball.domain.model.terms import target as model
+from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
+
+LONGEST_SECONDS: Final = 2_592_000
+
+NOTICE_TARGETS: Final = ("onFailure", "onRecovery", "onLate", "onSuccess")
+"""The events for which a target may be called."""
+
+WHEN_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "afterFailures": ("onFailure", "onRecovery"),
+    "lateAfterSeconds": ("onLate",),
+    "deadlineSeconds": ("onLate",),
+}
+"""Fields that say when a target is called; each is only valid beside one of these targets."""
+_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {**WHEN_NEEDS, "onLate": ("lateAfterSeconds", "deadlineSeconds")}
+
+
+def _not_given(*names: str) -> dict[str, Any]:
+    return {"properties": {name: {"type": "null"} for name in names}}
+
+
+_RULES: Final = [
+    {"anyOf": [given(name) for name in NOTICE_TARGETS]},
+    {"anyOf": [_not_given("afterFailures"), given("onFailure"), given("onRecovery")]},
+    {
+        "anyOf": [
+            _not_given("onLate", "lateAfterSeconds", "deadlineSeconds"),
+            given("onLate", "lateAfterSeconds"),
+            given("onLate", "deadlineSeconds"),
+        ]
+    },
+]
+
+
+def _called(targets: object) -> object:
+    return {"type": "http", "url": targets} if isinstance(targets, str) else targets
+
+
+NoticeTargetField = Annotated[Target, BeforeValidator(_called, json_schema_input_type=Url | Target)]
+
+
+class NotifyRequest(Strict):
+    """Targets that are called once for each event, with a POST unless the target says otherwise."""
+
+    model_config = ConfigDict(json_schema_extra=together(also=_RULES))
+
+    on_failure: NoticeTargetField | None = Field(
+        None, description="The target to call when runs fail for good or the job is blocked."
+    )
+    on_recovery: NoticeTargetField | None = Field(
+        None, description="The target to call when a run succeeds after such failures."
+    )
+    on_late: NoticeTargetField | None = Field(
+        None, description="The target to call when a run has not started or not succeeded in time."
+    )
+    on_success: NoticeTargetField | None = Field(None, description="The target to call when a run succeeds.")
+    after_failures: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_AFTER_FAILURES,
+        description="The number of failed runs in a row that counts as a failure; default 1.",
+    )
+    late_after_seconds: int | None = Field(
+        None, ge=1, le=LONGEST_SECONDS, description="The seconds after its fire time within which a run must start."
+    )
+    deadline_seconds: int | None = Field(
+        None, ge=1, le=LONGEST_SECONDS, description="The seconds after its fire time within which a run must succeed."
+    )
+
+
+class NotifyAnswer(AnswerModel):
+    """Which targets are called, and when."""
+
+    on_failure: TargetAnswer | None = Field(
+        description="The target that is called when runs fail for good or the job is blocked."
+    )
+    on_recovery: TargetAnswer | None = Field(
+        description="The target that is called when a run succeeds after such failures."
+    )
+    on_late: TargetAnswer | None = Field(
+        description="The target that is called when a run has not started or not succeeded in time."
+    )
+    on_success: TargetAnswer | None = Field(description="The target that is called when a run succeeds.")
+    after_failures: int = Field(description="The number of failed runs in a row that counts as a failure.")
+    late_after_seconds: int | None = Field(description="The seconds after its fire time within which a run must start.")
+    deadline_seconds: int | None = Field(description="The seconds after its fire time within which a run must succeed.")
+
+
+class NoticeAnswer(AnswerModel):
+    """The content of a notice: the event, the job, and the run."""
+
+    type: News = Field(description="The event that it reports.")
+    job_id: str = Field(description="The job that it is about.")
+    run_id: str | None = Field(description="The run that it is about; null if it is about the job.")
+    unless: Milestone | None = Field(description="The notice is called only if the run has not come this far by then.")
+
+
+def bad_notify(request: NotifyRequest | None) -> Iterator[FieldError]:
+    """Yield what is wrong with the fields of `notify` together."""
+    if request is None:
+        return
+    said = {name for name, value in request.model_dump(by_alias=True).items() if value is not None}
+    if not said & set(NOTICE_TARGETS):
+        yield FieldError("notify", f"Say what to call: give {', '.join(NOTICE_TARGETS[:-1])} or {NOTICE_TARGETS[-1]}.")
+    for error in misplaced(said, _NEEDS):
+        yield FieldError(f"notify.{error.field}", error.message)
+    for name, targets in targets_of(notify_of(request)):
+        if model.is_followed(targets):
+            yield FieldError(f"notify.{name}.follow", "Leave this out: the execution of a notice is not followed.")
+
+
+def notify_of(request: NotifyRequest | None) -> Notify | None:
+    """Return the notices that a valid request asks for."""
+    if request is None:
+        return None
+    return Notify(
+        on_failure=_target_of(request.on_failure),
+        on_recovery=_target_of(request.on_recovery),
+        on_late=_target_of(request.on_late),
+        on_success=_target_of(request.on_success),
+        after_failures=request.after_failures or Notify.after_failures,
+        late_after_seconds=request.late_after_seconds,
+        deadline_seconds=request.deadline_seconds,
+    )
+
+
+def targets_of(notify: Notify | None) -> Iterator[tuple[str, model.Target]]:
+    """Yield the targets of notices, with the names of their fields."""
+    if notify is not None:
+        targets = (notify.on_failure, notify.on_recovery, notify.on_late, notify.on_success)
+        yield from ((name, target) for name, target in zip(NOTICE_TARGETS, targets, strict=True) if target is not None)
+
+
+def notify_document(notify: Notify | None) -> dict[str, Any] | None:
+    """Return notices in the form of a request."""
+    if notify is None:
+        return None
+    said = {
+        "afterFailures": notify.after_failures if notify.watches_streaks else None,
+        "lateAfterSeconds": notify.late_after_seconds,
+        "deadlineSeconds": notify.deadline_seconds,
+    }
+    targets = {name: target_document(target) for name, target in targets_of(notify)}
+    return {**targets, **{name: value for name, value in said.items() if value is not None}}
+
+
+def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAnswer | None:
+    """Return the answer about a job's notices."""
+    if notify is None:
+        return None
+    return NotifyAnswer(
+        on_failure=_answer_of(notify.on_failure, is_listed=is_listed),
+        on_recovery=_answer_of(notify.on_recovery, is_listed=is_listed),
+        on_late=_answer_of(notify.on_late, is_listed=is_listed),
+        on_success=_answer_of(notify.on_success, is_listed=is_listed),
+        after_failures=notify.after_failures,
+        late_after_seconds=notify.late_after_seconds,
+        deadline_seconds=notify.deadline_seconds,
+    )
+
+
+def notice_answer(notice: Notice | None) -> NoticeAnswer | None:
+    """Return the answer about what a notice reports; None for any other job."""
+    if notice is None:
+        return None
+    run_id = None if notice.run is None else str(notice.run)
+    return NoticeAnswer(type=notice.news, job_id=notice.job_id, run_id=run_id, unless=notice.milestone)
+
+
+def _target_of(target: Target | None) -> model.Target | None:
+    return None if target is None else target_of(target)
+
+
+def _answer_of(target: model.Target | None, *, is_listed: bool) -> TargetAnswer | None:
+    return None if target is None else target_answer(target, is_listed=is_listed)

@@ -1,0 +1,292 @@
+"""A stored job in the form of a request, and what a merge patch (RFC 7396) makes of it.
+
+Invariant: a job's document, read as a request, asks for exactly the stored job.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from timeball.api.dependencies.fields import for_each_document, parent_document
+from timeball.api.http.merge_patch import merge
+from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
+from timeball.api.http.sentences import TAG, field_errors, model_of, models_of
+from timeball.api.jobs.flow import flow_document
+from timeball.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS, notify_document
+from timeball.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
+from timeball.api.targets.answers import target_document
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import Completion, Job, JobSpec
+from timeball.domain.model.terms.calendar import CalendarUse
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.terms.target import Override
+from timeball.domain.time.instants import format_instant
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
+from timeball.targets.http.addresses import parse_url
+
+_TARGETS: Final = ("target", *(f"notify.{name}" for name in NOTICE_TARGETS))
+"""The fields of a job that hold targets."""
+
+
+def document_of(spec: JobSpec) -> dict[str, Any]:
+    """Return a job, read with its work, as a request body. Values that need not be stated are left out."""
+    if spec.work is None:
+        raise ValueError(f"job {spec.key.job_id} was read without its work")
+    document = {
+        "name": spec.name,
+        **({"target": target_document(spec.work.target)} if spec.task is None else {"taskId": spec.task.task_id}),
+        **({} if spec.inherits else _schedule(spec.schedule)),
+        **_dependencies(spec),
+        "event": None if spec.event is None else json.loads(spec.event),
+        **_policies(spec, Override if spec.task is None else spec.task.own),
+        "overlapPolicy": spec.overlap.value,
+        "delivery": spec.delivery.value,
+        "tags": dict(spec.tags),
+        "calendar": _calendar(spec.calendar),
+        "notify": notify_document(spec.notify),
+        "pauseAfterFailures": spec.pause_after_failures,
+        **flow_document(spec.flow),
+    }
+    if spec.schedule.is_recurring:
+        document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
+    said = _said(document)
+    return said if spec.work.payload is None else {**said, "payload": json.loads(spec.work.payload)}
+
+
+def _said(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None}
+
+
+def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
+    """Validate a stored job after a patch: return the request for it, and every error.
+
+    A time that has passed since the job was created is an error only if the patch gives it.
+    """
+    document = document_of(job.spec)
+    merged = patched(document, patch)
+    if job.spec.inherits and not merged.get("dependsOn") and not merged.keys() & set(SCHEDULE_FORMS):
+        merged |= _said(_schedule(job.spec.schedule))  # the inherited schedule becomes the job's own
+    request, errors, errors_now = read_job_request(merged, now)
+    unknown = islice(_unknown_nulls(JobRequest, patch, merged), ENOUGH_ERRORS)
+    errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
+    errors += _unscheduled(document, merged)
+    errors += _submitted_under_another(document, merged)
+    errors += islice(_taken_elsewhere(document, merged, patch), ENOUGH_ERRORS)
+    kept = kept_times(job, request)
+    return request, [*errors, *(error for error in errors_now if error.field not in kept)]
+
+
+def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job's document after a patch, without the fields that the patch makes meaningless.
+
+    A new schedule replaces the old one, whatever its form, and a new `handler` or `taskId` replaces the target; with a
+    task, the job's default values are dropped because the task states them. Fields that are only valid beside a
+    replaced field are dropped too, unless the patch itself gives them: then they are validated as in any request.
+    """
+    merged = merge(document, patch)
+    given = {name for name, value in patch.items() if value is not None}
+    for alternatives in (SCHEDULE_FORMS, TO_CALL):
+        if given & set(alternatives):
+            merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
+    _replace_targets(merged, document, patch)
+    if "taskId" not in document and ("taskId" in given or _names_a_task(patch.get("handler"))):
+        merged = {name: merged[name] for name in merged if name in given or not _is_default(name, merged[name])}
+    _drop_meaningless(merged, given, JOB_NEEDS)
+    notify, asked_of = merged.get("notify"), patch.get("notify")
+    if isinstance(notify, dict) and isinstance(asked_of, dict):
+        _drop_meaningless(notify, {name for name, value in asked_of.items() if value is not None}, WHEN_NEEDS)
+    of_task = "taskId" in merged or _names_a_task(merged.get("handler"))
+    if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK and not of_task:
+        merged.pop("heartbeatSeconds", None)
+    catch_up, asked = merged.get("catchUp"), patch.get("catchUp")
+    if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
+        catch_up["maxRuns"] = asked.get("maxRuns")
+    return merged
+
+
+def _replace_targets(merged: dict[str, Any], document: Mapping[str, Any], patch: Mapping[str, Any]) -> None:
+    """Keep nothing of a target when the patch changes its type, and no queue ARN beside a new URL."""
+    for field in _TARGETS:
+        before, asked, after = (_part(one, field) for one in (document, patch, merged))
+        if not (isinstance(before, dict) and isinstance(asked, dict) and isinstance(after, dict)):
+            continue
+        if not _is_same_type(before, asked):
+            replaced = merge({}, asked)
+            after.clear()
+            after.update(replaced)
+        elif asked.get("queueUrl") is not None and "queueArn" not in asked:
+            after.pop("queueArn", None)
+
+
+def _is_same_type(before: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    return bool(asked.get("type", before["type"]) == before["type"])
+
+
+def _drop_meaningless(merged: dict[str, Any], given: set[str], needs: Mapping[str, tuple[str, ...]]) -> None:
+    for name, partners in needs.items():
+        if name not in given and not merged.keys() & set(partners):
+            merged.pop(name, None)
+
+
+def _names_a_task(handler: object) -> bool:
+    return isinstance(handler, str) and "://" not in handler
+
+
+def _is_default(name: str, value: object) -> bool:
+    """Say whether a job without a task has this value by default: with a task, the task states it."""
+    return name in _DEFAULTS and value == _DEFAULTS[name]
+
+
+def _unknown_nulls(
+    model: type[BaseModel], patch: Mapping[str, Any], merged: Mapping[str, Any]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the unknown fields that a patch removes, at any depth: the merged document does not show them."""
+    fields = {field.alias: field for field in model.model_fields.values()}
+    for name, value in patch.items():
+        if name not in fields:
+            if value is None:
+                yield (name,)
+        elif isinstance(value, dict) and isinstance(after := merged.get(name), dict):
+            tag = after.get(TAG)
+            part = model_of(fields[name].annotation, tag)
+            if part is not None:
+                is_tagged = len(models_of(fields[name].annotation)) > 1
+                within = (name, str(tag)) if is_tagged else (name,)
+                yield from ((*within, *loc) for loc in _unknown_nulls(part, value, after))
+
+
+def _unknown(loc: tuple[str, ...]) -> ErrorDetails:
+    return {"type": "extra_forbidden", "loc": loc, "msg": "", "input": None}
+
+
+def _unscheduled(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Yield an error for a schedule that a patch removes without another: a request without a schedule runs now."""
+    if not merged.keys() & {*SCHEDULE_FORMS, "event"}:
+        for form in (*SCHEDULE_FORMS, "event"):
+            if form in document:
+                yield FieldError(
+                    form, "Give another schedule instead, such as delaySeconds 0 to run now, or pause the job."
+                )
+
+
+def _submitted_under_another(document: Mapping[str, Any], merged: Mapping[str, Any]) -> Iterator[FieldError]:
+    """Yield an error for a patch that changes the unique key of the submit."""
+    for name in ("uniqueKey", "uniqueSeconds"):
+        if document.get(name) != merged.get(name):
+            yield FieldError(name, "A job keeps the unique key under which it was submitted; leave this out.")
+
+
+def _taken_elsewhere(
+    document: Mapping[str, Any], merged: Mapping[str, Any], patch: Mapping[str, Any]
+) -> Iterator[FieldError]:
+    """Yield an error for each header that the patch would send to another host.
+
+    A header's value is never shown, so a patch must not send it to a host of its choice.
+    """
+    for field in _TARGETS:
+        before, after, asked = (_part(one, field) for one in (document, merged, patch))
+        if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)):
+            continue
+        if "url" not in asked or "url" not in before or not _is_same_type(before, asked):
+            continue
+        if _origin(before["url"]) == _origin(after.get("url")):
+            continue
+        headers = asked.get("headers", {})
+        for name in before["headers"] if isinstance(headers, dict) else ():
+            if name not in headers:
+                yield FieldError(
+                    f"{field}.headers.{shortened(name)}",
+                    "This value was given for another host; give it again, or null.",
+                )
+
+
+def _part(document: Mapping[str, Any], field: str) -> object:
+    """Return the value at a dotted path of a document; None if there is none."""
+    value: object = document
+    for name in field.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _origin(url: object) -> str | None:
+    """Return the origin of a URL; None if it is not a URL, which another check reports."""
+    try:
+        return parse_url(str(url)).origin
+    except ValueError:
+        return None
+
+
+def kept_times(job: Job, request: JobRequest) -> set[str]:
+    """Return the names of times in a request that the job has already: they may have passed since its creation."""
+    kept = set()
+    if request.end_at == job.spec.schedule.end_at:
+        kept.add("endAt")
+    if request.schedule_at is not None and job.spec.schedule.timing == At(request.schedule_at):
+        kept.add("scheduleAt")
+    return kept
+
+
+def _policies(spec: JobSpec, said: Iterable[Override]) -> dict[str, Any]:
+    """Return the policies of a spec; of a job with a task, those that the job states itself."""
+    policies = {
+        Override.PRIORITY: spec.priority.value,
+        Override.MAX_RETRIES: spec.retry.max_retries,
+        Override.RETRY_POLICY: {
+            "baseSeconds": spec.retry.base_seconds,
+            "factor": spec.retry.factor,
+            "maxSeconds": spec.retry.max_seconds,
+            "jitter": spec.retry.jitter.value,
+            "maxAgeSeconds": spec.retry.max_age_seconds,
+            "retryOn": [str(cause) for cause in spec.retry.retry_on],
+        },
+        Override.TIMEOUT: spec.timeout_seconds,
+        Override.COMPLETION: spec.completion.value,
+        Override.HEARTBEAT: spec.heartbeat_seconds,
+    }
+    return {name.value: policies[name] for name in said}
+
+
+_DEFAULTS: Final = _policies(JobSpec(JobKey("", ""), Schedule(At(0)), None), Override)
+
+
+def _schedule(schedule: Schedule) -> dict[str, Any]:
+    window = {
+        "startAt": None if schedule.start_at is None else format_instant(schedule.start_at),
+        "endAt": None if schedule.end_at is None else format_instant(schedule.end_at),
+        "maxRuns": schedule.max_runs,
+    }
+    match schedule.timing:
+        case At(at):
+            return {"scheduleAt": format_instant(at)}
+        case Cron(expression, timezone, gap, overlap):
+            asked = {"gap": gap and gap.value, "overlap": overlap and overlap.value}
+            return {"cronExpression": expression, "timezone": timezone, "dstPolicy": asked, **window}
+        case OnEvents():
+            return {}
+        case Every(seconds, anchor_at):
+            return {"everySeconds": seconds, "anchorAt": format_instant(anchor_at), **window}
+
+
+def _calendar(calendar: CalendarUse | None) -> dict[str, Any] | None:
+    return None if calendar is None else {"name": calendar.name, "policy": calendar.policy.value}
+
+
+def _dependencies(spec: JobSpec) -> dict[str, Any]:
+    if not spec.depends_on:
+        return {}
+    return {
+        "dependsOn": [parent_document(parent) for parent in spec.depends_on],
+        "triggerRule": spec.trigger_rule.value,
+        "dependencyTimeoutSeconds": spec.dependency_timeout_seconds,
+        "passParents": spec.pass_parents,
+        **_said({"forEach": for_each_document(spec.for_each, spec.depends_on)}),
+    }
+
+
+def _catch_up(catch_up: CatchUp) -> dict[str, Any]:
+    counted = {"maxRuns": catch_up.max_runs} if catch_up.policy is CatchUpPolicy.ALL else {}
+    return {"policy": catch_up.policy.value, **counted, "maxAgeSeconds": catch_up.max_age_seconds}

@@ -1,0 +1,53 @@
+"""Read a job with its newest run; a job whose run still collects, with the present start of that run."""
+
+from typing import TypeVar
+
+from timeball.api.http.edge import ApiContext, job_key, read_job_row
+from timeball.api.http.reply import Reply, ok
+from timeball.api.http.request import Request
+from timeball.api.jobs.answers import JobAnswer, JobSummaryAnswer, shown_job
+from timeball.api.runs.answers import run_answer
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
+from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
+from timeball.domain.time.instants import format_instant
+from timeball.engine.dependencies.cycle import awaited_by_job
+from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
+from timeball.ports.collections import LedgerQuery
+
+_Answer = TypeVar("_Answer", bound=JobSummaryAnswer)
+
+
+def read_job(edge: ApiContext, request: Request) -> Reply:
+    """Read a job with its newest run, and a one-off's own run too: triggers may have made newer runs."""
+    job = read_job_row(edge, job_key(request), with_work=True)
+    return ok(standing_answer(edge, job), version=job.version)
+
+
+def standing_answer(edge: ApiContext, job: Job) -> JobAnswer:
+    """Return the answer about a job that was read with its work."""
+    newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
+    latest = newest[0] if newest else None
+    own = _own_run(edge, own_run_of(job), latest)
+    status = shown_status(job, own)
+    latest_run = None if latest is None else run_answer(latest)
+    answer = shown_job(edge, job, status, latest_run=latest_run, waiting_for=awaited_by_job(edge.context, job))
+    if latest is None or not (collects_submits(job.spec) and latest.id == own_run(job) and may_collect(latest)):
+        return answer
+    return starting_at(answer, latest.not_before)
+
+
+def starting_at(answer: _Answer, start: int | None) -> _Answer:
+    """Return the answer about a job with the start (ms) of its collecting run; unchanged if it is None."""
+    if start is None:
+        return answer
+    shown = format_instant(start)
+    return answer.model_copy(update={"next_run_at": shown, "next_runs": [shown]})
+
+
+def _own_run(edge: ApiContext, own: RunId | None, latest: Run | None) -> Run | None:
+    """Return the run of a one-off, if it may be live; mostly it is the newest run, which was read already."""
+    if latest is not None and latest.id == own:
+        return latest
+    return None if own is None else edge.context.store.runs.read([own])[0]

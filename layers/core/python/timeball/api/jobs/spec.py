@@ -1,0 +1,155 @@
+"""From a valid request to a spec for the engine: now, delays and intervals become instants here."""
+
+from typing import Final
+
+from timeball.api.dependencies.fields import dependency_fields
+from timeball.api.events.fields import event_of
+from timeball.api.http.body import compact
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.problems import FieldError
+from timeball.api.http.quotas import PERIOD, large_payload
+from timeball.api.jobs.flow import flow_of
+from timeball.api.jobs.notify import notify_of, targets_of
+from timeball.api.jobs.policies import retry_of
+from timeball.api.jobs.request import CatchUpField, JobRequest, has_schedule, named_task
+from timeball.api.schedules.fields import calendar_use, timing_of
+from timeball.api.targets.refused import closed_target
+from timeball.api.targets.request import target_of
+from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.job import Completion, Guarantee, JobSpec, Priority
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms import policies
+from timeball.domain.model.terms.policies import OverlapPolicy, Work
+from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire, least_period_seconds
+from timeball.targets.aws.allowed import too_large
+
+
+def schedule_of(request: JobRequest, now: int) -> Schedule:
+    """Return the schedule that a valid request asks for at an instant (ms)."""
+    waits = 0 if request.unique_key is None else request.debounce_seconds or 0
+    delay = waits if request.delay_seconds is None else request.delay_seconds
+    unscheduled = At(now + delay * SECOND_MS) if request.event is None else OnEvents()
+    timing = timing_of(request, now) or unscheduled
+    return Schedule(timing, request.start_at, request.end_at, request.max_runs)
+
+
+def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int) -> JobSpec:
+    """Return the spec that a valid request asks for. Fields that are not given take their defaults."""
+    return JobSpec(
+        key=key,
+        schedule=schedule_of(request, now),
+        work=_work(request),
+        fingerprint=fingerprint,
+        name=request.name,
+        tags=request.tags or {},
+        priority=Priority(request.priority or Priority.NORMAL),
+        retry=retry_of(request),
+        timeout_seconds=request.timeout_seconds or JobSpec.timeout_seconds,
+        completion=Completion(request.completion or Completion.ANSWER),
+        heartbeat_seconds=request.heartbeat_seconds,
+        delivery=Guarantee(request.delivery or Guarantee.AT_LEAST_ONCE),
+        catch_up=_catch_up(request),
+        overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
+        jitter_seconds=request.jitter_seconds or 0,
+        task=_task(request),
+        calendar=None if request.calendar is None else calendar_use(request.calendar),
+        **dependency_fields(request),
+        inherits=bool(request.depends_on) and not has_schedule(request),
+        notify=notify_of(request.notify),
+        pause_after_failures=request.pause_after_failures,
+        event=event_of(request),
+        flow=flow_of(request),
+    )
+
+
+def unfit(edge: ApiContext, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
+    """Return what is wrong with a valid request at an instant (ms); what the job had `before` is accepted."""
+    misfits: list[FieldError] = []
+    if before is None or before.schedule != spec.schedule:
+        misfits += _never_fires(request, spec.schedule, now)
+    if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
+        misfits += _closed_target(edge, request, spec)
+    if spec.work is not None and (before is None or before.work != spec.work):
+        sentence = too_large(spec.work.target, spec.work.payload)
+        misfits += [] if sentence is None else [FieldError("payload", sentence)]
+    if before is None or before.notify != spec.notify:
+        for name, target in targets_of(spec.notify):
+            misfits += closed_target(edge, spec.key.tenant, f"notify.{name}", target, f"notify.{name}")
+    return misfits
+
+
+def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[FieldError]:
+    """Return which parts of a job exceed a quota; what the job had `before` is accepted."""
+    errors: list[FieldError] = []
+    least, period = quotas.least_period_seconds or 0, least_period_seconds(spec.schedule)
+    is_new = before is None or before.schedule.timing != spec.schedule.timing
+    if is_new and period is not None and period < least:
+        message = f"This job would sometimes fire every {period} s; your quota {PERIOD} requires at least {least} s."
+        errors.append(FieldError(form_of(spec.schedule), message, PERIOD))
+    payload = None if spec.work is None else spec.work.payload
+    if before is None or before.work is None or before.work.payload != payload:
+        errors += large_payload(quotas, payload)
+    return errors
+
+
+def _never_fires(request: JobRequest, schedule: Schedule, now: int) -> list[FieldError]:
+    """Return the error of a valid request whose schedule has no fire from now on."""
+    if first_fire(schedule, now) is not None or isinstance(schedule.timing, OnEvents):
+        return []
+    form = form_of(schedule)
+    if request.end_at is None:
+        return [FieldError(form, "This schedule has no fire time before the year 2400; give another one.")]
+    return [FieldError("endAt", "The schedule has no fire time before this; give a later time.")]
+
+
+def form_of(schedule: Schedule) -> str:
+    """Return the name of the field that makes a job recur."""
+    if isinstance(schedule.timing, OnEvents):
+        return "event"
+    return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
+
+
+def _closed_target(edge: ApiContext, request: JobRequest, spec: JobSpec) -> list[FieldError]:
+    """Return the errors of a request's own target if this deployment may not call it."""
+    if named_task(request) is not None or spec.work is None:
+        return []
+    url_field = "handler" if request.target is None else None
+    return closed_target(edge, spec.key.tenant, "target", spec.work.target, url_field)
+
+
+def _work(request: JobRequest) -> Work:
+    payload = compact(request.payload) if "payload" in request.model_fields_set else None
+    if request.target is not None:
+        return Work(target_of(request.target), payload)
+    if named_task(request) is not None:
+        return Work(payload=payload)
+    if request.handler is None:
+        raise ValueError("a faultless request names a handler or a target")
+    return Work(HttpTarget(request.handler), payload)
+
+
+def _task(request: JobRequest) -> TaskUse | None:
+    """Return the task that a request names, with the policies that the request states itself."""
+    task_id = named_task(request)
+    said = {
+        Override.PRIORITY: request.priority,
+        Override.MAX_RETRIES: request.max_retries,
+        Override.RETRY_POLICY: request.retry_policy,
+        Override.TIMEOUT: request.timeout_seconds,
+        Override.COMPLETION: request.completion,
+        Override.HEARTBEAT: request.heartbeat_seconds,
+    }
+    if task_id is None:
+        return None
+    return TaskUse(task_id, tuple(name for name, value in said.items() if value is not None))
+
+
+_DEFAULT: Final = CatchUpField.model_validate({})
+
+
+def _catch_up(request: JobRequest) -> policies.CatchUp:
+    asked = request.catch_up or _DEFAULT
+    max_runs = policies.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
+    return policies.CatchUp(policies.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)

@@ -1,0 +1,61 @@
+"""Run a job manually, beside its schedule, once for each Idempotency-Key; a job that debounces collects triggers."""
+
+from pydantic import Field
+
+from timeball.api.http.body import canonical, compact
+from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job
+from timeball.api.http.fields import Payload
+from timeball.api.http.generations import generation_of
+from timeball.api.http.identity import fingerprint
+from timeball.api.http.problems import invalid
+from timeball.api.http.quotas import check_payload
+from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
+from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.runs.answers import run_answer
+from timeball.api.schemas.given import refuse_misfit
+from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
+
+
+class TriggerRequest(Strict):
+    """The differences of a manual run from its job."""
+
+    payload: Payload = Field(
+        None, description="The body of this run's calls instead of the job's payload: any JSON, at most 256 KB."
+    )
+
+
+def trigger_job(edge: ApiContext, request: Request) -> Reply:
+    """Run a job now, beside its schedule; return the first run for a repeated Idempotency-Key and body."""
+    body = read_optional_body(request)
+    wanted, _, errors = read_fields(TriggerRequest, body)
+    idempotent = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    has_payload = "payload" in wanted.model_fields_set
+    key = job_key(request)
+    if has_payload:
+        check_payload(edge, request, wanted.payload)
+        refuse_misfit(edge, key, wanted.payload)
+    asked = Trigger(
+        key,
+        payload=compact(wanted.payload) if has_payload else None,
+        has_payload=has_payload,
+        request=None if idempotent is None else fingerprint(idempotent.encode()),
+        fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
+        depth=generation_of(edge, request),
+    )
+    return _triggered(trigger(edge.context, [asked], request.by)[0])
+
+
+def _triggered(done: Triggered) -> Reply:
+    if done.outcome is Triggering.CANCELLED:
+        raise job_cancelled()
+    if done.run is None:
+        raise no_job()
+    if done.outcome is Triggering.CONFLICT:
+        raise key_conflict()
+    if done.outcome is Triggering.COLLECTED:
+        return ok(run_answer(done.run))
+    is_repeated = done.outcome is Triggering.REPEATED
+    return created(run_answer(done.run), f"/v1/runs/{done.run.id}", is_repeated=is_repeated)

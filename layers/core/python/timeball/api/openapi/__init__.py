@@ -1,0 +1,1 @@
+"""The OpenAPI 3.1 document. `python -m timeball.api.openapi` writes it to docs/openapi.json."""

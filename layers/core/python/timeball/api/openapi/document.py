@@ -1,0 +1,189 @@
+"""The OpenAPI 3.1 document, made from the table of routes and the models; a test keeps docs/openapi.json current."""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from timeball.api.admin.answers import KeyAnswer, NewKeyAnswer, TenantAnswer
+from timeball.api.admin.request import KeyRequest, TenantRequest
+from timeball.api.backfills.answers import BackfillAnswer
+from timeball.api.http.access import either, roles_for
+from timeball.api.http.problem_details import ProblemDetails
+from timeball.api.http.problems import CONTENT_TYPE, Problem
+from timeball.api.http.request import MERGE_PATCH
+from timeball.api.http.route import Route
+from timeball.api.http.schema_rules import one_at_most
+from timeball.api.jobs.answers import JobAnswer
+from timeball.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
+from timeball.api.openapi.parameters import described_parameter
+from timeball.api.openapi.patch_schema import patch_of
+from timeball.api.operations.answers import OperationAnswer
+from timeball.api.routes import ROUTES
+
+VERSION: Final = "1.0.0"
+
+_REF: Final = "#/components/schemas/{model}"
+_VERSIONED: Final = (JobAnswer, BackfillAnswer, OperationAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
+"""The answers with an ETag."""
+_PATCH_OF: Final[dict[type[BaseModel], str]] = {
+    JobRequest: "JobPatch",
+    KeyRequest: "KeyPatch",
+    TenantRequest: "TenantPatch",
+}
+_EXCLUSIVE: Final[dict[type[BaseModel], Sequence[Sequence[str]]]] = {JobRequest: (TO_CALL, SCHEDULE_FORMS)}
+"""Fields of which a patch may give only one, like the whole body; other rules depend on what is patched."""
+
+
+_DONE: Final = {200: "Done.", 201: "Created.", 202: "Accepted."}
+"""The descriptions of successful answers."""
+
+
+def document() -> dict[str, Any]:
+    """Return the document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Timeball",
+            "version": VERSION,
+            "description": "Run work now, later, at an interval or on a cron, and see the result of each run.",
+        },
+        "security": [{"apiKey": []}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(),
+            "responses": {problem.slug: _problem_response(problem) for problem in Problem},
+            "securitySchemes": {"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."}},
+        },
+    }
+
+
+@cache
+def document_text() -> str:
+    """Return the document as JSON text, as it is served."""
+    return json.dumps(document(), indent=2) + "\n"
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    path_parameters = re.findall(r"\{(\w+)\}", route.path)
+    described: dict[str, Any] = {
+        "operationId": _operation_id(route),
+        "summary": route.summary,
+        "responses": _responses(route),
+    }
+    if route.is_public:
+        described["security"] = []
+    else:
+        described["description"] = f"Needs a key with the role {either(roles_for(route.access))}."
+    names = (*path_parameters, *route.query, *route.headers)
+    if names:
+        described["parameters"] = [described_parameter(name, route.path) for name in names]
+    if route.body:
+        described["requestBody"] = {"required": not route.is_body_optional, "content": _body_content(route)}
+    return described
+
+
+def _operation_id(route: Route) -> str:
+    first, *rest = route.operation.__name__.split("_")
+    of_tenant = (
+        "OfTenant" if "/{tenant}/" in route.path else ""
+    )  # differs from the operation for the caller's own tenant
+    return first + "".join(word.capitalize() for word in rest) + of_tenant
+
+
+def _responses(route: Route) -> dict[str, Any]:
+    by_status: dict[int, list[Problem]] = {}
+    for problem in route.all_problems:
+        by_status.setdefault(problem.status, []).append(problem)
+    responses = {
+        str(status): {
+            "description": _DONE[status],
+            "headers": _headers(status, answer),
+            "content": _json_content(answer) if answer else {route.media_type: {"schema": {}}},
+        }
+        for status, answer in sorted(route.answers.items())
+    }
+    for status, problems in sorted(by_status.items()):
+        responses[str(status)] = _shared_response(problems)
+    return responses
+
+
+def _shared_response(problems: list[Problem]) -> dict[str, Any]:
+    if len(problems) == 1:
+        return {"$ref": f"#/components/responses/{problems[0].slug}"}
+    response = _problem_response(problems[0])
+    response["description"] = "; or: ".join(problem.title for problem in problems)
+    del response["content"][CONTENT_TYPE]["example"]
+    return response
+
+
+def _headers(status: int, answer: type[BaseModel] | None) -> dict[str, Any]:
+    names = ["X-Request-Id"]
+    if answer in _VERSIONED:
+        names.append("ETag")
+    if status == 201:
+        names += ["Location", "Idempotency-Replayed"]
+    return {name: {"schema": {"type": "string"}} for name in names}
+
+
+def _problem_response(problem: Problem) -> dict[str, Any]:
+    example = {"type": problem.type, "title": problem.title, "status": problem.status}
+    schema = {"$ref": _REF.format(model="Problem")}
+    return {
+        "description": f"{problem.title}.",
+        "content": {CONTENT_TYPE: {"schema": schema, "example": example}},
+    }
+
+
+def _json_content(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}}}
+
+
+def _body_content(route: Route) -> dict[str, Any]:
+    if route.body is None:
+        return {}
+    if route.method != "PATCH":
+        return _json_content(route.body)
+    schema = {"$ref": _REF.format(model=_PATCH_OF[route.body])}
+    return {media_type: {"schema": schema} for media_type in MERGE_PATCH}
+
+
+def _schemas() -> dict[str, Any]:
+    bodies = {route.body for route in ROUTES if route.body}
+    answers = {answer for route in ROUTES for answer in route.answers.values() if answer}
+    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        *((model, "validation") for model in bodies),
+        *((model, "serialization") for model in answers),
+        (ProblemDetails, "serialization"),
+    ]
+    _, definitions = models_json_schema(wanted, by_alias=True, ref_template=_REF)
+    schemas: dict[str, Any] = definitions["$defs"]
+    schemas["Problem"] = schemas.pop("ProblemDetails")
+    for model, name in _PATCH_OF.items():
+        schemas[name] = patch_of(schemas[model.__name__], schemas)
+        if model in _EXCLUSIVE:
+            schemas[name]["allOf"] = [one_at_most(group, {}) for group in _EXCLUSIVE[model]]
+        schemas[name]["description"] = (
+            "A merge patch (RFC 7396): given fields replace, null removes, other fields stay."
+        )
+    return {name: _tidy(schema) for name, schema in sorted(schemas.items())}
+
+
+def _tidy(schema: Any) -> Any:  # noqa: ANN401 - a schema is any JSON
+    """Leave out titles made from names, and defaults of null."""
+    if isinstance(schema, list):
+        return [_tidy(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _tidy(part)
+        for name, part in schema.items()
+        if not (name == "title" and isinstance(part, str)) and not (name == "default" and part is None)
+    }

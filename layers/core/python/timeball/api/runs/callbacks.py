@@ -1,0 +1,142 @@
+"""Reports of a callback run's target on the attempt that called it: succeeded, failed, or still at work."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from timeball.api.http.body import compact
+from timeball.api.http.edge import ApiContext, no_run, run_id_in
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
+from timeball.api.http.reply import Reply, ok
+from timeball.api.http.request import Request, read_body
+from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.schema_rules import needed
+from timeball.api.http.token import check_attempt
+from timeball.api.runs.answers import heartbeat_answer, run_answer
+from timeball.domain.model.runs.run import Run
+from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
+from timeball.engine.runs.callback import Report, heartbeat, report
+from timeball.engine.runs.fan_out import named_by
+from timeball.engine.runs.naming import count_runs_of_each
+from timeball.engine.runs.refusal import Answered, Refusal
+
+MAX_RESULT_BYTES: Final = 16 * 1024
+
+
+def _result(result: object) -> object:
+    size = len(compact(result).encode())
+    if size > MAX_RESULT_BYTES:
+        raise ValueError(
+            f"The result has {size} bytes; at most {MAX_RESULT_BYTES} (16 KB) are allowed: store it elsewhere."
+        )
+    return result
+
+
+class HeartbeatRequest(Strict):
+    """A heartbeat for an attempt."""
+
+    model_config = ConfigDict(json_schema_extra=needed("attempt"))
+
+    attempt: int | None = Field(None, ge=1, description="The `Timeball-Attempt` header of the call; required.")
+
+
+class CompleteRequest(HeartbeatRequest):
+    """The report that an attempt has succeeded."""
+
+    result: Annotated[Any, AfterValidator(_result)] = Field(
+        None, description="The run's result: any JSON, at most 16 KB."
+    )
+
+
+class FailRequest(HeartbeatRequest):
+    """The report that an attempt has failed."""
+
+    error: str | None = Field(None, min_length=1, max_length=1000, description="Why, for people.")
+    retriable: bool | None = Field(None, description="False: do not retry. Default true: the retry policy decides.")
+
+
+_R = TypeVar("_R", bound=HeartbeatRequest)
+
+_NO_ERROR_GIVEN = "The target reported that it failed."
+
+
+def complete_run(edge: ApiContext, request: Request) -> Reply:
+    """Accept the target's report that the attempt has succeeded; a repeated report gets the same answer."""
+    wanted, attempt = _read(CompleteRequest, request)
+    body = compact(wanted.result) if "result" in wanted.model_fields_set else None
+    reported = Report(run_id_in(request), attempt, body=body)
+    answered = report(edge.context, [reported])[0]
+    check_runs(edge, answered)
+    return ok(run_answer(heard(answered, attempt)))
+
+
+def check_runs(edge: ApiContext, answered: Answered) -> None:
+    """Raise ProblemError if items were refused for the runs that they would make. A repeat would fare no better."""
+    refusal, run = answered
+    if refusal is not Refusal.TOO_MANY_RUNS or run is None:
+        return
+    jobs, named = count_runs_of_each(edge.context, run.id.job), len(named_by(edge.context, run).items)
+    most = MOST_OF_A_REQUEST // max(jobs, 1)
+    raise ProblemError(
+        Problem.TOO_MANY_ITEMS,
+        f"{jobs} jobs have a run for each item, and an attempt may ask for {MOST_OF_A_REQUEST:,} runs, so it may name "
+        f"{most} items. It has named {named} before, and none of the new ones counts. Name fewer, or lists of them: "
+        "the attempt is still under way.",
+    )
+
+
+def fail_run(edge: ApiContext, request: Request) -> Reply:
+    """Accept the target's report that the attempt has failed; the retry policy decides what follows."""
+    wanted, attempt = _read(FailRequest, request)
+    may_retry = True if wanted.retriable is None else wanted.retriable
+    reported = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
+    return ok(run_answer(heard(report(edge.context, [reported])[0], attempt)))
+
+
+def heartbeat_run(edge: ApiContext, request: Request) -> Reply:
+    """Extend the attempt's lease; the answer says until when, and whether the target should stop."""
+    _, attempt = _read(HeartbeatRequest, request)
+    return ok(heartbeat_answer(heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
+
+
+def _read(model: type[_R], request: Request) -> tuple[_R, int]:
+    """Return a valid request and its attempt. Raises ProblemError that names every error."""
+    wanted, given, errors = read_fields(model, read_body(request))
+    errors += missing(given)
+    if errors or wanted.attempt is None:
+        raise invalid(errors)
+    check_attempt(request, wanted.attempt)
+    return wanted, wanted.attempt
+
+
+def missing(given: set[str]) -> Iterator[FieldError]:
+    """Yield an error if a request names no attempt."""
+    if "attempt" not in given:
+        yield FieldError("attempt", "Name the attempt: give the Timeball-Attempt header of the call.")
+
+
+def heard(answered: Answered, attempt: int) -> Run:
+    """Return the run after a report of its target. Raises ProblemError if the report was refused."""
+    refusal, run = answered
+    if run is None:
+        raise no_run()
+    match refusal:
+        case Refusal.NOT_EXPECTED:
+            raise ProblemError(
+                Problem.NO_CALLBACK_EXPECTED,
+                "The job of this run has completion answer, so only the target's answer to the call counts.",
+            )
+        case Refusal.STALE:
+            raise ProblemError(
+                Problem.STALE_ATTEMPT,
+                f"Attempt {attempt} is not under way: the run is {run.state}, at attempt {run.attempt}; stop working "
+                "on it.",
+            )
+        case Refusal.EXPIRED:
+            raise ProblemError(
+                Problem.LEASE_EXPIRED,
+                f"Attempt {attempt} sent no heartbeat in time, and another may begin; stop working on it.",
+            )
+        case _:
+            return run

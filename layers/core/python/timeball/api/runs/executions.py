@@ -1,0 +1,112 @@
+"""A job's executions: a row for each attempt, the newest run first, and the newest attempt first within a run.
+
+Fires that never executed (skipped fires, waiting runs) have no row here; they are in the ledger, `/runs`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from pydantic import Field
+
+from timeball.api.http.edge import ApiContext, job_key, read_job_row
+from timeball.api.http.paging import FOREIGN, cursor_of, page_of, position_in
+from timeball.api.http.problems import invalid
+from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Time
+from timeball.api.http.request import Request
+from timeball.api.runs.answers import AttemptAnswer, attempt_answers
+from timeball.api.runs.reading import ledger_query
+from timeball.domain.model.ids import RunId
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.values import Outcome
+from timeball.domain.time.instants import format_instant
+from timeball.ports.collections import LedgerQuery
+
+_Position = tuple[RunId, int]
+"""The position at which a page ended: a run, and the number of its attempt."""
+
+
+class ExecutionAnswer(AnswerModel):
+    """An attempt of a run."""
+
+    run_id: str = Field(description="The id of the run.")
+    fire_time: Time = Field(description="The nominal instant of the run.")
+    attempt: int = Field(description="The number of the attempt, from 1.")
+    worker_id: str | None = Field(description="The executor that claimed it.")
+    claimed_at: Time = Field(description="When it was claimed.")
+    started_at: Time | None = Field(description="When the call left.")
+    finished_at: Time | None = Field(description="When it ended.")
+    duration_ms: int | None = Field(description="From the call to its end, in milliseconds.")
+    outcome: Outcome | None = Field(description="How it ended; null while it is under way.")
+    http_status: int | None = Field(description="The HTTP status of the target's answer.")
+    error: str | None = Field(description="Why it failed.")
+
+
+class ExecutionPageAnswer(AnswerModel):
+    """A page of executions. Skipped fires and waiting runs may leave it short or empty although more pages follow."""
+
+    items: list[ExecutionAnswer] = Field(description="The executions.")
+    next_cursor: NextCursor
+
+
+def list_executions(edge: ApiContext, request: Request) -> Reply:
+    """List a job's attempts, newest first."""
+    asked = ledger_query(job_key(request), {name: text for name, text in request.query.items() if name != "cursor"})
+    after = _after(asked, request.query)
+    read_job_row(edge, asked.job)
+    page = edge.context.store.runs.ledger(replace(asked, before=None if after is None else after[0]))
+    begun = [] if after is None else edge.context.store.runs.read([after[0]])
+    runs = [*(run for run in begun if run is not None), *page.runs]
+    found = list(islice(_executions(edge, runs, after), asked.limit + 1))
+    shown = [
+        (_execution_answer(run, attempt), _cursor(asked, (run.id, attempt.number)))
+        for run, attempt in found[: asked.limit]
+    ]
+    cursor = None if page.next_before is None else _cursor(asked, (page.next_before, 1))
+    return page_of(shown, shown[-1][1] if len(found) > asked.limit else cursor, edge.page_bytes)
+
+
+def _executions(edge: ApiContext, runs: Sequence[Run], after: _Position | None) -> Iterator[tuple[Run, AttemptAnswer]]:
+    """Yield the attempts of runs, the newest first; of the run at a position only earlier ones.
+
+    Stored attempts are read only for a run with several attempts; for other runs the run's row suffices.
+    """
+    for run in runs:
+        stored = edge.context.store.attempts.of_run(run.id) if run.attempt > 1 else []
+        for attempt in reversed(attempt_answers(run, stored)):
+            if after is None or run.id != after[0] or attempt.number < after[1]:
+                yield run, attempt
+
+
+def _execution_answer(run: Run, attempt: AttemptAnswer) -> ExecutionAnswer:
+    return ExecutionAnswer(
+        run_id=str(run.id),
+        fire_time=format_instant(run.id.fire_at),
+        attempt=attempt.number,
+        worker_id=attempt.worker_id,
+        claimed_at=attempt.claimed_at,
+        started_at=attempt.started_at,
+        finished_at=attempt.finished_at,
+        duration_ms=attempt.duration_ms,
+        outcome=attempt.outcome,
+        http_status=attempt.http_status,
+        error=attempt.error,
+    )
+
+
+def _cursor(asked: LedgerQuery, position: _Position) -> str:
+    bound = (asked.job.tenant, asked.job.job_id, asked.from_at, asked.to_at, ",".join(sorted(asked.states)))
+    return cursor_of(("executions", *bound), f"{position[0]}:{position[1]}")
+
+
+def _after(asked: LedgerQuery, query: Mapping[str, str]) -> _Position | None:
+    """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
+    if "cursor" not in query:
+        return None
+    name, _, number = position_in(query["cursor"]).rpartition(":")
+    run_id = RunId.parse(asked.job.tenant, name)
+    if run_id is not None and number.isascii() and number.isdecimal() and len(number) <= 9:
+        position = run_id, int(number)
+        if _cursor(asked, position) == query["cursor"]:
+            return position
+    raise invalid([FOREIGN])

@@ -1,0 +1,103 @@
+"""Manual actions on one run: retry it, cancel it, or mark it as succeeded."""
+
+from typing import Final
+
+from pydantic import Field
+
+from timeball.api.http.body import compact
+from timeball.api.http.edge import ApiContext, no_run, note, run_id_in
+from timeball.api.http.fields import Payload
+from timeball.api.http.problems import Problem, ProblemError, invalid
+from timeball.api.http.quotas import check_payload
+from timeball.api.http.reply import Reply, ok
+from timeball.api.http.request import Request, read_optional_body, refuse_fields
+from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.runs.answers import run_answer
+from timeball.api.schemas.given import refuse_misfit
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs, succeed_runs
+from timeball.engine.runs.refusal import Answered, Refusal
+
+_BECAME: Final = {
+    RunState.SUCCEEDED: "has succeeded",
+    RunState.FAILED: "has failed",
+    RunState.SKIPPED: "was skipped",
+    RunState.CANCELLED: "was cancelled",
+}
+
+
+class RetryRequest(Strict):
+    """The differences from the run's earlier attempts."""
+
+    payload: Payload = Field(
+        None,
+        description="The body of this run's calls from now on instead of the former payload: any JSON, at most 256 KB.",
+    )
+
+
+class SucceedRequest(Strict):
+    """Why a failed run counts as succeeded."""
+
+    reason: str | None = Field(
+        None, min_length=1, max_length=500, description="Why, such as that its work was done in another way."
+    )
+
+
+def succeed_run(edge: ApiContext, request: Request) -> Reply:
+    """Mark a run that has failed for good as succeeded; jobs that wait for it go on."""
+    wanted, _, errors = read_fields(SucceedRequest, read_optional_body(request))
+    if errors:
+        raise invalid(errors)
+    run_id = run_id_in(request)
+    note(edge, request, Action.SUCCEED, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    refusal, run = succeed_runs(edge.context, [run_id], wanted.reason or "")[0]
+    if refusal is not None and run is not None and not run.is_terminal:
+        raise ProblemError(Problem.RUN_UNDER_WAY, "Only a run that has failed for good can be marked as succeeded.")
+    return ok(run_answer(_done((refusal, run), "only a failed run can be marked as succeeded")))
+
+
+def retry_run(edge: ApiContext, request: Request) -> Reply:
+    """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
+    wanted, _, errors = read_fields(RetryRequest, read_optional_body(request))
+    if errors:
+        raise invalid(errors)
+    run_id, edit = run_id_in(request), None
+    if "payload" in wanted.model_fields_set:
+        check_payload(edge, request, wanted.payload)
+        refuse_misfit(edge, run_id.job, wanted.payload)
+        edit = Edit(compact(wanted.payload))
+    note(edge, request, Action.RETRY, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    return ok(run_answer(_done(retry_runs(edge.context, [run_id], edit)[0], "trigger the job instead")))
+
+
+def cancel_run(edge: ApiContext, request: Request) -> Reply:
+    """Cancel a run: a waiting run ends, and a live attempt is asked to stop."""
+    refuse_fields(request)
+    run_id = run_id_in(request)
+    note(edge, request, Action.CANCEL, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    return ok(run_answer(_done(cancel_runs(edge.context, [run_id])[0], "there is nothing to cancel")))
+
+
+def _done(answered: Answered, otherwise: str) -> Run:
+    """Return the changed run. Raises ProblemError if it was not changed."""
+    refusal, run = answered
+    if run is None:
+        raise no_run()
+    match refusal:
+        case Refusal.JOB_CANCELLED:
+            raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
+        case Refusal.WRONG_STATE if run.state is RunState.WITHDRAWN:
+            raise ProblemError(
+                Problem.JOB_PAUSED, "The job is paused, which withdrew this run; resume the job instead."
+            )
+        case Refusal.WRONG_STATE if run.cancel_requested and not run.is_terminal:
+            raise ProblemError(Problem.RUN_OVER, f"The run is being cancelled; {otherwise}.")
+        case Refusal.WRONG_STATE if not run.is_terminal:
+            raise ProblemError(
+                Problem.RUN_UNDER_WAY, "An attempt of the run is under way; its payload cannot be changed now."
+            )
+        case Refusal.WRONG_STATE:
+            raise ProblemError(Problem.RUN_OVER, f"The run {_BECAME.get(run.state, 'is over')} already; {otherwise}.")
+        case _:
+            return run

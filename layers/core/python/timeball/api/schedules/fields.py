@@ -1,0 +1,163 @@
+"""The fields of a schedule, which requests for jobs and for previews share."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from timeball.api.http.fields import CalendarName, Instant
+from timeball.api.http.problems import FieldError
+from timeball.api.http.request_model import Strict
+from timeball.domain.model.terms import calendar
+from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
+from timeball.domain.time.instants import LATEST, LONGEST_PERIOD_SECONDS, SECOND_MS, parse_duration
+from timeball.domain.time.schedule import At, Cron, Every, Timing
+from timeball.domain.time.stepper import DstOverlap, Gap
+from timeball.domain.time.zones import load_zone
+
+
+def _duration(value: object) -> object:
+    """Convert an ISO 8601 duration to whole seconds; leave anything but text to the next check."""
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _cron(expression: str) -> str:
+    return parse_cron(expression).expression
+
+
+def _zone(name: str) -> str:
+    return load_zone(name).name
+
+
+_DURATION: Final = "^P([0-9]{1,9}W|([0-9]{1,9}D)?(T([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}S)?)?)$"
+"""Without years and months, whose lengths differ."""
+
+
+def _seconds_schema(least: int, most: int) -> dict[str, Any]:
+    seconds = {"type": "integer", "minimum": least, "maximum": most}
+    duration = {"type": "string", "format": "duration", "pattern": _DURATION}
+    return {"anyOf": [seconds, duration], "examples": [900, "PT15M"]}
+
+
+def _cron_pattern() -> str:
+    """Return the pattern of five fields or a nickname; a pattern cannot say whether an expression ever matches."""
+
+    def items(value: str, *others: str) -> str:
+        item = "|".join([rf"(\*|{value}(-{value})?)(/[1-9][0-9]?)?", *others])
+        return f"({item})(,({item}))*"
+
+    date, weekday = "(0?[1-9]|[12][0-9]|3[01])", "([0-7]|[A-Za-z]{3})"
+    fields = (
+        items("[0-5]?[0-9]"),
+        items("([01]?[0-9]|2[0-3])"),
+        r"(\?|" + items(date, f"{date}[Ww]", "[Ll]([Ww]|-[1-9][0-9]?)?") + ")",
+        items("(0?[1-9]|1[0-2]|[A-Za-z]{3})"),
+        r"(\?|" + items(weekday, f"{weekday}[Ll]", f"{weekday}#[1-5]") + ")",
+    )
+    return r"^[ \t]*(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|" + r"[ \t]+".join(fields) + r")[ \t]*$"
+
+
+_EXPRESSION_SCHEMA: Final = {
+    "type": "string",
+    "format": "cron",
+    "maxLength": MAX_EXPRESSION_LENGTH,
+    "pattern": _cron_pattern(),
+    "examples": ["0 9 * * MON-FRI"],
+}
+_ZONE_SCHEMA: Final = {
+    "type": "string",
+    "format": "time-zone",
+    "pattern": "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+    "examples": ["Europe/Berlin"],
+}
+
+Delay = Annotated[int, BeforeValidator(_duration), Field(ge=0), WithJsonSchema(_seconds_schema(0, LATEST // SECOND_MS))]
+Period = Annotated[
+    int,
+    BeforeValidator(_duration),
+    Field(ge=1, le=LONGEST_PERIOD_SECONDS),
+    WithJsonSchema(_seconds_schema(1, LONGEST_PERIOD_SECONDS)),
+]
+"""Whole seconds, also as an ISO 8601 duration."""
+
+Expression = Annotated[str, AfterValidator(_cron), WithJsonSchema(_EXPRESSION_SCHEMA)]
+ZoneName = Annotated[str, AfterValidator(_zone), WithJsonSchema(_ZONE_SCHEMA)]
+
+RECURRING: Final = ("cronExpression", "everySeconds")
+NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "dstPolicy": ("cronExpression",),
+    "anchorAt": ("everySeconds",),
+    "startAt": RECURRING,
+    "endAt": RECURRING,
+}
+"""Fields that are only valid beside one of others, in every request."""
+
+
+class DstPolicy(Strict):
+    """The effect of a clock change on local times; a policy that is not given follows from the expression."""
+
+    gap: Literal["next", "skip"] | None = Field(
+        None, description="For local times that clocks skip: `next` fires once after the gap, `skip` does not fire."
+    )
+    overlap: Literal["first", "both"] | None = Field(
+        None, description="For local times that occur twice: fire at the `first`, or at `both`."
+    )
+
+
+class CalendarUseField(Strict):
+    """The calendar on whose dates a job does not fire."""
+
+    name: CalendarName = Field(description="The name of one of your calendars.")
+    policy: Literal["skip", "next"] = Field(
+        "skip",
+        description="`skip` skips a fire on its dates; `next` starts it at the same time of the next allowed day.",
+    )
+
+
+class ScheduleFields(Strict):
+    """When a job fires."""
+
+    schedule_at: Instant | None = Field(None, description="Run once, at this time.")
+    cron_expression: Expression | None = Field(None, description="Run when this five-field expression matches.")
+    timezone: ZoneName | None = Field(None, description="The IANA time zone of `cronExpression`; default UTC.")
+    dst_policy: DstPolicy | None = Field(None, description="The effect of a clock change on fires of `cronExpression`.")
+    every_seconds: Period | None = Field(
+        None, description="Run at this interval: seconds, or a duration such as `PT15M`."
+    )
+    anchor_at: Instant | None = Field(
+        None, description="An instant of the interval; default `startAt`, otherwise the next whole second."
+    )
+    start_at: Instant | None = Field(None, description="The job does not fire before this time.")
+    end_at: Instant | None = Field(None, description="The job does not fire after this time.")
+
+
+def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
+    """Yield an error if the window ends before it begins."""
+    if request.start_at is not None and request.end_at is not None and request.end_at < request.start_at:
+        yield FieldError("endAt", "This is before startAt; give a later time.")
+
+
+def calendar_use(asked: CalendarUseField) -> calendar.CalendarUse:
+    """Return the domain's value for the calendar of a request."""
+    return calendar.CalendarUse(asked.name, calendar.CalendarPolicy(asked.policy))
+
+
+def no_calendar() -> FieldError:
+    """Return the error for a calendar that does not exist."""
+    return FieldError("calendar.name", "You have no calendar with this name; create it at /v1/calendars first.")
+
+
+def timing_of(request: ScheduleFields, now: int) -> Timing | None:
+    """Return the timing that a valid request asks for at an instant (ms); None if it has none."""
+    if request.cron_expression is not None:
+        asked = request.dst_policy or DstPolicy.model_validate({})
+        return Cron(
+            request.cron_expression,
+            request.timezone or "UTC",
+            gap=None if asked.gap is None else Gap(asked.gap),
+            overlap=None if asked.overlap is None else DstOverlap(asked.overlap),
+        )
+    if request.every_seconds is not None:
+        anchor_at = request.anchor_at if request.anchor_at is not None else request.start_at
+        return Every(request.every_seconds, -(-now // SECOND_MS) * SECOND_MS if anchor_at is None else anchor_at)
+    return None if request.schedule_at is None else At(request.schedule_at)

@@ -1,0 +1,177 @@
+"""Targets in requests: a union by `type`, with the fields of each type."""
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from timeball.api.http.request_model import Strict
+from timeball.api.http.schema_rules import together
+from timeball.api.targets.aws import (
+    BusArn,
+    ClusterArn,
+    ContainerName,
+    DetailType,
+    FunctionArn,
+    MessageGroupId,
+    QueueArn,
+    QueueUrl,
+    SecurityGroups,
+    Source,
+    StateMachineArn,
+    Subject,
+    Subnets,
+    TaskDefinitionArn,
+    TopicArn,
+    queue_arn,
+)
+from timeball.api.targets.http import Body, Headers, SecretId, Url
+from timeball.domain.model.terms import target
+
+_QUEUE = ("queueArn", "queueUrl")
+
+
+class HttpTargetField(Strict):
+    """A webhook. Placeholders in double braces are filled in: `{{runId}}`, `{{payload.customer.id}}`."""
+
+    type: Literal["http"] = Field(description="The type of the target.")
+    url: Url = Field(description="The URL to call.")
+    method: Literal["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"] = Field(
+        "POST", description="The HTTP method of the call."
+    )
+    headers: Headers = Field(default_factory=dict, description="Headers of the call besides those that Timeball sets.")
+    body: Body | None = Field(None, description="The body that is sent instead of the payload.")
+    secret_id: SecretId | None = Field(
+        None, description="The secret whose keys sign the call by Standard Webhooks; default: the call is not signed."
+    )
+
+
+class LambdaTargetField(Strict):
+    """A Lambda function."""
+
+    type: Literal["lambda"] = Field(description="The type of the target.")
+    function_arn: FunctionArn = Field(description="The ARN of the function, optionally with a version or an alias.")
+    invocation: Literal["requestResponse", "event"] = Field(
+        "requestResponse",
+        description="`requestResponse`: the function's answer ends the attempt; `event`: its queueing does.",
+    )
+
+
+class SqsTargetField(Strict):
+    """A queue of SQS, standard or FIFO."""
+
+    model_config = ConfigDict(json_schema_extra=together(one_of=_QUEUE, exclusive=[_QUEUE]))
+
+    type: Literal["sqs"] = Field(description="The type of the target.")
+    queue_arn: QueueArn | None = Field(None, description="The ARN of the queue. Give either this or `queueUrl`.")
+    queue_url: QueueUrl | None = Field(None, description="The URL of the queue; answers show its ARN.")
+    message_group_id: MessageGroupId | None = Field(
+        None,
+        description=(
+            "The message group, prefixed with the tenant's name and a dot; default for a FIFO queue: the job's id."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _names_one_queue(self) -> "SqsTargetField":
+        if (self.queue_arn is None) == (self.queue_url is None):
+            raise ValueError("Name the queue: give either queueArn or queueUrl.")
+        return self
+
+
+class SnsTargetField(Strict):
+    """A topic of SNS, standard or FIFO."""
+
+    type: Literal["sns"] = Field(description="The type of the target.")
+    topic_arn: TopicArn = Field(description="The ARN of the topic.")
+    subject: Subject | None = Field(None, description="The subject of e-mails; default: none.")
+    message_group_id: MessageGroupId | None = Field(
+        None,
+        description=(
+            "The message group, prefixed with the tenant's name and a dot; default for a FIFO topic: the job's id."
+        ),
+    )
+
+
+class StepFunctionsTargetField(Strict):
+    """A state machine of Step Functions, of which each attempt starts an execution."""
+
+    type: Literal["stepFunctions"] = Field(description="The type of the target.")
+    state_machine_arn: StateMachineArn = Field(
+        description="The ARN of the state machine, optionally with a version or an alias."
+    )
+    follow: bool = Field(
+        default=False, description="True: the run ends when the execution does, and a cancel stops the execution."
+    )
+
+
+class EcsTargetField(Strict):
+    """A task that ECS runs."""
+
+    type: Literal["ecs"] = Field(description="The type of the target.")
+    cluster_arn: ClusterArn = Field(description="The ARN of the cluster.")
+    task_definition_arn: TaskDefinitionArn = Field(
+        description="The ARN of the task definition; without a revision, the newest active one."
+    )
+    container_name: ContainerName = Field(description="The container whose environment describes the run.")
+    launch_type: Literal["FARGATE", "EC2", "EXTERNAL"] = Field("FARGATE", description="The launch type of the task.")
+    subnets: Subnets = Field(
+        default_factory=list,
+        description="The ids of the task's subnets; needed where tasks have their own network interface.",
+    )
+    security_groups: SecurityGroups = Field(
+        default_factory=list, description="The ids of the task's security groups; default: that of the network."
+    )
+    assign_public_ip: bool = Field(default=False, description="Whether the task gets a public address.")
+    follow: bool = Field(
+        default=False, description="True: the run ends when the task does, and a cancel stops the task."
+    )
+
+
+class EventBridgeTargetField(Strict):
+    """An event bus of EventBridge."""
+
+    type: Literal["eventBridge"] = Field(description="The type of the target.")
+    bus_arn: BusArn = Field(description="The ARN of the bus.")
+    source: Source = Field(description="The `source` of the event.")
+    detail_type: DetailType = Field(description="The `detail-type` of the event.")
+
+
+TypeName = Literal["http", "lambda", "sqs", "sns", "stepFunctions", "ecs", "eventBridge"]
+Target = Annotated[
+    HttpTargetField
+    | LambdaTargetField
+    | SqsTargetField
+    | SnsTargetField
+    | StepFunctionsTargetField
+    | EcsTargetField
+    | EventBridgeTargetField,
+    Field(discriminator="type"),
+]
+
+
+def target_of(asked: Target) -> target.Target:
+    """Return the domain's value for the target of a valid request."""
+    match asked:
+        case HttpTargetField():
+            return target.HttpTarget(asked.url, asked.method, asked.headers, asked.body, asked.secret_id)
+        case LambdaTargetField():
+            return target.LambdaTarget(asked.function_arn, target.InvocationType(asked.invocation))
+        case SqsTargetField():
+            return target.SqsTarget(asked.queue_arn or queue_arn(asked.queue_url or ""), asked.message_group_id)
+        case SnsTargetField():
+            return target.SnsTarget(asked.topic_arn, asked.subject, asked.message_group_id)
+        case StepFunctionsTargetField():
+            return target.StepFunctionsTarget(asked.state_machine_arn, asked.follow)
+        case EcsTargetField():
+            return target.EcsTarget(
+                asked.cluster_arn,
+                asked.task_definition_arn,
+                asked.container_name,
+                target.LaunchType(asked.launch_type),
+                tuple(asked.subnets),
+                tuple(asked.security_groups),
+                asked.assign_public_ip,
+                asked.follow,
+            )
+        case EventBridgeTargetField():
+            return target.EventBridgeTarget(asked.bus_arn, asked.source, asked.detail_type)

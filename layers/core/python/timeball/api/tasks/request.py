@@ -1,0 +1,93 @@
+"""The request for a task, and everything that can be wrong with it, found in one pass."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from timeball.api.http.body import compact
+from timeball.api.http.problems import FieldError
+from timeball.api.http.request_model import read_fields
+from timeball.api.http.schema_rules import together
+from timeball.api.jobs.fields import Name, Tags
+from timeball.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, retry_of
+from timeball.api.schemas.accepted import PayloadSchema
+from timeball.api.targets.http import Url
+from timeball.api.targets.request import Target, TypeName, target_of
+from timeball.domain.model.ids import TaskKey
+from timeball.domain.model.jobs.job import Completion, Priority
+from timeball.domain.model.jobs.task import TaskSpec
+from timeball.domain.model.terms import target as model
+
+_TO_CALL = ("handler", "target")
+
+
+class TaskRequest(PolicyFields):
+    """A task: what its jobs call, and the policies that they do not state themselves. Null counts as not given."""
+
+    model_config = ConfigDict(
+        json_schema_extra=together(one_of=_TO_CALL, exclusive=[_TO_CALL], also=[only_of_reports()])
+    )
+
+    name: Name | None = Field(None, description="A name for people.")
+    type: TypeName | None = Field(None, description="The type of the target, here or in `target`.")
+    handler: Url | None = Field(None, description="The URL to call, short for an `http` target with a POST.")
+    target: Target | None = Field(None, description="What to call. Give either this or `handler`.")
+    payload_schema: PayloadSchema | None = Field(
+        None,
+        description=(
+            "A JSON Schema (2020-12) of payloads, at most 16 KB, with references to itself only. A job "
+            "or a trigger whose payload does not match is refused; a missing payload counts as null."
+        ),
+    )
+    tags: Tags | None = Field(
+        None,
+        description="At most 50 tags; keys of 1 to 128 characters without a colon, values of up to 256 characters.",
+    )
+
+
+def read_task_request(body: Mapping[str, Any]) -> tuple[TaskRequest, list[FieldError]]:
+    """Validate a body; return what is valid of it, and every error."""
+    target = body.get("target")
+    if "type" in body and isinstance(target, dict) and "type" not in target:
+        body = {**body, "target": {"type": body["type"], **target}}
+    request, given, errors = read_fields(TaskRequest, body)
+    return request, [*errors, *_together(request, given)]
+
+
+def _together(request: TaskRequest, given: set[str]) -> Iterator[FieldError]:
+    if {"handler", "target"} <= given:
+        yield FieldError("handler", "Give either handler or target, not both.")
+    if not given & {"handler", "target"}:
+        yield FieldError("target", "Say what its jobs call: give target, or handler, an https:// URL.")
+    kind = "http" if request.handler is not None else None if request.target is None else request.target.type
+    if request.type is not None and kind not in (None, request.type):
+        yield FieldError("type", f"This is not the type of the target, which is {kind}; leave it out.")
+    yield from beyond_an_answer(request, given, request.target)
+
+
+def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) -> TaskSpec:
+    """Return the spec of a task that a valid request asks for. Fields that are not given take their defaults."""
+    target = target_in(request)
+    if target is None:
+        raise ValueError("a faultless request names a handler or a target")
+    return TaskSpec(
+        key=key,
+        target=target,
+        name=request.name,
+        tags=request.tags or {},
+        priority=Priority(request.priority or TaskSpec.priority),
+        retry=retry_of(request),
+        timeout_seconds=request.timeout_seconds or TaskSpec.timeout_seconds,
+        completion=Completion(request.completion or TaskSpec.completion),
+        heartbeat_seconds=request.heartbeat_seconds,
+        payload_schema=None if request.payload_schema is None else compact(request.payload_schema),
+        fingerprint=fingerprint,
+    )
+
+
+def target_in(request: TaskRequest) -> model.Target | None:
+    """Return the target of a request; None if it has none."""
+    if request.target is not None:
+        return target_of(request.target)
+    return None if request.handler is None else model.HttpTarget(request.handler)

@@ -1,1 +1,0 @@
-"""The collections of rows, in DynamoDB."""

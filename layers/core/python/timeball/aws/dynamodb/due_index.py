@@ -1,0 +1,119 @@
+"""A row of one value that only grows: a caller with a lesser value gets the greater one.
+
+The due index over DynamoDB, and the rows that say how many days back it must be queried.
+
+The owners of the partitions over DynamoDB: one row for each partition, with its last tick.
+"""
+
+from collections.abc import Sequence
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+from timeball.aws.dynamodb.table.codec import Item
+from timeball.aws.dynamodb.table.collection import TableAccess
+from timeball.aws.dynamodb.table.keys import Key, due_bucket, key_of, owner_of_row
+from timeball.aws.dynamodb.table.schema import DUE
+from timeball.aws.dynamodb.table.writes import Insert, Update
+from timeball.aws.patience import side_by_side
+from timeball.domain.time.instants import DAY_MS
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery
+from timeball.ports.partitions import Owner, Tick, next_tick
+
+_Value = TypeVar("_Value", int, str)
+
+
+def raise_to(table: TableAccess, key: Key, name: str, value: _Value) -> _Value:
+    """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then.
+
+    One request if it stands already. That reading may be old: a process that learns late does some work twice.
+    """
+    standing: Any = table.reader.get([key], strong=False)[0]
+    raised: Item = {name: value}
+    while standing is None or standing[name] < value:
+        write = Update(key, {name: standing[name]}, raised) if standing else Insert({**key, **raised})
+        written = table.writer.write([write])[0]
+        standing = raised if written.done else written.row
+    greatest: _Value = standing[name]
+    return greatest
+
+
+MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}
+"""The row of the greatest number of shards that was ever used."""
+
+
+class DynamoDueIndex:
+    """The due index of one table."""
+
+    def __init__(self, table: TableAccess) -> None:
+        self._table, self._reader = table, table.reader
+
+    def query(self, queries: Sequence[DueQuery]) -> list[DuePage]:
+        """Run all queries at the same time."""
+        return side_by_side(self._table.threads, self._page, queries)
+
+    def ahead(self, shard: int, first_at: int, last_at: int, most: int) -> list[int]:
+        """Query the days of the range, one after the other, a megabyte with each request."""
+        days = range(first_at - first_at % DAY_MS, last_at + 1, DAY_MS)
+        buckets = (due_bucket(shard, day_at) for day_at in days)
+        rows = (self._reader.listed(DUE, bucket, first_at, last_at, most, forward=True) for bucket in buckets)
+        return [row[DUE.sort.name] for row in islice(chain.from_iterable(rows), most)]
+
+    def read_oldest_days(self, shards: Sequence[int]) -> dict[int, int]:
+        """Return the oldest days as the nearest copy of their rows has them."""
+        rows = self._reader.get([_shard_key(shard) for shard in shards], strong=False)
+        return {shard: row["oldest_day_at"] for shard, row in zip(shards, rows, strict=True) if row}
+
+    def move_oldest_day(self, shard: int, oldest_day_at: int) -> None:
+        """Write the oldest day, unless a later one stands."""
+        raise_to(self._table, _shard_key(shard), "oldest_day_at", oldest_day_at)
+
+    def most_shards(self, shards: int) -> int:
+        """Store the greatest number of shards; one request if it is stored already."""
+        return raise_to(self._table, MOST_SHARDS, "shards", shards)
+
+    def _page(self, query: DueQuery) -> DuePage:
+        bucket, after = due_bucket(query.shard, query.day_at), None
+        if query.after is not None:
+            after = {**key_of(query.after.owned), DUE.partition.name: bucket, DUE.sort.name: query.after.due_at}
+        left_out = [f"{tenant}#" for tenant in sorted(query.left_out)]
+        rows, last = self._reader.index_page(DUE, bucket, query.through_at, query.limit, after, left_out)
+        stopped = None if last is None else DueCursor(last[DUE.sort.name], owner_of_row(last["pk"], last["sk"]))
+        return DuePage(tuple(owner_of_row(row["pk"], row["sk"]) for row in rows), stopped)
+
+
+def _shard_key(shard: int) -> Key:
+    return {"pk": f"SHARD#{shard}", "sk": "OLDEST_DAY"}
+
+
+class DynamoPartitions:
+    """The partitions of one table."""
+
+    def __init__(self, table: TableAccess) -> None:
+        self._table = table
+
+    def take(self, partition: int, owner: Owner, now: int) -> bool:
+        """Give the partition to the newest owner that ticks: one request, or two if the tick is noted.
+
+        The reading may be old. Then the write is refused, and returns the row that stands.
+        """
+        key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
+        row = self._table.reader.get([key], strong=False)[0]
+        while True:
+            last = _to_tick(row) if row else None
+            tick = next_tick(last, owner, now)
+            if tick is None or tick == last:
+                return tick is not None
+            write = Update(key, _to_item(last), _to_item(tick)) if last else Insert({**key, **_to_item(tick)})
+            written = self._table.writer.write([write])[0]
+            if written.done:
+                return True
+            row = written.row
+
+
+def _to_item(tick: Tick) -> Item:
+    return {"owner": f"{tick.owner.started_at}|{tick.owner.name}", "at": tick.at}
+
+
+def _to_tick(row: Item) -> Tick:
+    started_at, _, name = str(row["owner"]).partition("|")
+    return Tick(Owner(started_at, name), int(row["at"]))

@@ -1,0 +1,111 @@
+"""The listing indexes: what a tenant has, by its time, over all of the shards.
+
+The index lags, and may name a row for too long; the caller reads the rows. Entries of the same millisecond are ordered
+by their identity, so all of them are read before a page ends among them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge, nsmallest
+from itertools import groupby, islice
+from operator import itemgetter
+
+from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
+from timeball.aws.dynamodb.table.queries import TableReader
+from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
+from timeball.aws.dynamodb.table.strata import position_of, strata
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.time.instants import LATEST
+from timeball.domain.usage.spending import Estimate, estimated, goes_on
+from timeball.ports.rows import Id, ListQuery
+
+_FEWEST = 4
+_SAMPLED_AT_ONCE = 5_000
+
+
+class Listing:
+    """The listing of one table."""
+
+    def __init__(self, reader: TableReader, list_shards: int) -> None:
+        self._reader, self._list_shards = reader, list_shards
+
+    def page(
+        self, kind: type[Id], states: Sequence[str], query: ListQuery[Id], index: Index = LISTING
+    ) -> list[tuple[int, Id]]:
+        """Return a page of the entries in some states."""
+        partitions = {
+            list_partition(query.tenant, state, stratum.name): stratum.share / len(states)
+            for state in states
+            for stratum in strata(self._list_shards)
+        }
+        return self._page(kind, index, partitions, query)
+
+    def count(self, tenant: str, state: str, index: Index = LISTING) -> Estimate:
+        """Count a tenant's entries in a state, or estimate the number from the first strata."""
+        counted, share = 0, 0.0
+        for stratum in strata(self._list_shards):
+            if share and not goes_on(counted, share, stratum.share):
+                return estimated(counted, share)
+            counted += self._reader.count(index, list_partition(tenant, state, stratum.name))
+            share = stratum.end
+        return estimated(counted, share)
+
+    def count_older(self, tenant: str, state: str, before_at: int, most: int) -> int:
+        """Count a tenant's jobs in a state since before an instant (ms), and stop once there are `most`."""
+        counted = 0
+        for stratum in strata(self._list_shards):
+            if counted < most:
+                partition = list_partition(tenant, state, stratum.name)
+                counted += self._reader.count(BY_STATE, partition, before_at - 1, most - counted)
+        return counted
+
+    def sample(self, tenant: str, state: str, most: int) -> list[JobKey]:
+        """Return a fair sample of a tenant's jobs in a state: those with the lowest hashes, or all if they are few.
+
+        The strata are ordered by hash, so no more of them are read than needed.
+        """
+        found: list[JobKey] = []
+        for stratum in strata(self._list_shards):
+            if len(found) >= most:
+                break
+            partition = list_partition(tenant, state, stratum.name)
+            rows = self._reader.listed(BY_STATE, partition, 0, LATEST, _SAMPLED_AT_ONCE, forward=True)
+            found += [job_of(row["pk"]) for row in rows]
+        return nsmallest(most, found, key=lambda job: position_of(tenant, job.job_id))
+
+    def page_of_task(self, task: TaskKey, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
+        """Return a page of a task's jobs."""
+        shards = range(self._list_shards)
+        partitions = {by_task_partition(task, shard): 1 / len(shards) for shard in shards}
+        return self._page(JobKey, BY_TASK, partitions, query)
+
+    def _page(
+        self, kind: type[Id], index: Index, partitions: Mapping[str, float], query: ListQuery[Id]
+    ) -> list[tuple[int, Id]]:
+        """Return a page from partitions with their shares. Little more of each is read than its part of the page.
+
+        An entry that moves from one partition to another may be in both for a while; it is in a page once.
+        """
+        entries = [
+            self._from_position(kind, index, partition, query, int(query.limit * share) + _FEWEST)
+            for partition, share in partitions.items()
+        ]
+        merged = groupby(merge(*entries, reverse=not query.oldest_first))
+        return [one for one, _ in islice(merged, query.limit)]
+
+    def _from_position(
+        self, kind: type[Id], index: Index, partition: str, query: ListQuery[Id], at_once: int
+    ) -> Iterator[tuple[int, Id]]:
+        """Yield the entries of a partition after a position, in the order of the query."""
+        first_at, last_at, after = query.from_at, query.to_at, query.after
+        if after is not None and query.oldest_first:
+            first_at = max(first_at, after[0])
+        elif after is not None:
+            last_at = min(last_at, after[0])
+        if first_at > last_at:
+            return
+        rows = self._reader.listed(index, partition, first_at, last_at, at_once, forward=query.oldest_first)
+        for at, same in groupby(rows, itemgetter("listed_at")):
+            named = [owner for row in same if isinstance(owner := listed_of_row(row["pk"], row["sk"]), kind)]
+            for one in sorted(((at, owner) for owner in named), reverse=not query.oldest_first):
+                if after is None or (one > after if query.oldest_first else one < after):
+                    yield one

@@ -1,1 +1,0 @@
-"""Data that is kept beside the rows, in DynamoDB."""

@@ -1,1 +1,0 @@
-"""Backfills, and how many backfills of a tenant run at once."""

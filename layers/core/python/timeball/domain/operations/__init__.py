@@ -1,1 +1,0 @@
-"""Bulk operations: one action on all jobs that match."""

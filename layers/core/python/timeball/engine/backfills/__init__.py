@@ -1,1 +1,0 @@
-"""Create, advance and cancel backfills, and share out their slots."""

@@ -1,0 +1,1 @@
+"""Blackouts: the calendars and freezes that keep jobs from firing."""

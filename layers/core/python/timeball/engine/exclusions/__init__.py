@@ -1,1 +1,0 @@
-"""Blackouts of jobs' fires: calendars and freezes. Users change them; plans and claims read them."""

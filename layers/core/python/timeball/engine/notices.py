@@ -1,0 +1,195 @@
+"""Post notices: each is inserted as a one-off job, which the scan finds even if the process dies right afterwards.
+
+Notify of late runs: the notice is created beside the run, and called only if the run has not come far enough.
+
+So a notice is called even if nothing ever starts, as long as there are scans.
+
+Notify of how runs ended: a success, a streak of failures, a recovery. Pause a job that keeps failing.
+
+A job's row says whether the job is failing, so each streak is notified once, in whatever order its runs end. The notice
+of a failure is posted after that is written, from the job's row: the run's own row may have changed by then. The notice
+of a recovery is posted before that is written. A process that repeats either finds the same notice. The process that
+writes the state then reads again: a run that ends meanwhile may have read the job before.
+"""
+
+from collections.abc import Sequence
+
+from timeball.domain.changes.change import paused
+from timeball.domain.ends.notices import (
+    DECIDED,
+    UNCOUNTED,
+    counts,
+    end_of,
+    failing,
+    is_late,
+    is_to_pause,
+    notice_of_end,
+    notices_ahead,
+    streak_needed,
+)
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.jobs.revision import change_announced, revision_of
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action
+from timeball.domain.model.terms.notify import News, RunEnd
+from timeball.domain.planning.blackouts import Blackouts
+from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.context import Context
+from timeball.ports.collections import LedgerQuery
+from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Swap
+
+
+def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> None:
+    """Post the notices that are not None, each with its generation. A notice that is posted already stays.
+
+    Raises UnavailableError.
+    """
+    now = context.clock.now()
+    new = [
+        due_when_passed(new_job(notice, now, context.shards, depth=depth), context.rules.lookahead_ms)
+        for depth, notice in notices
+        if notice is not None
+    ]
+    if new:
+        context.store.jobs.insert(new, now)
+
+
+def due_when_passed(notice: Job, lookahead_ms: int) -> Job:
+    """Defer a notice that is made ahead until its time: a scan processes what is due soon."""
+    is_ahead = notice.spec.notice is not None and notice.spec.notice.milestone is not None
+    return evolve(notice, due_at=(notice.next_fire_at or 0) + lookahead_ms) if is_ahead else notice
+
+
+def post_ahead(context: Context, planned: Sequence[tuple[Job, Run, Blackouts]]) -> None:
+    """Post the notices of runs that are about to be sent or were missed, except for runs that a freeze has made late.
+
+    Raises UnavailableError.
+    """
+    free = [(job, run) for job, run, excluded in planned if excluded.frozen.end_of(run.regular_at) is None]
+    post(context, [(run.depth, notice) for job, run in free for notice in notices_ahead(job, run)])
+
+
+def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozenset[JobKey]]:
+    """Return the jobs without the notices whose time has not come, and which of the notices among them are needless.
+
+    A notice is needless if its run is in time. Raises UnavailableError.
+    """
+    ahead = [
+        (job, notice.run, notice.milestone, job.next_fire_at)
+        for job in jobs
+        if (notice := job.spec.notice) is not None and notice.run is not None
+        if notice.milestone is not None and job.next_fire_at is not None
+    ]
+    if not ahead:
+        return list(jobs), frozenset()
+    now = context.clock.now()
+    early = [job for job, _, _, by in ahead if now < by]  # paused and resumed, so due like any job
+    context.store.jobs.swap([Swap(job, due_when_passed(job, context.rules.lookahead_ms)) for job in early], now)
+    left = {job.key for job in early}
+    announced = [one for one in ahead if one[0].key not in left]
+    names = list(dict.fromkeys(run for _, run, _, _ in announced))
+    rows = dict(zip(names, context.store.runs.read(names), strict=True))
+    in_time = {job.key for job, run, milestone, by in announced if not is_late(rows[run], milestone, by)}
+    return [job for job in jobs if job.key not in left], frozenset(in_time)
+
+
+_IN_VAIN = 5
+"""How many pages of a ledger without a counted end are read at most to find a job's newest ends."""
+
+
+def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    """Post the notices of ended runs. Jobs whose users want no notices cost nothing. May be repeated.
+
+    Raises UnavailableError.
+    """
+    ended = [(run, job) for run, job in runs if job is not None and run.is_terminal]
+    succeeded = [(run, job) for run, job in ended if counts(run) and run.state is RunState.SUCCEEDED]
+    post(context, [(run.depth, notice_of_end(job, News.SUCCESS, end_of(run))) for run, job in succeeded])
+    post(context, [_failure(job, run) for run, job in ended if not counts(run) and _is_noted(job, [run])])
+    for run, job in ended:
+        if counts(run) and streak_needed(job):  # a success too: this reading may not know yet that the job is failing
+            _notify_of_streak(context, run)
+
+
+def notify_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    """Post notices of recorded failures after their runs were changed: the process that recorded one may have died.
+
+    A failure that is recorded only now is notified at the latest by the run's next end. Raises UnavailableError.
+    """
+    failed = [run for run, job in runs if job is not None and streak_needed(job) and run.state is RunState.FAILED]
+    jobs = context.store.jobs.read([run.id.job for run in failed]) if failed else []
+    noted = [(run, job) for run, job in zip(failed, jobs, strict=True) if job is not None and _is_noted(job, [run])]
+    post(context, [_failure(job, run) for run, job in noted])
+
+
+def _notify_of_streak(context: Context, run: Run) -> None:
+    """Record whether a job is failing now that a run has ended, pause it if that is due, and post the notices of it."""
+    is_news, noted = run.state is RunState.FAILED, None
+    for _ in range(TRIES):
+        (job,) = context.store.jobs.read([run.id.job], with_work=True)
+        if job is None:
+            return
+        is_news = is_news or job.failing is not None
+        newest = _newest_ends(context, job, run) if is_news else [run]
+        now, after = context.clock.now(), failing(job, newest)
+        if is_to_pause(job, newest):
+            after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NO_ACTOR, now)
+            context.store.changes.note([revision_of(job), change_announced(after)], now)
+        if after == job:
+            post(context, [_failure(job, run)] if job.failing != noted and _is_noted(job, [run, *newest]) else [])
+            return
+        if after.failing is None and job.failing is not None:
+            _notify_of_recovery(context, job, job.failing, newest[0])
+        (swapped,) = context.store.jobs.swap([Swap(job, after)], now)
+        if swapped.done and job.failing is None:
+            noted = after.failing
+            post(context, [_failure(after, run)])
+    raise UnavailableError(f"job {run.id.job.job_id} kept changing")
+
+
+def _notify_of_recovery(context: Context, job: Job, since: RunEnd, by: Run) -> None:
+    """Post the notice of a recovery, and of the failure before it unless the failed run's row has expired.
+
+    The process that recorded the failure may have died before it posted the notice.
+    """
+    failed = [run for run in context.store.runs.read([since.run]) if run is not None]
+    recovery = by.depth, notice_of_end(job, News.RECOVERY, end_of(by), since)
+    post(context, [*(_failure(job, run) for run in failed), recovery])
+
+
+def _is_noted(job: Job, runs: Sequence[Run]) -> bool:
+    """Return whether a job is failing since the end of one of these runs."""
+    return job.failing is not None and any(run.id == job.failing.run for run in runs)
+
+
+def _failure(job: Job, by: Run) -> tuple[int, JobSpec | None]:
+    """Return the notice of the end since which a job is failing, with the generation of the run that shows it."""
+    return by.depth, None if job.failing is None else notice_of_end(job, News.FAILURE, job.failing)
+
+
+def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
+    """Return a job's newest ends, as many as its policy counts, the newest first: at least the run that has ended.
+
+    That run may be out of reach if very many fires since then were skipped, or are live.
+    """
+    most, found, in_vain = streak_needed(job), list[Run](), 0
+    query = LedgerQuery(job.key, most, states=DECIDED)
+    while len(found) < most and in_vain < _IN_VAIN:
+        page = context.store.runs.ledger(query)
+        new = [run for run in page.runs if counts(run)]
+        found, in_vain = found + new, in_vain + (not new)
+        if page.next_before is None:
+            break
+        query = _further_back(query, page.next_before)
+    return found[:most] or [run]
+
+
+def _further_back(query: LedgerQuery, before: RunId) -> LedgerQuery:
+    """Return the query for the next page. At one instant, uncounted rows come last, and may be a thousand."""
+    if before.origin in UNCOUNTED:
+        return evolve(query, before=None, to_at=before.fire_at - 1)
+    return evolve(query, before=before)

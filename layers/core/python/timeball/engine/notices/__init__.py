@@ -1,1 +1,0 @@
-"""Notices: Timeball notifies people about a job by a one-off job of its own."""

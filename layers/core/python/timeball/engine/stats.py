@@ -1,0 +1,188 @@
+"""Recent costs of a tenant and of a job. A tenant's costs are counted by the hour; a job's are in its ledger.
+
+Neither costs a run a write. If a job has more rows than are read here, its costs are estimated from the newest rows.
+
+How many jobs a tenant has in each status that the API shows: estimated from samples, without reading every job.
+
+The listing estimates how many jobs are open, and how many ended in which way. The statuses of open jobs are estimated
+from a sample of SAMPLED jobs, or counted if there are no more than that.
+
+How much of its quotas a tenant uses now, from the rows that enforce them. Nothing is counted for this alone.
+
+The results of a tenant's runs, from hourly counts. No run is read for it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from timeball.domain.backfill import BackfillStatus
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, Priority
+from timeball.domain.model.jobs.job_states import Among
+from timeball.domain.model.runs.limiter import new_limiter
+from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.sharing.limiter import tokens_taken, under_way
+from timeball.domain.sharing.stated import bounds_of, is_bound
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.usage.bill import Counted, counts_of
+from timeball.domain.usage.figures import Figures, of_reasons
+from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, HourKey, added, window_from
+from timeball.domain.usage.spending import Estimate, parted, spent_by
+from timeball.engine.context import Context
+from timeball.engine.metrics import Metric
+from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
+from timeball.ports.collections import LedgerQuery
+
+COST_WINDOWS: Final = ("day", "month")
+MOST_ROWS: Final = 1_000
+"""How many rows of a ledger one request reads: at most about 200 read units."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The counts (bill.py) of a window that ends now and began at `from_at` (ms); an estimate unless `is_exact`."""
+
+    window: str
+    from_at: int
+    counts: Mapping[str, float]
+    is_exact: bool = True
+
+
+def tenant_costs(context: Context, tenant: str, now: int) -> list[Costs]:
+    """Return the costs of a tenant's runs and requests, without counts that were lost. Raises UnavailableError."""
+    begins = {name: window_from(name, now) for name in COST_WINDOWS}
+    hours = context.store.usage.between(tenant, min(begins.values()), now)
+    found = []
+    for name, from_at in begins.items():
+        counts = added(counts for key, counts in hours if key.began_at >= from_at)
+        found.append(Costs(name, from_at, {one: counts[one] for one in Counted if one in counts}, is_exact=False))
+    return found
+
+
+def job_costs(context: Context, job: Job, now: int) -> list[Costs]:
+    """Return the costs of a job's fires within each window. Raises UnavailableError."""
+    begins = {name: window_from(name, now) for name in COST_WINDOWS}
+    page = context.store.runs.ledger(LedgerQuery(job.key, MOST_ROWS, min(begins.values()), now))
+    return [_costs(job, name, page.runs, has_more=page.next_before is not None, now=now) for name in begins]
+
+
+def _costs(job: Job, window: str, newest: Sequence[Run], *, has_more: bool, now: int) -> Costs:
+    """Add up the rows of a window. If it has more rows than were read, extrapolate from the rows that were."""
+    from_at = window_from(window, now)
+    counts: Counter[str] = Counter()
+    for row in newest:
+        if row.id.fire_at >= from_at:
+            counts.update(counts_of(spent_by(row)))
+    if not has_more or newest[-1].id.fire_at < from_at:
+        return Costs(window, from_at, counts)
+    known_ms, all_ms = (now - at for at in (newest[-1].id.fire_at, max(from_at, job.created_at)))
+    part = max(1.0, all_ms / max(1, known_ms))
+    return Costs(window, from_at, {name: count * part for name, count in counts.items()}, is_exact=False)
+
+
+SAMPLED: Final = 1_000
+
+
+def count_jobs(context: Context, tenant: str) -> dict[str, Estimate]:
+    """Return how many jobs a tenant has in each status. Raises UnavailableError."""
+    counted = context.store.jobs.count(tenant)
+    ended = {part.value: estimate for part, estimate in counted.parts.items() if part is not Among.OPEN}
+    standing = _open(context, tenant, counted.parts[Among.OPEN])
+    return {**standing, JobStatus.COMPLETED.value: counted.completed, **ended}
+
+
+def _open(context: Context, tenant: str, in_all: Estimate) -> dict[str, Estimate]:
+    """Return how many of the open jobs are shown in each status."""
+    statuses = [*sorted(OPEN), RUNNING]
+    sampled = context.store.jobs.sample_open(tenant, SAMPLED) if in_all.count else []
+    jobs = [job for job in context.store.jobs.read(sampled, strong=False) if job is not None]
+    if not jobs:
+        return {status: Estimate(0) for status in statuses} | {JobStatus.PENDING.value: in_all}
+    shown = Counter(shown_statuses(context, jobs).values())
+    return {status: parted(in_all, len(jobs), shown[status])[0] for status in statuses}
+
+
+def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
+    """Return how much of each quota is used, by the name of its field. Raises UnavailableError.
+
+    The quotas of runs appear only if the tenant has them: otherwise no row records which runs begin.
+    """
+    active = context.store.jobs.count(tenant).parts[Among.OPEN]
+    slots = context.store.slots.read([tenant])[0]
+    named = context.store.backfills.read([] if slots is None else slots.held)
+    running = [one for one in named if one is not None and one.status is BackfillStatus.RUNNING]
+    patterns = context.store.patterns.read([tenant])[0]
+    used = {
+        "active_jobs": active.count,
+        "running_backfills": len(running),
+        "event_patterns": 0 if patterns is None else len(patterns.noted),
+    }
+    if quotas.submits_per_second or quotas.active_jobs:
+        second = context.clock.now() // SECOND_MS * SECOND_MS
+        used["submits_per_second"] = context.store.submit_budgets.read(tenant).taken.get(second, 0)
+    if is_bound(quotas):
+        used |= _of_runs(context, tenant, quotas)
+    return used
+
+
+def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
+    now, key, used = context.clock.now(), LimiterKey(tenant), dict[str, int]()
+    limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.shards)
+    if quotas.runs_per_second:
+        used["runs_per_second"] = tokens_taken(evolve(limiter, said=bounds_of(quotas)), now)
+    if quotas.runs_at_once:
+        rows = context.store.runs.read([one.run for one in limiter.begun]) if limiter.begun else []
+        used["runs_at_once"] = under_way(limiter, rows, now)
+    return used
+
+
+@dataclass(frozen=True)
+class StatsWindow:
+    """A window's name, its beginning (ms), and its figures: of all runs, and of the runs of each priority."""
+
+    name: str
+    from_at: int
+    total: Figures
+    by_priority: dict[Priority, Figures]
+
+
+def read_windows(context: Context, tenant: str, now: int) -> list[StatsWindow]:
+    """Return the figures of a tenant's runs within each window that ends now. Raises UnavailableError."""
+    first_at = min(window_from(name, now) for name in WINDOWS)
+    hours = context.store.usage.between(tenant, first_at, now)
+    return [_window(name, window_from(name, now), hours) for name in WINDOWS]
+
+
+def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple[int, dict[str, int]]:
+    """Return the beginning of the window (ms), and how many requests came with invalid keys of tenants, by reason."""
+    from_at = window_from("day", now)
+    hours = [one for tenant in tenants for one in context.store.usage.between(tenant, from_at, now)]
+    counts = added(counts for key, counts in hours if key.subject == CALLERS)
+    return from_at, of_reasons(counts, Metric.AUTHENTICATIONS_FAILED)
+
+
+def _window(name: str, from_at: int, hours: Sequence[tuple[HourKey, Counts]]) -> StatsWindow:
+    of: defaultdict[str, list[Counts]] = defaultdict(list)
+    for key, counts in hours:
+        if key.began_at >= from_at:
+            of[key.subject].append(counts)
+    by_priority = {priority: _figures(of[priority]) for priority in Priority}
+    total = _figures(counts for priority in Priority for counts in of[priority])
+    return StatsWindow(name, from_at, total, by_priority)
+
+
+def _figures(hours: Iterable[Counts]) -> Figures:
+    counts = added(hours)
+    late = of_reasons(counts, Metric.LATENESS)
+    return Figures(
+        started=counts[Metric.RUNS_STARTED],
+        succeeded=counts[Metric.RUNS_SUCCEEDED],
+        retried=sum(of_reasons(counts, Metric.RUNS_RETRIED).values()),
+        dead=sum(of_reasons(counts, Metric.DEAD_LETTERS).values()),
+        skipped=sum(of_reasons(counts, Metric.FIRES_SKIPPED).values()),
+        late={int(bound): count for bound, count in late.items()},
+    )

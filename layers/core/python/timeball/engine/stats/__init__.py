@@ -1,1 +1,0 @@
-"""Figures of a tenant's jobs and runs as a whole, and how they are counted."""

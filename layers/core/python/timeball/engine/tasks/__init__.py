@@ -1,1 +1,0 @@
-"""Tasks: changed by users, and read for the jobs that name them."""

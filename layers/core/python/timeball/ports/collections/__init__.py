@@ -1,1 +1,0 @@
-"""Collections of rows: a tenant's data, each row with its revision."""

@@ -1,0 +1,65 @@
+"""Provisioned pollers in memory; each change is recorded.
+
+Telemetry that keeps its events.
+
+Trials that call no target.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from timeball.ports.errors import UnavailableError
+from timeball.ports.target import Trial, Tried
+from timeball.ports.telemetry import Measurement
+
+
+@dataclass
+class KeptPollers:
+    """How many are ready, by priority; and their changes, in order."""
+
+    pollers: dict[str, int]
+    changes: list[tuple[str, int]] = field(default_factory=list)
+
+    def ready(self) -> Mapping[str, int]:
+        """Return how many are ready."""
+        return dict(self.pollers)
+
+    def make_ready(self, priority: str, pollers: int) -> None:
+        """Make so many ready."""
+        self.pollers[priority] = pollers
+        self.changes.append((priority, pollers))
+
+
+class KeptTelemetry:
+    """Adds up events with a reason by name and reason, and the others by name; keeps timings, by name."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.totals: Counter[str] = Counter()
+        self.timings: defaultdict[str, list[int]] = defaultdict(list)
+
+    def note(self, events: Sequence[Measurement]) -> None:
+        """Keep each event."""
+        for event in events:
+            if event.is_timing:
+                self.timings[event.name].append(event.value)
+            elif event.reason:
+                self.counts[event.name, event.reason] += event.value
+            else:
+                self.totals[event.name] += event.value
+
+
+class MemoryTrials:
+    """Records trials, and answers each with `comes`; with None it raises UnavailableError."""
+
+    def __init__(self) -> None:
+        self.made: list[Trial] = []
+        self.comes: Tried | None = Tried("succeeded", may_retry=False, status=200, body="ok", error=None)
+
+    def make(self, trial: Trial) -> Tried:
+        """Record the trial."""
+        self.made.append(trial)
+        if self.comes is None:
+            raise UnavailableError("the result of the trial is unknown")
+        return self.comes
