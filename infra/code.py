@@ -1,7 +1,7 @@
 """The code of all functions: one asset of the handlers and of `timeball`, so that no function mixes two versions.
 
 CloudFormation changes a function's code and its layer by two calls, and the contents of one asset by one call
-(docs/adr/0017-our-code-is-one-asset.md).
+(docs/adr/0017-one-code-asset-with-bytecode.md).
 """
 
 import shutil

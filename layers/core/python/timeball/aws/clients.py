@@ -1,13 +1,12 @@
-"""Signature Version 4 of a POST to the root of a service, as AWS documents it; the key of a day is made once.
-
-All headers are signed. tests/contract/wire/test_signing.py compares it with botocore's own signer.
-
-Clients for the frequent operations of AWS, with the same methods and errors as boto3's clients.
+"""A thin client of AWS: clients for its frequent operations, with the same methods and errors as boto3's clients.
 
 boto3 builds, validates and parses each request by a model of the service, which costs more than all that Timeball does
-with the answer ([ADR 40](docs/adr/0040-a-thin-client-of-aws.md)). Here a request is JSON and signed; `patience` repeats
-it. An update without a condition adds to a number, and would add twice: it is never sent again. Rare operations are not
-methods of these clients; boto3's clients do them.
+with the answer ([ADR 40](docs/adr/0040-thin-aws-client-on-the-hot-path.md)). Here a request is JSON, and signed by
+Signature Version 4 as AWS documents it, with all headers and a key that is made once a day.
+tests/contract/wire/test_signing.py compares the signatures with botocore's own.
+
+`patience` repeats requests. An update without a condition adds to a number, and would add twice, so it is never sent
+again. Rare operations are not methods of these clients; boto3's clients do them.
 """
 
 import hashlib
