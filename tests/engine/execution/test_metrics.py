@@ -18,7 +18,7 @@ from timeball.domain.time.schedule import At, Every
 from timeball.engine.execution.claim import claim
 from timeball.engine.metrics import Metric, moved
 from timeball.engine.runs.callback import Report, report
-from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.effects import change_runs
 from timeball.engine.runs.watch import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.rows import Swap, Swapped

@@ -15,7 +15,7 @@ from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.operations.operation import create_operation
-from timeball.engine.runs.on_run_end import on_run_end
+from timeball.engine.runs.effects import apply_effects
 
 OFTEN = evolve(node("a"), schedule=Schedule(Every(1_000, BEGIN)))
 BOTH = pytest.mark.parametrize("first", [node("a"), OFTEN], ids=["once", "recurring"])
@@ -67,7 +67,7 @@ def test_the_late_effects_of_its_first_end_do_not_end_a_job_that_runs_again() ->
         graph.service.is_executing = False
         create_operation(graph.play.context(), rerun_of(graph, "a", "b"))
         graph.until(15)
-        on_run_end(graph.play.context(), late)
+        apply_effects(graph.play.context(), late)
         assert graph.statuses() == {"a": "pending", "b": "pending"}
         graph.service.is_executing = True
         graph.until(40)

@@ -12,7 +12,7 @@ from timeball.domain.model.runs.transitions import ended
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
-from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.effects import change_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages

@@ -20,7 +20,7 @@ from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.in_flight import owns
 from timeball.engine.runs.due_runs import is_reapable
-from timeball.engine.runs.on_run_end import change_runs, on_run_end
+from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
 from timeball.ports.rows import Swap, Swapped
@@ -32,7 +32,7 @@ def _whatever_comes_of_it(
 ) -> list[Swapped[Run]]:
     answers = context.store.runs.swap(swaps, now) if swaps else []
     with suppress(UnavailableError):
-        on_run_end(context, [(one.row, jobs[one.row.id]) for one in answers if one.row])
+        apply_effects(context, [(one.row, jobs[one.row.id]) for one in answers if one.row])
     return answers
 
 
@@ -112,7 +112,7 @@ FAULTS = {
     ),
     # The process that ends a run carries the effects out too: they are lost only if it dies, or cannot.
     "a due key is dropped before the effects": Fault(
-        instead(on_run_end, lambda *_: None, within=resending), "a due key is dropped after the effects", 12
+        instead(apply_effects, lambda *_: None, within=resending), "a due key is dropped after the effects", 12
     ),
     # The queue keeps that rule too: only the newest receipt deletes a message. So here neither the engine nor the queue
     # does.

@@ -11,7 +11,7 @@ from timeball.domain.model.jobs.revision import Announcement, Revision
 from timeball.domain.model.runs.run import Run
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
-from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.effects import change_runs
 from timeball.ports.rows import Swap, Swapped
 
 _FOUND_BY = "it is known who changed what"

@@ -31,7 +31,7 @@ from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import ends_for_paused
 from timeball.engine.runs.due_runs import resend
-from timeball.engine.runs.on_run_end import change_runs, on_run_end
+from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.engine.tasks import resolved
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import UnavailableError
@@ -155,7 +155,7 @@ def _align_named(context: Context, job: Job, now: int) -> list[RunId]:
     """
     named = list(dict.fromkeys(run for run in (job.holder, job.next_holder, _last_run(job)) if run is not None))
     rows = [row for row in (context.store.runs.read(named) if named else []) if row is not None]
-    on_run_end(context, [(row, job) for row in rows])
+    apply_effects(context, [(row, job) for row in rows])
     return _align_runs(context, job, rows, now)
 
 

@@ -20,7 +20,7 @@ from timeball.engine.blackouts.read import moved_runs, read_blackouts
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
-from timeball.engine.runs.on_run_end import change_runs, on_run_end
+from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
@@ -122,7 +122,7 @@ def skip_fire(context: Context, job: Job, intent: Intent, now: int) -> Job:
     (swapped,) = compare_and_swap(context.store.jobs.swap, [job], gone_on, now)
     if swapped.row is None or swapped.row.intent == intent:
         raise UnavailableError(f"job {job.key.job_id} kept changing")
-    on_run_end(context, [(row, swapped.row)])
+    apply_effects(context, [(row, swapped.row)])
     return swapped.row
 
 

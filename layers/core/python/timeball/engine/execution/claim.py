@@ -35,8 +35,8 @@ from timeball.engine.execution.gates import (
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.metrics import moved
 from timeball.engine.runs.attempts import keep_last_attempts
+from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.limiters import expect, release_slots
-from timeball.engine.runs.on_run_end import on_run_end
 from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock
 from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
@@ -290,7 +290,7 @@ def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunI
     """
     over = [(one, one.run) for one in claims if one.run is not None and holds_nothing(one.run)]
     try:
-        on_run_end(context, [(run, one.job) for one, run in over])
+        apply_effects(context, [(run, one.job) for one, run in over])
         release_slots(context, [one.run for one in claims if one.run is not None], had)
     except UnavailableError as unavailable:
         log.warning("effects put off: %s", unavailable)

@@ -34,7 +34,7 @@ from timeball.engine.execution.circuits import note_answers
 from timeball.engine.execution.in_flight import InFlight, owns
 from timeball.engine.execution.invocation import Offload
 from timeball.engine.runs.attempts import inline, keep_last_attempts, needs_a_row
-from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.effects import change_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer

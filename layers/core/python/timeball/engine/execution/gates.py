@@ -49,8 +49,8 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import range_over
 from timeball.engine.dependencies.graph import parent_keys
 from timeball.engine.runs.attempts import answer_of
+from timeball.engine.runs.effects import change_runs
 from timeball.engine.runs.limiters import read_named
-from timeball.engine.runs.on_run_end import change_runs
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap

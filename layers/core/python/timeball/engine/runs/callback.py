@@ -17,9 +17,9 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
+from timeball.engine.runs.effects import change_run
 from timeball.engine.runs.fan_out import named_by
 from timeball.engine.runs.naming import makes_too_many_runs
-from timeball.engine.runs.on_run_end import change_run
 from timeball.engine.runs.refusal import Answered, Refusal
 
 

@@ -30,8 +30,8 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import evaluate_cycles, wake_cycles
 from timeball.engine.dependencies.evaluation import wake_children
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
+from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.engine.runs.fan_out import STEPS_MS, wake_heads, work_through
-from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.runs.send import send
 from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
@@ -186,7 +186,7 @@ def resend(context: Context, runs: Sequence[Run], steps_until: int | None = None
     ]
     over = [run for run in runs if run.is_terminal]
     jobs = context.store.jobs.read([run.id.job for run in over])
-    on_run_end(context, list(zip(over, jobs, strict=True)))
+    apply_effects(context, list(zip(over, jobs, strict=True)))
     wake_heads(context, over)
     joined = [run for run, job in zip(over, jobs, strict=True) if job is not None and joins_cycles(run, job)]
     wake_cycles(context, [run for run in joined if run.count == 1])

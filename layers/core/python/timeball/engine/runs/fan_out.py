@@ -42,7 +42,7 @@ from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.attempts import answer_of
-from timeball.engine.runs.on_run_end import change_runs
+from timeball.engine.runs.effects import change_runs
 from timeball.engine.runs.send import room_at, send
 from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError

@@ -14,8 +14,8 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
 from timeball.engine.context import Context
+from timeball.engine.runs.effects import change_run
 from timeball.engine.runs.fan_out import named_by, save_named
-from timeball.engine.runs.on_run_end import change_run
 from timeball.engine.runs.refusal import Answered, Refusal
 
 

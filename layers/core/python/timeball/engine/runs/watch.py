@@ -28,8 +28,8 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.batches import bisect
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.engine.runs.limiters import expect
-from timeball.engine.runs.on_run_end import change_runs, on_run_end
 from timeball.engine.runs.overlap_lock import needs_lock
 from timeball.ports.queue import Watch
 
@@ -102,7 +102,7 @@ def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
 def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:
     """Carry out the effects of ended runs whose jobs seem not to know of them."""
     jobs = context.store.jobs.read([run.id.job for run in over], strong=False)
-    on_run_end(context, list(zip(over, jobs, strict=True)))
+    apply_effects(context, list(zip(over, jobs, strict=True)))
 
 
 MAX_DELIVERY_FAILURES = 5
@@ -114,7 +114,7 @@ def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
     rows = [row for row in context.store.runs.read(list(dict.fromkeys(ids))) if row is not None]
     read = context.store.jobs.read([row.id.job for row in rows])
     jobs = {row.id: job for row, job in zip(rows, read, strict=True)}
-    on_run_end(context, [(row, jobs[row.id]) for row in rows])
+    apply_effects(context, [(row, jobs[row.id]) for row in rows])
     now = context.clock.now()
 
     def without(_: int, run: Run) -> Run | None:

@@ -25,7 +25,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import evaluate
 from timeball.engine.metrics import skipped
 from timeball.engine.notices import post_ahead, sort_out
-from timeball.engine.runs.on_run_end import on_run_end
+from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.send import send
 from timeball.engine.tasks import resolved
 from timeball.ports.errors import UnavailableError
@@ -131,7 +131,7 @@ def _recheck_later(context: Context, waiting: Sequence[tuple[Job, int | None]], 
     }
     rows = dict(zip(finals, context.store.runs.read(list(finals)), strict=True))
     over = [(row, finals[name]) for name, row in rows.items() if row is not None and concludes(row, finals[name])]
-    on_run_end(context, over)
+    apply_effects(context, over)
     ended = {job.key for _, job in over}
     in_ranges = {name.job for name, row in rows.items() if row is None and not finals[name].spec.schedule.is_one_off}
 
@@ -227,4 +227,4 @@ def _advance(context: Context, dispatched: Sequence[Dispatched], now: int) -> No
             one.job = with_spec(outcome.row, work=one.job.spec.work)
             one.more = one.job.next_fire_at is not None and one.job.next_fire_at <= horizon_at
             moved.append((row, one.job))
-    on_run_end(context, moved)
+    apply_effects(context, moved)

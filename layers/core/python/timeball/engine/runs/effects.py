@@ -44,7 +44,7 @@ def change_runs(
     moved(context, swaps, swapped)
     rows = [(row, jobs[row.id]) for one in swapped if (row := one.row) is not None]
     try:
-        on_run_end(context, rows)
+        apply_effects(context, rows)
     except UnavailableError as unavailable:
         if any(row.due_at is None and holds_nothing(row) for row, _ in rows):
             raise
@@ -76,7 +76,7 @@ def change_run(
     raise ContendedError(f"run {run_id} kept changing")
 
 
-def on_run_end(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+def apply_effects(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
     """Carry out the effects of runs as they stand. Live runs only pass on slots that they no longer need.
 
     Any process may repeat it. Raises UnavailableError.
