@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from timeball.ports.target import UNDER_WAY, UNKNOWN, ExecutionStatus
@@ -109,25 +110,32 @@ def of_task(task: Mapping[str, Any]) -> ExecutionStatus:
     if task.get("lastStatus") != "STOPPED":
         return UNDER_WAY
     codes = {one.get("name", "?"): one.get("exitCode") for one in task.get("containers", ())}
-    futures = _containers_of_the_run(task)
-    judged = {name: code for name, code in codes.items() if name in futures} or codes
-    by_itself = task.get("stopCode") in (None, "EssentialContainerExited")
-    if by_itself and judged and all(code == 0 for code in judged.values()):
+    of_run = _containers_of_the_run(task)
+    judged = {name: code for name, code in codes.items() if name in of_run} or codes
+    failed = {name: code for name, code in judged.items() if code != 0}
+    ended_by_itself = task.get("stopCode") in (None, "EssentialContainerExited")
+    if ended_by_itself and judged and not failed:
         return ExecutionStatus(is_over=True, body=json.dumps({"exitCodes": codes}, separators=(",", ":")))
-    why = task.get("stoppedReason") or ""
-    failed = {name: code for name, code in judged.items() if code != 0} or judged
-    ends = ", ".join(f"{name} {code}" for name, code in failed.items()) or "no container"
-    return ExecutionStatus(is_over=True, error=_sentence(f"The task stopped; exit codes: {ends}", why))
+    return ExecutionStatus(is_over=True, error=_why_stopped(task, failed or judged))
+
+
+def _why_stopped(task: Mapping[str, Any], codes: Mapping[str, Any]) -> str:
+    ends = ", ".join(f"{name} {code}" for name, code in codes.items()) or "no container"
+    return _sentence(f"The task stopped; exit codes: {ends}", task.get("stoppedReason") or "")
 
 
 def _containers_of_the_run(task: Mapping[str, Any]) -> set[str]:
     """Return the names of the containers whose environment names a run."""
-    overrides = (task.get("overrides") or {}).get("containerOverrides") or ()
     return {
         override.get("name", "?")
-        for override in overrides
+        for override in _overrides(task)
         if any(one.get("name") == "TIMEBALL_RUN_ID" for one in override.get("environment") or ())
     }
+
+
+def _overrides(task: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return what the starter of a task has changed of its containers."""
+    return (task.get("overrides") or {}).get("containerOverrides") or ()
 
 
 def _by_cluster(arns: Sequence[str]) -> list[list[str]]:
@@ -227,6 +235,6 @@ def _of_input(text: object) -> Mapping[str, Any]:
 
 
 def _of_environment(detail: Mapping[str, Any]) -> Mapping[str, Any]:
-    overrides = (detail.get("overrides") or {}).get("containerOverrides") or ()
-    variables = {one["name"]: one.get("value") for override in overrides for one in override.get("environment") or ()}
+    environments = (override.get("environment") or () for override in _overrides(detail))
+    variables = {one["name"]: one.get("value") for one in chain.from_iterable(environments)}
     return {"runId": variables.get("TIMEBALL_RUN_ID"), "callbackToken": variables.get("TIMEBALL_CALLBACK_TOKEN")}

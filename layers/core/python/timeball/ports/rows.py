@@ -110,3 +110,18 @@ class ListQuery(Generic[Id]):
     """The time and the name of the last entry of the previous page; None: the first page."""
     oldest_first: bool = False
     """The oldest come first instead."""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The earliest and the latest time that an entry of the page may have; empty if the first is later."""
+        if self.after is None:
+            return self.from_at, self.to_at
+        if self.oldest_first:
+            return max(self.from_at, self.after[0]), self.to_at
+        return self.from_at, min(self.to_at, self.after[0])
+
+    def is_next(self, entry: tuple[int, Id]) -> bool:
+        """Return whether an entry comes after the previous page."""
+        if self.after is None:
+            return True
+        return entry > self.after if self.oldest_first else entry < self.after

@@ -151,12 +151,9 @@ class MemoryRuns(MemoryRows[RunId, Run]):
 
 def _page(entries: Sequence[tuple[int, Id]], query: ListQuery[Id]) -> list[tuple[int, Id]]:
     """Return the entries after a position, in the order of the query."""
-    within = sorted(one for one in entries if query.from_at <= one[0] <= query.to_at)
-    if query.oldest_first:
-        following = [one for one in within if query.after is None or one > query.after]
-    else:
-        following = [one for one in reversed(within) if query.after is None or one < query.after]
-    return following[: query.limit]
+    first_at, last_at = query.span
+    within = [one for one in entries if first_at <= one[0] <= last_at and query.is_next(one)]
+    return sorted(within, reverse=not query.oldest_first)[: query.limit]
 
 
 class MemoryBackfills(MemoryRows[BackfillKey, Backfill]):

@@ -59,15 +59,10 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     ) -> tuple[list[Job | None], list[Task | None]]:
         """Return jobs and versions of tasks. A version is read from the current one's row, and from its own."""
         current, replaced = [task_key(ref.key) for ref in refs], [task_version_key(ref) for ref in refs if ref.version]
-        found = self._table.reader.get([*(job_key(key) for key in keys), *current, *replaced])
-        rows, heads = found[: len(keys)], found[len(keys) : len(keys) + len(refs)]
-        kept = {task.ref: task for task in (to_task(row) for row in found[len(keys) + len(refs) :] if row)}
-        tasks = [to_task(row) if row else None for row in heads]
-        of_refs = [
-            task if task is not None and ref.version in (None, task.version) else kept.get(ref)
-            for ref, task in zip(refs, tasks, strict=True)
-        ]
-        return self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows], of_refs
+        found = self._table.reader.get([*map(job_key, keys), *current, *replaced])
+        rows, versions = found[: len(keys)], found[len(keys) :]
+        jobs = self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows]
+        return jobs, _versions(refs, versions[: len(refs)], versions[len(refs) :])
 
     def _with_works(self, keys: Sequence[JobKey], found: Sequence[dict[str, Any] | None]) -> list[Job | None]:
         named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
@@ -108,6 +103,17 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
     def sample_open(self, tenant: str, most: int) -> list[JobKey]:
         """Return a fair sample of the jobs that the index names as open."""
         return self._listing.sample(tenant, Among.OPEN, most)
+
+
+_FoundRows = Sequence[dict[str, Any] | None]
+
+
+def _versions(refs: Sequence[TaskRef], current: _FoundRows, replaced: _FoundRows) -> list[Task | None]:
+    """Return the named versions of tasks, from the rows of the current versions and of the replaced ones."""
+    newest, older = ([to_task(row) for row in rows if row] for rows in (current, replaced))
+    by_ref = {task.ref: task for task in (*older, *newest)}
+    by_key = {task.key: task for task in newest}
+    return [by_ref.get(ref) if ref.version else by_key.get(ref.key) for ref in refs]
 
 
 def _brings_work(swap: Swap[Job]) -> bool:

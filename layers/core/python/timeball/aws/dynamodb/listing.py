@@ -96,16 +96,10 @@ class Listing:
         self, kind: type[Id], index: Index, partition: str, query: ListQuery[Id], at_once: int
     ) -> Iterator[tuple[int, Id]]:
         """Yield the entries of a partition after a position, in the order of the query."""
-        first_at, last_at, after = query.from_at, query.to_at, query.after
-        if after is not None and query.oldest_first:
-            first_at = max(first_at, after[0])
-        elif after is not None:
-            last_at = min(last_at, after[0])
+        first_at, last_at = query.span
         if first_at > last_at:
             return
         rows = self._reader.listed(index, partition, first_at, last_at, at_once, forward=query.oldest_first)
         for at, same in groupby(rows, itemgetter("listed_at")):
             named = [owner for row in same if isinstance(owner := listed_of_row(row["pk"], row["sk"]), kind)]
-            for one in sorted(((at, owner) for owner in named), reverse=not query.oldest_first):
-                if after is None or (one > after if query.oldest_first else one < after):
-                    yield one
+            yield from filter(query.is_next, sorted(((at, owner) for owner in named), reverse=not query.oldest_first))

@@ -211,25 +211,32 @@ def _add_request(table: str, add: Add) -> dict[str, Any]:
 
 
 def _take_request(table: str, take: Take) -> dict[str, Any]:
-    request, amounts = _add_request(table, take.add), take.add.amounts
-    rooms = {name: most - amounts[name] for name, most in take.most.items()}
-    needs = {name: least - amounts[name] for name, least in take.least.items()}
-    there = {name: value for name, value in take.where.items() if value is not None}
-    conditions = [f"(attribute_not_exists(#{name}) OR #{name} <= :room_{name})" for name in rooms]
-    conditions += [f"#{name} >= :needs_{name}" for name in needs]
-    conditions += [f"#{name} = :was_{name}" for name in there]
-    conditions += [f"attribute_not_exists(#{name})" for name in take.where.keys() - there.keys()]
-    values = {f":room_{name}": room for name, room in rooms.items()}
-    values |= {f":needs_{name}": need for name, need in needs.items()}
-    values |= {f":was_{name}": was for name, was in there.items()}
-    names = (*rooms, *needs, *take.where, *take.remove)
+    request, conditions = _add_request(table, take.add), _conditions(take)
+    names = (*take.most, *take.least, *take.where, *take.remove)
     request["ExpressionAttributeNames"] |= {f"#{name}": name for name in names}
-    request["ExpressionAttributeValues"] |= to_values(values)
+    for _, values in conditions:
+        request["ExpressionAttributeValues"] |= to_values(values)
     if take.remove:
         request["UpdateExpression"] += f" REMOVE {', '.join(f'#{name}' for name in take.remove)}"
     if conditions:
-        request["ConditionExpression"] = " AND ".join(conditions)
+        request["ConditionExpression"] = " AND ".join(text for text, _ in conditions)
     return {**request, "ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+
+def _conditions(take: Take) -> list[tuple[str, Mapping[str, int]]]:
+    """Return the conditions of a take, each with the values that it names."""
+    conditions: list[tuple[str, Mapping[str, int]]] = []
+    for name, most in take.most.items():
+        room = {f":room_{name}": most - take.add.amounts[name]}
+        conditions.append((f"(attribute_not_exists(#{name}) OR #{name} <= :room_{name})", room))
+    for name, least in take.least.items():
+        conditions.append((f"#{name} >= :needs_{name}", {f":needs_{name}": least - take.add.amounts[name]}))
+    for name, was in take.where.items():
+        if was is None:
+            conditions.append((f"attribute_not_exists(#{name})", {}))
+        else:
+            conditions.append((f"#{name} = :was_{name}", {f":was_{name}": was}))
+    return conditions
 
 
 def _statement(table: str, write: Write) -> dict[str, Any]:
