@@ -185,7 +185,7 @@ def test_code_that_only_people_and_tests_use_is_not_deployed(task: Path) -> None
     deployed = {str(path.relative_to(task)) for path in task.rglob("*") if "__pycache__" not in path.parts}
     assert {
         "functions/scan.py",
-        "layers/core/python/timeball/api/jobs/routes.py",
+        "timeball/api/app.py",
         "timeball/domain/time/preview.py",
         "timeball/aws/dynamodb/store.py",
     } <= deployed

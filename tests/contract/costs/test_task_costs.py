@@ -19,9 +19,10 @@ from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.execution.claim import claim
+from timeball.engine.resolving import read_tasks
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
-from timeball.engine.tasks import create_task, read_tasks, revise_task
+from timeball.engine.tasks import create_task, revise_task
 
 OF_TASK = replace(spec("of-task", At(NOW)), work=Work(), task=TaskUse("send_mail"))
 PLAIN = spec("job", At(NOW))

@@ -1,99 +1,22 @@
-"""Jobs as their runs see them: read, and merged with the versions of their tasks that the runs use.
-
-A run names its task, so the task is read in the same request as the job. If that misses it (the job names another task
-by now, or the version was replaced at that moment), the task is read again by itself. Jobs without a task cost no read.
-
-Create, replace and delete tasks, each with one write of the task's row. A replaced version is kept before that.
+"""Create, replace and delete tasks, each with one write of the task's row. A replaced version is kept before that.
 
 A task that open jobs name cannot be deleted. The index that names those jobs may lag by a moment, so it is searched
 before the row is written, and its newest entries again after it. A job that slips through both goes on with the task as
 it was: the row of a deleted task stays, and only the API no longer shows it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.changes.change import deleted_task, new_task, replaced_task, restored_task, revised_task
-from timeball.domain.changes.resolve import resolve, version_for
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, RunId, TaskKey
-from timeball.domain.model.jobs.job import Job, with_spec
-from timeball.domain.model.jobs.task import Task, TaskRef, TaskSpec
-from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.policies import Work
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.jobs.task import Task, TaskSpec
 from timeball.engine.context import Context
 from timeball.engine.listed import MAX_EXAMINED, Page, read_page
 from timeball.ports.errors import ContendedError
 from timeball.ports.rows import ListQuery, Swap
-
-
-def resolved(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs as new runs see them, with the current versions of their tasks. Raises UnavailableError."""
-    tasks = read_tasks(context, [TaskKey(job.key.tenant, job.task_id) for job in jobs if job.task_id is not None])
-    return [resolve(_of(tasks, job), job) for job in jobs]
-
-
-def read_tasks(context: Context, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:
-    """Return the tasks that exist under those keys, including deleted ones. Raises UnavailableError."""
-    distinct = list(dict.fromkeys(keys))
-    rows = context.store.tasks.read(distinct) if distinct else []
-    return {row.key: row for row in rows if row is not None}
-
-
-def task_of(context: Context, run: Run) -> Task | None:
-    """Return the version of its task that a run uses, or would use now; None if it names no task."""
-    ref = _ref_of(run)
-    return None if ref is None else _read_again(context, [ref]).get(ref)
-
-
-def read_jobs_of(context: Context, runs: Sequence[Run | None], *, with_work: bool = False) -> list[Job | None]:
-    """Return the job of each run as the run sees it: with the task version that the run has fixed, or the current one.
-
-    If the work is read too, it has the payload that the run was given, if any. Raises UnavailableError.
-    """
-    there = [run for run in runs if run is not None]
-    keys = list(dict.fromkeys(run.id.job for run in there))
-    refs = list(dict.fromkeys(ref for run in there if (ref := _ref_of(run)) is not None))
-    jobs, tasks = context.store.jobs.read_with_tasks(keys, refs, with_work=with_work)
-    by_key = dict(zip(keys, jobs, strict=True))
-    found = {ref: task for ref, task in zip(refs, tasks, strict=True) if task is not None}
-    wanted = {run.id: version_for(run, job) for run in there if (job := by_key[run.id.job]) is not None}
-    missed = [ref for ref in dict.fromkeys(wanted.values()) if ref is not None and ref not in found]
-    if missed:
-        found |= _read_again(context, missed)
-    works = _works_of(context, there) if with_work else {}
-
-    def seen(run: Run) -> Job | None:
-        job, ref, trigger = by_key[run.id.job], wanted.get(run.id), works.get(run.id)
-        if job is not None and trigger is None and run.id in works:
-            return with_spec(job, work=None)  # the payload that the run was given is gone
-        return None if job is None else resolve(None if ref is None else found.get(ref), job, trigger)
-
-    return [None if run is None else seen(run) for run in runs]
-
-
-def _works_of(context: Context, runs: Sequence[Run]) -> dict[RunId, Work | None]:
-    """Return the work of the runs that were given some."""
-    own = {run.id: (run.id.job, run.work_digest) for run in runs if run.work_digest is not None}
-    return dict(zip(own, context.store.works.read(list(own.values())), strict=True)) if own else {}
-
-
-def _read_again(context: Context, refs: Sequence[TaskRef]) -> dict[TaskRef, Task]:
-    """Return the versions that exist; for a version that is no longer kept, the current one."""
-    current = [TaskRef(ref.key) for ref in refs]
-    _, tasks = context.store.jobs.read_with_tasks([], [*refs, *current])
-    either = zip(refs, tasks[: len(refs)], tasks[len(refs) :], strict=True)
-    return {ref: task for ref, exact, newest in either if (task := exact or newest) is not None}
-
-
-def _ref_of(run: Run) -> TaskRef | None:
-    return None if run.task_id is None else TaskRef(TaskKey(run.id.job.tenant, run.task_id), run.task_version)
-
-
-def _of(tasks: Mapping[TaskKey, Task], job: Job) -> Task | None:
-    return None if job.task_id is None else tasks.get(TaskKey(job.key.tenant, job.task_id))
-
 
 _COUNTED = 100
 """How many jobs that use a task are counted. If there are more, the count is a lower bound."""

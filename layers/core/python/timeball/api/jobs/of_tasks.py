@@ -13,7 +13,7 @@ from timeball.domain.model.jobs.job import Completion, Job, JobSpec
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.terms.target import Override, is_followed
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
-from timeball.engine.tasks import read_tasks, resolved
+from timeball.engine.resolving import read_tasks, resolved
 from timeball.targets.aws.allowed import too_large
 
 Tasks = dict[TaskKey, Task]

@@ -10,7 +10,7 @@ from timeball.api.schemas.fit import misfits
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.task import Task
-from timeball.engine.tasks import read_tasks
+from timeball.engine.resolving import read_tasks
 from timeball.targets.aws.allowed import fits_all, too_large
 
 

@@ -30,9 +30,9 @@ from timeball.engine.changes.skip import skip_fire
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import ends_for_paused
+from timeball.engine.resolving import resolved
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.effects import apply_effects, change_runs
-from timeball.engine.tasks import resolved
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped

@@ -40,9 +40,9 @@ from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import count_lately, retire, subscribers
 from timeball.engine.metrics import skipped
+from timeball.engine.resolving import resolved
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.send import room_at
-from timeball.engine.tasks import resolved
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus, EventRefusal
 

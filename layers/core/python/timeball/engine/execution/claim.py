@@ -34,11 +34,11 @@ from timeball.engine.execution.gates import (
 )
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.metrics import moved
+from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.limiters import expect, release_slots
 from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock
-from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 

@@ -32,7 +32,7 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.tasks import resolved
+from timeball.engine.resolving import resolved
 from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap
 

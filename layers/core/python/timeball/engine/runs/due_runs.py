@@ -29,11 +29,11 @@ from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
 from timeball.engine.dependencies.cycles import evaluate_cycles, wake_cycles
 from timeball.engine.dependencies.evaluation import wake_children
+from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.engine.runs.fan_out import STEPS_MS, wake_heads, work_through
 from timeball.engine.runs.send import send
-from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.ports.target import UNKNOWN, ExecutionStatus

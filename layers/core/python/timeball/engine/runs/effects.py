@@ -21,9 +21,9 @@ from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.notices import notify_after_change, notify_of_ends
+from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.overlap_lock import release
-from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap, Swapped
 

@@ -41,10 +41,10 @@ from timeball.domain.sharing.fairness import most_made, page_of
 from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import answer_of
 from timeball.engine.runs.effects import change_runs
 from timeball.engine.runs.send import room_at, send
-from timeball.engine.tasks import read_jobs_of
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 

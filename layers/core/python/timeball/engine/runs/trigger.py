@@ -18,9 +18,9 @@ from timeball.domain.model.terms.flow import Debounce
 from timeball.domain.planning.collecting import Arrival, request_digest
 from timeball.domain.planning.ledger import queued_run
 from timeball.engine.context import Context
+from timeball.engine.resolving import resolved
 from timeball.engine.runs.collect import collect_trigger
 from timeball.engine.runs.due_runs import resend_if_possible
-from timeball.engine.tasks import resolved
 from timeball.ports.errors import ContendedError
 
 _TRIES = 10

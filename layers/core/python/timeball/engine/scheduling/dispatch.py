@@ -25,9 +25,9 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluation import evaluate
 from timeball.engine.metrics import skipped
 from timeball.engine.notices import post_ahead, sort_out
+from timeball.engine.resolving import resolved
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.send import send
-from timeball.engine.tasks import resolved
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
