@@ -18,8 +18,8 @@ from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, cancel, pause, resume, revise
-from timeball.engine.dependencies.adopt import adopt
-from timeball.engine.dependencies.graph import examine
+from timeball.engine.dependencies.examine import examine
+from timeball.engine.dependencies.parents import adopt
 from timeball.engine.runs.manual import succeed_runs
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.errors import ContendedError

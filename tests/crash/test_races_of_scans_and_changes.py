@@ -31,7 +31,7 @@ from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, revise
 from timeball.engine.changes.reconcile import reconcile
-from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.parents import adopt
 from timeball.engine.runs.manual import cancel_runs
 from timeball.engine.scanning.buckets import PAGE, day_of
 from timeball.engine.scheduling.dispatch import dispatch

@@ -12,7 +12,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import Parent, TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.dependencies.graph import examine
+from timeball.engine.dependencies.examine import examine
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.target import Answer, Call

@@ -9,7 +9,7 @@ from tests.engine.play import Play, open_days_only
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Rules
-from timeball.engine.dependencies.graph import examine
+from timeball.engine.dependencies.examine import examine
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.submit import submit
 from timeball.ports.partitions import Owner

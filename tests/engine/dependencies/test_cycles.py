@@ -11,8 +11,8 @@ from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel, pause, resume, revise
-from timeball.engine.dependencies.adopt import adopt
-from timeball.engine.dependencies.graph import examine
+from timeball.engine.dependencies.examine import examine
+from timeball.engine.dependencies.parents import adopt
 from timeball.engine.runs.manual import cancel_runs, retry_runs, succeed_runs
 
 PERIOD = 20

@@ -11,8 +11,8 @@ from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, pause, resume, revise
-from timeball.engine.dependencies.adopt import adopt
-from timeball.engine.dependencies.graph import cycle_sentence, examine
+from timeball.engine.dependencies.examine import cycle_sentence, examine
+from timeball.engine.dependencies.parents import adopt
 
 
 def patch_parents(graph: Graph, job_id: str, parents: str) -> None:

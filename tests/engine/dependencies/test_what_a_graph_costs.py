@@ -10,7 +10,7 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
-from timeball.engine.dependencies.graph import examine
+from timeball.engine.dependencies.examine import examine
 from timeball.engine.scheduling.submit import submit
 
 PERIOD = 60

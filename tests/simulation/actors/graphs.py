@@ -20,7 +20,7 @@ from timeball.domain.time.instants import SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import Changed, cancel, pause, resume, revise
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph import examine
+from timeball.engine.dependencies.examine import examine
 from timeball.engine.runs.manual import retry_runs, succeed_runs
 from timeball.engine.scheduling.submit import Submitted, submit
 

@@ -18,7 +18,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Schedule, Timing
 from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.context import Context
-from timeball.engine.dependencies.adopt import adopt
+from timeball.engine.dependencies.parents import adopt
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
 from timeball.engine.operations.operation import create_operation

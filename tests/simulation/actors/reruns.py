@@ -9,7 +9,7 @@ from timeball.domain.model.ids import OperationKey, RunId
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycle import read_cycle
+from timeball.engine.dependencies.graph_views import read_cycle
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.operations.rerun import being_run, meant
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, both, instead, lost
-from timeball.domain.graphs.join import CycleStep, JoinDecision, ParentStanding, cycle_of_parent, join
+from timeball.domain.graphs.evaluation import fire_time, is_as_notified
 from timeball.domain.graphs.passing import handed
-from timeball.domain.graphs.waiting import fire_time, is_as_notified
+from timeball.domain.graphs.trigger_rule import CycleStep, JoinDecision, ParentStanding, cycle_of_parent, join
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import State, TriggerRule
-from timeball.engine.dependencies.evaluation import wake_children
-from timeball.engine.dependencies.graph import cycle_of, naming_any
+from timeball.engine.dependencies.evaluate import wake_children
+from timeball.engine.dependencies.examine import cycle_of, naming_any
 from timeball.ports.rows import Swap
 
 

@@ -12,7 +12,7 @@ from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.domain.time.instants import format_instant
-from timeball.engine.dependencies.cycle import Node
+from timeball.engine.dependencies.graph_views import Node
 
 _TO_COME = {State.SKIPPED: RunState.SKIPPED, State.CANCELLED: RunState.CANCELLED}
 

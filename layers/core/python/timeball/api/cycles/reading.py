@@ -10,7 +10,7 @@ from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.time.instants import format_instant, parse_instant
-from timeball.engine.dependencies.cycle import own_fire, read_cycle
+from timeball.engine.dependencies.graph_views import own_fire, read_cycle
 
 
 def read_a_cycle(edge: ApiContext, request: Request) -> Reply:

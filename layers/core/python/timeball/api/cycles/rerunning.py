@@ -20,7 +20,7 @@ from timeball.api.operations.operations import standing_operation
 from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
-from timeball.engine.dependencies.cycle import Node, read_cycle
+from timeball.engine.dependencies.graph_views import Node, read_cycle
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.operations.rerun import being_run, meant
 

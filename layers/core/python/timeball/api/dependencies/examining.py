@@ -10,7 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph import Examined, ParentFault, cycle_sentence, examine, parent_keys
+from timeball.engine.dependencies.examine import Examined, ParentFault, cycle_sentence, examine
 
 NO_REFS: Final[Mapping[str, str]] = MappingProxyType({})
 REFUSED = "This names an item of the batch that was refused."
@@ -90,7 +90,7 @@ def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
     for start in items:
         path: dict[JobKey, Iterator[JobKey]] = {}
         if start not in order:
-            path[start] = iter(parent_keys(items[start].spec))
+            path[start] = iter(items[start].spec.parent_keys)
         while path:
             key, parents = next(reversed(path.items()))
             parent = next((one for one in parents if one in items and one not in order), None)
@@ -103,12 +103,12 @@ def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
                     sentence = cycle_sentence([items[each].ref or each.job_id for each in cycle])
                     items[one].errors = [FieldError("dependsOn", sentence)]
             else:
-                path[parent] = iter(parent_keys(items[parent].spec))
+                path[parent] = iter(items[parent].spec.parent_keys)
     return list(order)
 
 
 def _refuse_with_parents(item: BatchItem, items: Mapping[JobKey, BatchItem]) -> None:
-    for index, key in enumerate(parent_keys(item.spec)):
+    for index, key in enumerate(item.spec.parent_keys):
         parent = items.get(key)
         if parent is not None and parent is not item and (parent.errors or parent.is_refused) and not item.errors:
             item.errors.append(FieldError(f"dependsOn.{index}", REFUSED))

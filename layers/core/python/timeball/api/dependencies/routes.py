@@ -8,7 +8,7 @@ from timeball.api.http.paging import fitting
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
 from timeball.api.http.route import Route
-from timeball.engine.dependencies.cycle import read_graph
+from timeball.engine.dependencies.graph_views import read_graph
 from timeball.engine.scheduling.list_jobs import shown_statuses
 
 

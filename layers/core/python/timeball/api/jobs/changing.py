@@ -27,8 +27,8 @@ from timeball.engine.blackouts.calendars import calendar_of, note_end_of_use, no
 from timeball.engine.changes.change import Changed, ChangeOutcome, cancel, pause, resume, revise
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
-from timeball.engine.dependencies.adopt import adopt
-from timeball.engine.dependencies.cycle import is_depended_on
+from timeball.engine.dependencies.graph_views import is_depended_on
+from timeball.engine.dependencies.parents import adopt
 from timeball.ports.errors import ContendedError
 
 _TRIES: Final = 4

@@ -12,7 +12,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
 from timeball.domain.time.instants import format_instant
-from timeball.engine.dependencies.cycle import awaited_by_job
+from timeball.engine.dependencies.graph_views import awaited_by_job
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.collections import LedgerQuery
 

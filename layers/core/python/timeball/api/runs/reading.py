@@ -13,7 +13,7 @@ from timeball.api.runs.answers import run_answer, run_detail_answer
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.runs.run import RunState
 from timeball.engine.changes.history import retry_policy_of
-from timeball.engine.dependencies.cycle import awaited_by_run
+from timeball.engine.dependencies.graph_views import awaited_by_run
 from timeball.ports.collections import LedgerQuery
 
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")

@@ -21,8 +21,8 @@ from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import FireChoice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
-from timeball.engine.dependencies.adopt import may_adopt
-from timeball.engine.dependencies.cycles import has_runs_that_wait, wake_runs_of
+from timeball.engine.dependencies.evaluate import has_runs_that_wait, wake_runs_of
+from timeball.engine.dependencies.parents import may_adopt
 from timeball.engine.quotas import note_changed_limits
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -98,7 +98,7 @@ def revise(
 ) -> list[Changed]:
     """Give each job, as it was read, a new spec; STALE if it has changed since. Both include the work.
 
-    `action` is the name of the change. The parents that it adds were proposed (adopt.py). A fire of the old schedule
+    `action` is the name of the change. The parents that it adds were proposed (parents.py). A fire of the old schedule
     that the new one lacks is superseded, unless it has started. Raises InvalidSchedule before anything is stored,
     UnavailableError as `cancel` does.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.effects import guarantor_of
-from timeball.domain.graphs.waiting import keeping_ends
+from timeball.domain.graphs.evaluation import keeping_ends
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, Verb, with_spec
@@ -29,7 +29,7 @@ from timeball.engine.changes.close import close
 from timeball.engine.changes.skip import skip_fire
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.evaluation import ends_for_paused
+from timeball.engine.dependencies.evaluate import ends_for_paused
 from timeball.engine.resolving import resolved
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.effects import apply_effects, change_runs

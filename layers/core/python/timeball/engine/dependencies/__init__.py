@@ -1,1 +1,1 @@
-"""Jobs that wait for jobs: when their parents are evaluated, and how children are notified."""
+"""Jobs that wait for jobs: how they get parents, when these are evaluated, and how children are woken."""

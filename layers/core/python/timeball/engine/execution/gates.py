@@ -29,8 +29,8 @@ from typing import Final
 
 from timeball.domain.changes.reach import needs_note, noted
 from timeball.domain.ends.effects import guarantor_of
-from timeball.domain.graphs.join import kept_of, run_state_of
 from timeball.domain.graphs.passing import PassedParent, handed
+from timeball.domain.graphs.trigger_rule import kept_of, run_state_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
@@ -46,8 +46,7 @@ from timeball.domain.sharing.stated import Ask, asks_of
 from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycles import range_over
-from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.dependencies.evaluate import range_over
 from timeball.engine.runs.attempts import answer_of
 from timeball.engine.runs.effects import change_runs
 from timeball.engine.runs.limiters import read_named
@@ -154,9 +153,9 @@ def pass_parents(context: Context, runs: Sequence[tuple[Run, Job]]) -> list[Job 
     Raises UnavailableError.
     """
     asking = [(run, job) for run, job in runs if job.spec.pass_parents]
-    keys = list(dict.fromkeys(key for _, job in asking for key in parent_keys(job.spec)))
+    keys = list(dict.fromkeys(key for _, job in asking for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True)) if keys else {}
-    names = list(dict.fromkeys(_run_of(jobs[key], key, run) for run, job in asking for key in parent_keys(job.spec)))
+    names = list(dict.fromkeys(_run_of(jobs[key], key, run) for run, job in asking for key in job.spec.parent_keys))
     rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
     return [_handed(context, run, job, jobs, rows) if job.spec.pass_parents else job for run, job in runs]
 
@@ -172,7 +171,7 @@ def _handed(
     context: Context, run: Run, job: Job, jobs: Mapping[JobKey, Job | None], rows: Mapping[RunId, Run | None]
 ) -> Job | None:
     passed = []
-    for key, parent in zip(parent_keys(job.spec), job.spec.depends_on, strict=True):
+    for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True):
         standing = jobs[key]
         row = rows[_run_of(standing, key, run)] or range_over(context, standing, run.id.fire_at)
         kept = kept_of(job, parent.job_id) or kept_of(run, parent.job_id)

@@ -6,7 +6,7 @@ is finished has a mark of the operation's instant, so a repeat does not clear it
 
 from collections.abc import Sequence
 
-from timeball.domain.graphs.waiting import is_cleared, is_under_way, job_cleared, run_cleared, stays
+from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
@@ -17,8 +17,7 @@ from timeball.domain.operation import JobFault, Operation, Rerun, RerunMode
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycle import Cycle, Node, own_fire
-from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.dependencies.graph_views import Cycle, Node, own_fire
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.manual import retry_dead
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -36,7 +35,7 @@ def meant(cycle: Cycle, mode: RerunMode) -> list[Node]:
         return own
     found: dict[JobKey, Node] = {}
     for node in own:
-        is_behind = mode is RerunMode.FAILED_AND_DOWNSTREAM and any(key in found for key in parent_keys(node.job.spec))
+        is_behind = mode is RerunMode.FAILED_AND_DOWNSTREAM and any(key in found for key in node.job.spec.parent_keys)
         if node.standing.state is State.DEAD or is_behind:
             found[node.job.key] = node
     return list(found.values())

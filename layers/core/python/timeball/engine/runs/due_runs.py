@@ -27,8 +27,7 @@ from timeball.domain.model.runs.transitions import due_again, ended, requeued
 from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycles import evaluate_cycles, wake_cycles
-from timeball.engine.dependencies.evaluation import wake_children
+from timeball.engine.dependencies.evaluate import evaluate_runs, wake_children, wake_cycles
 from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
 from timeball.engine.runs.effects import apply_effects, change_runs
@@ -169,7 +168,7 @@ def resend(context: Context, runs: Sequence[Run], steps_until: int | None = None
     waiting = [run for run in runs if run.waits and run.state is RunState.QUEUED and run.fan is None]
     apart = {run.id for run in (*heads, *waiting)}
     worked, dead = work_through(context, heads, now + STEPS_MS if steps_until is None else steps_until)
-    runs = [run for run in runs if run.id not in apart] + evaluate_cycles(context, waiting) + dead
+    runs = [run for run in runs if run.id not in apart] + evaluate_runs(context, waiting) + dead
     expired = [run for run in runs if is_reapable(run, now, margin_ms)]
     followed = [run for run in expired if run.followed is not None]
     silent = [run for run in expired if run not in followed]

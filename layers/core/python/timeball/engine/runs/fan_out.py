@@ -27,7 +27,7 @@ from timeball.domain.graphs.fan_out import (
     waiting_again,
     watched,
 )
-from timeball.domain.graphs.join import kept_of
+from timeball.domain.graphs.trigger_rule import kept_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus

@@ -30,7 +30,7 @@ from timeball.engine.backfills import advance_backfills, cancel_backfill
 from timeball.engine.batches import IN_FLIGHT, bisect
 from timeball.engine.changes.reconcile import UnfinishedError, reconcile
 from timeball.engine.context import Context
-from timeball.engine.dependencies.evaluation import notify_children
+from timeball.engine.dependencies.evaluate import notify_children
 from timeball.engine.operations.operation import advance_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.fan_out import STEPS_MS

@@ -22,7 +22,7 @@ from timeball.domain.planning.planner import Hold, Plan, SkippedRange, Start, Wa
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.dependencies.evaluation import evaluate
+from timeball.engine.dependencies.evaluate import evaluate_jobs
 from timeball.engine.metrics import skipped
 from timeball.engine.notices import post_ahead, sort_out
 from timeball.engine.resolving import resolved
@@ -66,7 +66,7 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     answer is unknown, except for the last step. A dispatch that failed can be repeated.
     """
     wanted, needless = sort_out(context, jobs)
-    free = evaluate(context, wanted)
+    free = evaluate_jobs(context, wanted)
     dispatched = [Dispatched(_with_work_of(job, free.get(job.key))) for job in jobs]
     planning = [one for one in dispatched if one.job.key in free]
     excluded = read_blackouts(context, [one.job for one in planning])

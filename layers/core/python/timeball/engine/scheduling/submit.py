@@ -25,7 +25,7 @@ from timeball.domain.planning.collecting import collects_submits, lasting, own_r
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
-from timeball.engine.dependencies.adopt import bind
+from timeball.engine.dependencies.parents import bind
 from timeball.engine.quotas import note_limits
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError

@@ -163,6 +163,11 @@ class JobSpec:
     for_each: str | None = None  # the parent that names its items: one run for each; None: no items
     flow: Flow = field(default_factory=Flow)  # unique key, debounce, concurrency and rate limits
 
+    @property
+    def parent_keys(self) -> list[JobKey]:
+        """The jobs that it waits for, in the order of `depends_on`."""
+        return [JobKey(self.key.tenant, parent.job_id) for parent in self.depends_on]
+
 
 @dataclass(frozen=True)
 class Job:

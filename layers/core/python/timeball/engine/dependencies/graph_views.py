@@ -1,25 +1,21 @@
-"""A cycle of a whole graph, as people see it: its jobs, their runs at one fire time, and which jobs wait for which.
+"""Graphs of jobs as people see them: the jobs around a job, and one cycle of its graph with its runs.
 
 The graph of a recurring job consists of the jobs that share its fire times. A gate is shown with them, but not the
 other jobs that depend on the gate. A graph of one-offs has one cycle, whatever the fire times of its jobs.
-
-The graph around a job, as people see it: the jobs that it depends on, and the jobs that depend on it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from timeball.domain.graphs.join import ParentStanding, by_its_end, cycle_of_parent, is_awaited, standing_of
+from timeball.domain.graphs.trigger_rule import ParentStanding, by_its_end, cycle_of_parent, is_awaited, standing_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
-from timeball.engine.dependencies.cycles import range_over, standings_of_runs
-from timeball.engine.dependencies.evaluation import standings_of_jobs
-from timeball.engine.dependencies.graph import parent_keys
+from timeball.engine.dependencies.evaluate import range_over, standings_of_jobs, standings_of_runs
 
 
 @dataclass(frozen=True)
@@ -39,11 +35,11 @@ def read_graph(context: Context, key: JobKey) -> Graph | None:
         return None
 
     def parents(level: Sequence[Job]) -> Sequence[Sequence[JobKey]]:
-        return [parent_keys(one.spec) for one in level]
+        return [one.spec.parent_keys for one in level]
 
     up, is_cut_above = _walk(context, job, parents, lambda _, __: True)
     down, is_cut_below = _walk(
-        context, job, partial(children, context), lambda parent, child: parent in parent_keys(child.spec)
+        context, job, partial(children, context), lambda parent, child: parent in child.spec.parent_keys
     )
     return Graph(job, tuple(up), tuple(down), is_cut_above or is_cut_below)
 
@@ -58,7 +54,7 @@ def children(context: Context, parents: Sequence[Job]) -> list[list[JobKey]]:
 def is_depended_on(context: Context, parent: JobKey) -> bool:
     """Return whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
     rows = context.store.jobs.read(context.store.edges.children([parent])[0])
-    return any(row is not None and row.is_open and parent in parent_keys(row.spec) for row in rows)
+    return any(row is not None and row.is_open and parent in row.spec.parent_keys for row in rows)
 
 
 def _walk(
@@ -163,7 +159,7 @@ def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, ParentSta
     if not is_to_wait or standings[job.key].state not in (State.GOING, State.BLOCKED):
         return ()
     gone = ParentStanding(State.CANCELLED)
-    named = zip(parent_keys(job.spec), job.spec.depends_on, strict=True)
+    named = zip(job.spec.parent_keys, job.spec.depends_on, strict=True)
     return tuple(_awaited(job, [by_its_end(standings.get(key, gone), parent.on) for key, parent in named]))
 
 
@@ -201,7 +197,7 @@ def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
     found = {start.key: start}
     level = {start.key: start}
     while level:
-        above = dict.fromkeys(key for one in level.values() for key in parent_keys(one.spec))
+        above = dict.fromkeys(key for one in level.values() for key in one.spec.parent_keys)
         below = [key for keys in children(context, [*level.values()]) for key in keys]
         keys = [key for key in dict.fromkeys([*above, *below]) if key not in found]
         left = context.rules.max_ancestors - len(found) + 1
@@ -218,7 +214,7 @@ def _belongs(row: Job, start: Job, level: Mapping[JobKey, Job], above: Mapping[J
     """Return whether a job that an edge names belongs to the graph: as a parent or gate, or as a child."""
     if row.key in above:
         return True
-    is_child = any(key in level for key in parent_keys(row.spec))
+    is_child = any(key in level for key in row.spec.parent_keys)
     return is_child and row.spec.schedule.is_one_off is start.spec.schedule.is_one_off
 
 
@@ -227,7 +223,7 @@ def _parents_first(jobs: Sequence[Job]) -> list[Job]:
     left = {job.key: job for job in sorted(jobs, key=lambda job: job.key)}
     order: list[Job] = []
     while left:
-        ready = [job for job in left.values() if not any(key in left for key in parent_keys(job.spec))]
+        ready = [job for job in left.values() if not any(key in left for key in job.spec.parent_keys)]
         order += ready or left.values()
         taken = {job.key for job in ready or left.values()}
         left = {key: job for key, job in left.items() if key not in taken}

@@ -53,14 +53,14 @@ def examine(
     asked = {spec.key: spec for spec in specs if spec.depends_on}
     if not asked:
         return [Examined(spec) for spec in specs]
-    keys = dict.fromkeys(parent for spec in asked.values() for parent in parent_keys(spec))
+    keys = dict.fromkeys(parent for spec in asked.values() for parent in spec.parent_keys)
     rows = dict(zip(keys, context.store.jobs.read(list(keys)), strict=True))
     named: Collection[JobKey] = _with_edges(context, list(asked)) if before is None else asked
     together: dict[JobKey, Examined] = {}
     for spec in specs:
         one = Examined(spec)
         if spec.depends_on:
-            had = [] if before is None else parent_keys(before)
+            had = [] if before is None else before.parent_keys
             known = {key: row for key, row in rows.items() if key in had or _is_known(row, within)}
             gone = frozenset(key for key in had if rows.get(key) is None)
             one.faults += _unfit_parents(context, spec, known, together, gone)
@@ -81,15 +81,10 @@ def _is_known(row: Job | None, within: Mapping[str, str]) -> bool:
     return row is not None and within.items() <= row.spec.tags.items()
 
 
-def parent_keys(spec: JobSpec) -> list[JobKey]:
-    """Return the jobs that a spec depends on."""
-    return [JobKey(spec.key.tenant, parent.job_id) for parent in spec.depends_on]
-
-
 def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
     """Return the jobs that still name one of these parents. An edge only says that they named it once."""
     wanted = frozenset(parents)
-    return [row for row in rows if row is not None and not wanted.isdisjoint(parent_keys(row.spec))]
+    return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.parent_keys)]
 
 
 def cycle_of(
@@ -102,7 +97,7 @@ def cycle_of(
     """
     below: dict[JobKey, JobKey] = {}
     names = {spec.key: spec.key.job_id} | {key: key.job_id for key in known}
-    level = dict.fromkeys(parent_keys(spec), spec.key)
+    level = dict.fromkeys(spec.parent_keys, spec.key)
     while level and len(below) <= context.rules.max_ancestors:
         below |= level
         if spec.key in level:
@@ -119,12 +114,12 @@ def cycle_of(
 
 def _named(key: JobKey, known: Mapping[JobKey, Examined], row: Job | None, now: int) -> list[JobKey]:
     if key in known:
-        return parent_keys(known[key].spec)
+        return known[key].spec.parent_keys
     if row is None:
         return []
     is_proposed = row.proposed is not None and now < row.proposed.at + PROPOSED_MS
     proposed = row.proposed.parents if row.proposed is not None and is_proposed else ()
-    return [*parent_keys(row.spec), *(JobKey(key.tenant, job_id) for job_id in proposed)]
+    return [*row.spec.parent_keys, *(JobKey(key.tenant, job_id) for job_id in proposed)]
 
 
 def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
@@ -149,7 +144,7 @@ def _unfit_parents(
         return [
             ParentFault(f"A job may depend on at most {context.rules.max_parents} jobs; put another job in between.")
         ]
-    for index, key in enumerate(parent_keys(spec)):
+    for index, key in enumerate(spec.parent_keys):
         parent = _spec_of(key, rows, together)
         if key == spec.key:
             faults.append(ParentFault("A job cannot wait for itself; leave it out.", index))
@@ -190,7 +185,7 @@ def _forget_ended_children(context: Context, parent: JobKey, children: Sequence[
     over = [
         Edge(parent, key)
         for key, row in zip(children, rows, strict=True)
-        if row is None or not row.is_open or parent not in parent_keys(row.spec)
+        if row is None or not row.is_open or parent not in row.spec.parent_keys
     ]
     context.store.edges.forget(over, now - HOUR_MS, now)
     return len(over)
@@ -210,7 +205,7 @@ def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[J
     """
     if not spec.inherits:
         return spec
-    schedules = [parent.schedule for key in parent_keys(spec) if (parent := _spec_of(key, rows, together))]
+    schedules = [parent.schedule for key in spec.parent_keys if (parent := _spec_of(key, rows, together))]
     recurring = [schedule for schedule in schedules if not schedule.is_one_off]
     if recurring:
         return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
@@ -225,7 +220,7 @@ def _unshared(
     spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]
 ) -> Iterator[ParentFault]:
     """Yield a fault for each recurring parent with other fire times: runs of a cycle share their fire time."""
-    for index, key in enumerate(parent_keys(spec)):
+    for index, key in enumerate(spec.parent_keys):
         parent = _spec_of(key, rows, together)
         if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
             continue
@@ -256,7 +251,7 @@ def _examine_graph(
 ) -> None:
     """Count the ancestors of a job. Walk up if they may be too many, or if other jobs may depend on it already."""
     most = context.rules.max_ancestors
-    for key in parent_keys(one.spec):
+    for key in one.spec.parent_keys:
         above = together.get(key) or rows[key]
         one.ancestors += 1 + (0 if above is None else above.ancestors)
     if not may_be_named and one.ancestors <= most:

@@ -1,13 +1,13 @@
-"""Bind new jobs to their parents, so that every parent that a job names knows that it has children.
+"""Give new jobs their parents, and existing jobs other parents.
 
-① Write the edges. ② Swap the parents' rows: from then on their ends notify the children. The children's rows come last
-and are due at once. So a parent's end either comes after ② and notifies the child, or the first evaluation sees it.
+A new job: ① Write the edges. ② Swap the parents' rows: from then on their ends notify the children. The children's rows
+come last and are due at once. So a parent's end either comes after ② and notifies the child, or the first evaluation
+sees it.
 
-Give an existing job other parents without closing a cycle, even if two such changes happen at the same time.
-
-① Write the edges. ② *Propose* the wanted parents on the job's own row. ③ Walk up, counting the proposals of other jobs
-too. Only then change the job. If several changes would close a cycle together, each proposes before it walks: so the
-last one to propose sees all others, and is refused. A proposal counts for longer than the request that made it lasts.
+An existing job: ① Write the edges. ② *Propose* the wanted parents on the job's own row. ③ Walk up, counting the
+proposals of other jobs too. Only then change the job. If several changes would close a cycle together, each proposes
+before it walks: so the last one to propose sees all others, and is refused. A proposal counts for longer than the
+request that made it lasts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from timeball.domain.model.terms.dependency import Edge, Proposed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph import ANY, PROPOSED_MS, Examined, examine, parent_keys
+from timeball.engine.dependencies.examine import ANY, PROPOSED_MS, Examined, examine
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
@@ -31,10 +31,10 @@ def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
 
     Raises UnavailableError.
     """
-    edges = [Edge(parent, job.key) for job in jobs for parent in parent_keys(job.spec)]
+    edges = [Edge(parent, job.key) for job in jobs for parent in job.spec.parent_keys]
     if not edges:
         return list(jobs)
-    gates = {key for job in jobs for key in parent_keys(job.spec) if not job.spec.schedule.is_one_off}
+    gates = {key for job in jobs for key in job.spec.parent_keys if not job.spec.schedule.is_one_off}
     note_children(context, edges, gates, {job.key for job in jobs}, now)
     named = {edge.parent for edge in edges}
     return [
@@ -77,7 +77,7 @@ def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] =
     if examined.faults or not (added or is_renewed):
         return examined
     now = context.clock.now()
-    keys = [key for key in parent_keys(spec) if key.job_id in added or is_renewed]
+    keys = [key for key in spec.parent_keys if key.job_id in added or is_renewed]
     note_children(context, [Edge(key, job.key) for key in keys], _gates(spec), set(), now)
     (proposed,) = compare_and_swap(context.store.jobs.swap, [job], lambda _, row: _proposing(row, added, now), now)
     if proposed.row is None or not proposed.done:
@@ -89,7 +89,7 @@ def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] =
 
 
 def _gates(spec: JobSpec) -> set[JobKey]:
-    return set() if spec.schedule.is_one_off else set(parent_keys(spec))
+    return set() if spec.schedule.is_one_off else set(spec.parent_keys)
 
 
 def may_adopt(row: Job, before: Job, spec: JobSpec, now: int) -> bool:

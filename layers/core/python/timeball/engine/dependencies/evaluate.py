@@ -1,7 +1,8 @@
-"""Evaluate the parents of runs that wait for them, each in the cycle of its fire time; and wake such runs.
+"""Evaluate the parents of waiting jobs and runs, and wake the children of jobs and runs whose state has changed.
 
-A waiting run is in the due index. To notify it only means to make it due; the evaluation decides by the rows as they
-stand.
+To wake a child only means to make it due: it is then evaluated by the rows as they stand. Waking writes the child's
+row, so it refuses an evaluation that began before. A job or run is due until its children are notified, so no chain of
+jobs depends on one process: the scan finds each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +10,22 @@ from functools import partial
 
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
-from timeball.domain.graphs.join import ParentStanding, by_its_end, cycle_of_parent, kept_of, kept_standing, standing_of
-from timeball.domain.graphs.waiting import cycle_evaluated, is_run_as_notified
+from timeball.domain.graphs.evaluation import (
+    cycle_evaluated,
+    evaluated,
+    is_as_notified,
+    is_run_as_notified,
+    with_children_notified,
+    woken,
+)
+from timeball.domain.graphs.trigger_rule import (
+    ParentStanding,
+    by_its_end,
+    cycle_of_parent,
+    kept_of,
+    kept_standing,
+    standing_of,
+)
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -18,9 +33,10 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended, withdrawn
 from timeball.domain.model.runs.values import Guarantor
+from timeball.domain.model.terms.dependency import Parent
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph import naming_any, parent_keys
+from timeball.engine.dependencies.examine import naming_any
 from timeball.engine.metrics import moved
 from timeball.engine.notices import post
 from timeball.ports.collections import LedgerQuery
@@ -35,11 +51,11 @@ _PAGE = 100
 _QUEUED = frozenset({RunState.QUEUED})
 
 
-def evaluate_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
+def evaluate_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Evaluate the parents of waiting runs; return the runs that may be sent. Raises UnavailableError."""
     if not runs:
         return []
-    notified = _notify_children(context, [run for run in runs if run.must_notify_children]) + [
+    notified = _notify_children_of_runs(context, [run for run in runs if run.must_notify_children]) + [
         run for run in runs if not run.must_notify_children
     ]
     waiting = [run for run in notified if run.state is RunState.QUEUED and run.waits]
@@ -52,12 +68,12 @@ def evaluate_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     moved(context, swaps, swapped)
     standing = [one.row for one in swapped if one.done and one.row is not None]
     to_notify = [run for run in standing if run.must_notify_children]
-    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + evaluate_cycles(
+    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + evaluate_runs(
         context, to_notify
     )
 
 
-def _notify_children(context: Context, runs: Sequence[Run]) -> list[Run]:
+def _notify_children_of_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Wake the children of the runs' jobs in their cycles; return the runs whose children are notified now.
 
     A run keeps its mark if its children would see another state of it by now.
@@ -113,7 +129,7 @@ def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
 
 def _wake(context: Context, runs: Sequence[Run | None]) -> None:
     now = context.clock.now()
-    standing = compare_and_swap(context.store.runs.swap, runs, partial(_woken, now), now)
+    standing = compare_and_swap(context.store.runs.swap, runs, partial(_run_woken, now), now)
     if not all(one.done for one in standing):
         raise UnavailableError("runs that wait for others kept changing")
 
@@ -123,7 +139,7 @@ def _notify_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | N
     post(context, [(run.depth, notice_of_block(job, run.blocked, now, run)) for job, run in news if run.blocked])
 
 
-def _woken(now: int, _: int, run: Run) -> Run | None:
+def _run_woken(now: int, _: int, run: Run) -> Run | None:
     return evolve(run, due_at=now) if _is_to_be_woken(run) else None
 
 
@@ -143,10 +159,10 @@ def standings_of_runs(
     context: Context, runs: Sequence[tuple[Run, Job]], now: int
 ) -> Mapping[Run, list[ParentStanding]]:
     """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
-    keys = list(dict.fromkeys(key for _, job in runs for key in parent_keys(job.spec)))
+    keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     names = list(
-        dict.fromkeys(RunId(key, run.id.fire_at, Origin.SCHEDULE) for run, job in runs for key in parent_keys(job.spec))
+        dict.fromkeys(RunId(key, run.id.fire_at, Origin.SCHEDULE) for run, job in runs for key in job.spec.parent_keys)
     )
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
 
@@ -163,7 +179,7 @@ def standings_of_runs(
     return {
         run: [
             by_its_end(standing(key, run, job), parent.on)
-            for key, parent in zip(parent_keys(job.spec), job.spec.depends_on, strict=True)
+            for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True)
         ]
         for run, job in runs
     }
@@ -180,3 +196,88 @@ def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None
         return None
     query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
     return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)
+
+
+def evaluate_jobs(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
+    """Evaluate the parents of waiting jobs. Return, as they stand, the jobs that may run and can be planned.
+
+    ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
+    note what blocks it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
+    """
+    asking = [job for job in jobs if job.waits or job.must_notify_children]
+    free = {job.key: job for job in jobs if not (job.waits or job.must_notify_children)}
+    for _ in range(2):
+        asking = notify_children(context, [job for job in asking if job.must_notify_children]) + [
+            job for job in asking if not job.must_notify_children
+        ]
+        waiting = [job for job in asking if job.waits and job.status is JobStatus.PENDING and job.intent is None]
+        if not waiting:
+            break
+        now = context.clock.now()
+        standings = standings_of_jobs(context, waiting, now)
+        swaps = [Swap(job, evaluated(job, standings[job.key], now)) for job in waiting]
+        news = [one.after for one in swaps if one.after.blocked not in (None, one.before.blocked)]
+        post(context, [(job.depth, notice_of_block(job, job.blocked, now)) for job in news if job.blocked is not None])
+        swapped = context.store.jobs.swap(swaps, now)
+        asking = [one.row for one in swapped if one.done and one.row is not None]
+        free |= {job.key: job for job in asking if not job.waits}
+        asking = [job for job in asking if job.must_notify_children]
+    return free
+
+
+def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Notify the children of jobs; return, as they stand, the jobs whose children are notified.
+
+    Another process may have written such a job since it was read. The job keeps its mark if its children would see
+    another state of it by now. Raises UnavailableError.
+    """
+    if not jobs:
+        return []
+    wake_children(context, [job.key for job in jobs])
+    now = context.clock.now()
+
+    def after(position: int, row: Job) -> Job | None:
+        return with_children_notified(row, now) if is_as_notified(row, jobs[position]) else None
+
+    standing = compare_and_swap(context.store.jobs.swap, jobs, after, now)
+    return [one.row for one in standing if one.done and one.row is not None and not one.row.must_notify_children]
+
+
+def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
+    """Schedule an evaluation for each waiting child that still names one of these parents, once if it names several.
+
+    An edge may be out of date. If two jobs have swapped their dependency, they would otherwise wake each other forever.
+    Raises UnavailableError.
+    """
+    for page in pages_of_children(context, parents):
+        rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
+        ends = ends_for_paused(context, rows, now)
+        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now, ends), now)
+        if not all(one.done for one in standing):
+            raise UnavailableError("jobs that wait for others kept changing")
+        wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
+
+
+def _woken(now: int, ends: Mapping[JobKey, list[ParentStanding]], _: int, job: Job) -> Job | None:
+    return woken(job, now, ends.get(job.key))
+
+
+def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
+    """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
+
+    Other jobs cost no read. Raises UnavailableError.
+    """
+    paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
+    return standings_of_jobs(context, paused, now) if paused else {}
+
+
+def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
+    """Read how the parents of one-offs stand. Raises UnavailableError."""
+    keys = list(dict.fromkeys(JobKey(job.key.tenant, one.job_id) for job in jobs for one in job.spec.depends_on))
+    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+
+    def standing(job: Job, parent: Parent) -> ParentStanding:
+        row = rows[JobKey(job.key.tenant, parent.job_id)]
+        return by_its_end(standing_of(parent.job_id, row, job, now, kept_of(job, parent.job_id)), parent.on)
+
+    return {job.key: [standing(job, one) for one in job.spec.depends_on] for job in jobs}
