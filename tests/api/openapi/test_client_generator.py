@@ -52,8 +52,8 @@ def test_a_generated_client_creates_a_job_and_reads_it(calls: Any, api: Api) -> 
 
     async def create_and_read() -> tuple[Any, Any, Any]:
         created = await calls("api.default.create_job").asyncio(client=client, body=wanted, idempotency_key="one")
-        read = await calls("api.default.read_job").asyncio(created.job_id, client=client)
-        none = await calls("api.default.read_job").asyncio("none", client=client)
+        read = await calls("api.default.get_job").asyncio(created.job_id, client=client)
+        none = await calls("api.default.get_job").asyncio("none", client=client)
         return created, read, none
 
     created, read, none = asyncio.run(create_and_read())

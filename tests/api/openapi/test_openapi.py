@@ -85,6 +85,18 @@ def test_every_route_is_in_the_document_and_nothing_else() -> None:
     assert len(set(ids)) == len(ids)
 
 
+def test_every_operation_id_is_a_verb_and_a_noun_and_stands_once() -> None:
+    ids = [operation["operationId"] for methods in document()["paths"].values() for operation in methods.values()]
+    assert len(set(ids)) == len(ids)
+    assert [name for name in ids if not re.fullmatch("[a-z]+([A-Z][a-z]+)+", name) or re.search("An?[A-Z]", name)] == []
+
+
+def test_an_operation_that_reads_gets_one_resource_or_lists_several() -> None:
+    for route in (route for route in ROUTES if route.method == "GET" and "application/json" in route.media_type):
+        is_list = route.answer is not None and "next_cursor" in route.answer.model_fields
+        assert route.operation_id.startswith("list" if is_list else "get"), route.operation_id
+
+
 def test_only_public_routes_are_open() -> None:
     for route in ROUTES:
         operation = DOCUMENT["paths"][route.path][route.method.lower()]

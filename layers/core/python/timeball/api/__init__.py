@@ -1,5 +1,5 @@
 """The API function: what a client may do with jobs and runs, over HTTPS.
 
-Each kind of resource has a folder, and `routes.py` in it is the place to start. All of these folders import from
-`http`. The top-level `routes.py` joins their routes, and `app.py` answers requests by them.
+Each kind of resource has a folder, whose operations declare their routes (`@router.get(...)`). All of these folders
+import from `http`. `routes.py` joins the routes of all routers, and `app.py` answers requests by them.
 """

@@ -8,7 +8,9 @@ from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.reply import AnswerModel, Reply, ok
 from timeball.api.http.request import Request
-from timeball.api.http.route import Route
+from timeball.api.http.route import Router
+
+router = Router()
 
 HTML: Final = "text/html; charset=utf-8"
 
@@ -19,24 +21,20 @@ class HealthAnswer(AnswerModel):
     status: Literal["ok"] = Field("ok", description="Always `ok`: an API that is down does not answer.")
 
 
-def healthz(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+@router.get("/healthz", "Check that the API is up", HealthAnswer, access=Access.PUBLIC)
+def get_health(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
     """Answer that the API is up."""
     return ok(HealthAnswer(status="ok"))
 
 
-def openapi(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+@router.get("/openapi.json", "Read this document", None, access=Access.PUBLIC)
+def get_openapi_document(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
     """Return the OpenAPI document."""
     return Reply(200, edge.describe())
 
 
-def docs(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+@router.get("/docs", "Read this document as a page", None, access=Access.PUBLIC, media_type=HTML)
+def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
     """Return the API's documentation as a page that loads no resource and runs no script."""
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
     return Reply(200, edge.show(), policy, media_type=HTML)
-
-
-ROUTES: tuple[Route, ...] = (
-    Route("GET", "/healthz", healthz, "Check that the API is up", HealthAnswer, access=Access.PUBLIC),
-    Route("GET", "/openapi.json", openapi, "Read this document", None, access=Access.PUBLIC),
-    Route("GET", "/docs", docs, "Read this document as a page", None, access=Access.PUBLIC, media_type=HTML),
-)

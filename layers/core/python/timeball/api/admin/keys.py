@@ -4,9 +4,10 @@ Invariants: only the answer that creates a key contains the key itself. No key g
 another key creates, rotates or gives more access ends no later than that key.
 """
 
-from timeball.api.admin.answers import key_answer
+from timeball.api.admin.answers import KeyAnswer, KeyPageAnswer, NewKeyAnswer, key_answer
 from timeball.api.admin.request import KeyRequest, RotateRequest, read_key
 from timeball.api.admin.tenants import LIST_PARAMETERS, standing_tenant
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.merge_patch import merge
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
@@ -14,6 +15,7 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
 from timeball.api.http.request_model import aliases, read_fields
+from timeball.api.http.route import Router
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.tenants.key import KEY_ID, Key, Role, fresh_key, grants_more, hash_of, id_in, tenant_of
@@ -23,7 +25,17 @@ from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
+router = Router()
 
+
+@router.post(
+    "/keys",
+    "Create an API key; only this answer shows it",
+    NewKeyAnswer,
+    status=201,
+    body=KeyRequest,
+    access=Access.ADMINISTER,
+)
 def create_key(edge: ApiContext, request: Request) -> Reply:
     """Create a key; only this answer shows it."""
     wanted, errors = read_key(read_body(request), edge.context.clock.now())
@@ -37,6 +49,13 @@ def create_key(edge: ApiContext, request: Request) -> Reply:
     return _created(edge, request, tenant, made)
 
 
+@router.get(
+    "/keys",
+    "List API keys, without the keys themselves",
+    KeyPageAnswer,
+    query=LIST_PARAMETERS,
+    access=Access.ADMINISTER,
+)
 def list_keys(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's keys, including revoked and expired ones."""
     reader = QueryReader(request.query, LIST_PARAMETERS)
@@ -53,13 +72,23 @@ def list_keys(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, shown[-1][1] if len(found) > limit else None, edge.page_bytes)
 
 
-def read_a_key(edge: ApiContext, request: Request) -> Reply:
+@router.get("/keys/{keyId}", "Read an API key, without the key itself", KeyAnswer, access=Access.ADMINISTER)
+def get_key(edge: ApiContext, request: Request) -> Reply:
     """Read a key, without the key itself."""
     key = _standing(edge, request)
     return ok(key_answer(key), version=key.revision)
 
 
-def patch_key(edge: ApiContext, request: Request) -> Reply:
+@router.patch(
+    "/keys/{keyId}",
+    "Change what an API key may do, or when it expires",
+    KeyAnswer,
+    body=KeyRequest,
+    headers=("If-Match",),
+    problems=(Problem.KEY_REVOKED, Problem.LOCKS_OUT),
+    access=Access.ADMINISTER,
+)
+def update_key(edge: ApiContext, request: Request) -> Reply:
     """Change what a key may do, or when it expires. The change takes effect within a minute."""
     patch, version = read_body(request, MERGE_PATCH), expected_version(request)
     key = _live(_standing(edge, request))
@@ -83,6 +112,16 @@ def patch_key(edge: ApiContext, request: Request) -> Reply:
     return ok(key_answer(changed), version=changed.revision)
 
 
+@router.post(
+    "/keys/{keyId}/rotate",
+    "Create a successor of an API key, which stays valid for a while",
+    NewKeyAnswer,
+    status=201,
+    body=RotateRequest,
+    is_body_optional=True,
+    problems=(Problem.KEY_REVOKED,),
+    access=Access.ADMINISTER,
+)
 def rotate_key(edge: ApiContext, request: Request) -> Reply:
     """Create a successor of a key; the old key stays valid for a while, so that no client is cut off."""
     wanted, _, errors = read_fields(RotateRequest, read_optional_body(request))
@@ -109,6 +148,14 @@ def rotate_key(edge: ApiContext, request: Request) -> Reply:
     return reply
 
 
+@router.delete(
+    "/keys/{keyId}",
+    "Revoke an API key",
+    KeyAnswer,
+    headers=("If-Match",),
+    problems=(Problem.LOCKS_OUT,),
+    access=Access.ADMINISTER,
+)
 def revoke_key(edge: ApiContext, request: Request) -> Reply:
     """Revoke a key; it stops working within a minute. A repeat gives the same answer."""
     version = expected_version(request)

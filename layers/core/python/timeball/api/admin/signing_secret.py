@@ -2,12 +2,16 @@
 
 from pydantic import Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.reply import AnswerModel, Reply, Time, ok
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.domain.attempts.callback_token import ACCEPTED_MS, SIGNS_AFTER_MS, rotated
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.time.instants import format_instant
+
+router = Router()
 
 
 class RotationAnswer(AnswerModel):
@@ -20,6 +24,12 @@ class RotationAnswer(AnswerModel):
     )
 
 
+@router.post(
+    "/v1/admin/signing-secret/rotate",
+    "Replace the secret that signs the tokens of attempts; tokens of attempts under way stay valid",
+    RotationAnswer,
+    access=Access.ADMINISTER_ALL,
+)
 def rotate_signing_secret(edge: ApiContext, request: Request) -> Reply:
     """Make a new secret the newest; while the previous one is accepted, return the rotation that replaced it."""
     now = edge.context.clock.now()

@@ -6,14 +6,16 @@ says, and the row is read again afterwards; a repeat repairs what was cut off in
 
 from typing import Final
 
-from timeball.api.admin.answers import TenantDetailAnswer, tenant_answer
+from timeball.api.admin.answers import TenantAnswer, TenantDetailAnswer, TenantPageAnswer, tenant_answer
 from timeball.api.admin.quotas import read_use
 from timeball.api.admin.request import TenantRequest, read_tenant
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
+from timeball.api.http.route import Router
 from timeball.api.stats.costs import read_tenant_costs
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
@@ -23,10 +25,21 @@ from timeball.engine.compare_and_swap import TRIES
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
+router = Router()
+
 LIST_PARAMETERS: Final = ("limit", "cursor")
 _PAGE: Final = 1_000
 
 
+@router.post(
+    "/v1/admin/tenants",
+    "Create a tenant",
+    TenantAnswer,
+    status=201,
+    body=TenantRequest,
+    problems=(Problem.TENANT_EXISTS,),
+    access=Access.ADMINISTER_ALL,
+)
 def create_tenant(edge: ApiContext, request: Request) -> Reply:
     """Create a tenant."""
     wanted, errors = read_tenant(read_body(request))
@@ -49,6 +62,13 @@ def create_tenant(edge: ApiContext, request: Request) -> Reply:
     return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 
+@router.get(
+    "/v1/admin/tenants",
+    "List the tenants that you may see, by name",
+    TenantPageAnswer,
+    query=LIST_PARAMETERS,
+    access=Access.ADMINISTER,
+)
 def list_tenants(edge: ApiContext, request: Request) -> Reply:
     """List all tenants for an admin of the operating tenant; for other admins only their own."""
     reader = QueryReader(request.query, LIST_PARAMETERS)
@@ -71,7 +91,13 @@ def list_tenants(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_a_tenant(edge: ApiContext, request: Request) -> Reply:
+@router.get(
+    "/v1/admin/tenants/{tenant}",
+    "Read a tenant, its use of its quotas, and its costs",
+    TenantDetailAnswer,
+    access=Access.ADMINISTER,
+)
+def get_tenant(edge: ApiContext, request: Request) -> Reply:
     """Read a tenant, its use of its quotas, its share of dispatches, and its costs."""
     tenant = standing_tenant(edge, request)
     used = read_use(edge, tenant.name, tenant.quotas)
@@ -80,7 +106,16 @@ def read_a_tenant(edge: ApiContext, request: Request) -> Reply:
     return ok(TenantDetailAnswer(**dict(plain), share=share, cost=cost), version=tenant.revision)
 
 
-def patch_tenant(edge: ApiContext, request: Request) -> Reply:
+@router.patch(
+    "/v1/admin/tenants/{tenant}",
+    "Change a tenant's weight and quotas; disable it, or enable it again",
+    TenantAnswer,
+    body=TenantRequest,
+    headers=("If-Match",),
+    problems=(Problem.LOCKS_OUT,),
+    access=Access.ADMINISTER_ALL,
+)
+def update_tenant(edge: ApiContext, request: Request) -> Reply:
     """Change a tenant's weight and quotas; disable it, or enable it again."""
     body, version = read_body(request, MERGE_PATCH), expected_version(request)
     tenant = standing_tenant(edge, request)
@@ -100,6 +135,14 @@ def patch_tenant(edge: ApiContext, request: Request) -> Reply:
     return reply
 
 
+@router.delete(
+    "/v1/admin/tenants/{tenant}",
+    "Delete a tenant that is disabled",
+    TenantAnswer,
+    headers=("If-Match",),
+    problems=(Problem.TENANT_ENABLED,),
+    access=Access.ADMINISTER_ALL,
+)
 def delete_tenant(edge: ApiContext, request: Request) -> Reply:
     """Delete a disabled tenant: its keys stop working, and its jobs never start."""
     version = expected_version(request)

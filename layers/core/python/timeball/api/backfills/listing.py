@@ -4,18 +4,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.api.backfills.answers import backfill_answer
+from timeball.api.backfills.answers import BackfillPageAnswer, backfill_answer
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import invalid
 from timeball.api.http.reply import Reply
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.domain.backfill import Backfill
 from timeball.domain.model.ids import JobKey
+
+router = Router()
 
 BACKFILL_PARAMETERS: Final = ("limit", "cursor")
 
 
+@router.get(
+    "/v1/jobs/{jobId}/backfills",
+    "List a job's backfills, newest first",
+    BackfillPageAnswer,
+    query=BACKFILL_PARAMETERS,
+    access=Access.READ,
+)
 def list_backfills(edge: ApiContext, request: Request) -> Reply:
     """List a job's backfills, newest first."""
     key = job_key(request)

@@ -1,20 +1,37 @@
 """Create (also as a dry run), read and cancel a job's backfills; listing.py lists them."""
 
-from timeball.api.backfills.answers import backfill_answer, dry_run_answer
-from timeball.api.backfills.request import BackfillRange, asks_for, fire_times, read_backfill_request
+from timeball.api.backfills.answers import BackfillAnswer, DryRunAnswer, backfill_answer, dry_run_answer
+from timeball.api.backfills.request import BackfillRange, BackfillRequest, asks_for, fire_times, read_backfill_request
+from timeball.api.http import generations
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, note, read_job_row
 from timeball.api.http.generations import generation_of
 from timeball.api.http.identity import backfill_name, backfill_name_of_key
-from timeball.api.http.problems import ProblemError, invalid, not_found
+from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
+from timeball.api.http.route import Router
 from timeball.domain.backfill import Backfill, new_backfill
 from timeball.domain.model.ids import SERIES, BackfillKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.engine.backfills import cancel_backfill, create_backfills
+from timeball.engine import backfills as engine
+from timeball.engine.backfills import create_backfills
+
+router = Router()
 
 
+@router.post(
+    "/v1/jobs/{jobId}/backfills",
+    "Run the fires of a past range again; with dryRun, only show them",
+    BackfillAnswer,
+    status=201,
+    body=BackfillRequest,
+    also={200: DryRunAnswer},
+    headers=("Idempotency-Key", *generations.HEADERS),
+    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    access=Access.OPERATE,
+)
 def create_backfill(edge: ApiContext, request: Request) -> Reply:
     """Run the fires of a past range again, or show them; repeat the answer to the same Idempotency-Key and body."""
     body = read_body(request)
@@ -59,20 +76,30 @@ def _repeated(wanted: BackfillRange, standing: Backfill) -> Reply:
     return _created(standing, is_repeated=True)
 
 
-def read_backfill(edge: ApiContext, request: Request) -> Reply:
+@router.get(
+    "/v1/jobs/{jobId}/backfills/{backfillId}", "Read the progress of a backfill", BackfillAnswer, access=Access.READ
+)
+def get_backfill(edge: ApiContext, request: Request) -> Reply:
     """Read the progress of a backfill."""
     backfill = _standing(edge, _key(request))
     return ok(backfill_answer(backfill), version=backfill.version)
 
 
-def cancel_a_backfill(edge: ApiContext, request: Request) -> Reply:
+@router.delete(
+    "/v1/jobs/{jobId}/backfills/{backfillId}",
+    "Cancel a backfill",
+    BackfillAnswer,
+    headers=("If-Match",),
+    access=Access.OPERATE,
+)
+def cancel_backfill(edge: ApiContext, request: Request) -> Reply:
     """Cancel a backfill: its waiting runs do not start, and its live runs are asked to stop."""
     version, found = expected_version(request), _standing(edge, _key(request))
     if version is not None and found.version != version:
         raise stale("backfill", found.version, "cancel")
     note(edge, request, Action.CANCEL, Resource(ResourceKind.BACKFILL, found.key.name, found.key.job.job_id))
     # A cancel is the only change that a user makes to a backfill, so no relevant change comes between these two.
-    backfill, claimed = cancel_backfill(edge.context, found)
+    backfill, claimed = engine.cancel_backfill(edge.context, found)
     answer = backfill_answer(backfill, claimed_runs=[str(run) for run in claimed])
     return ok(answer, version=backfill.version)
 

@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from timeball.api.calendars.answers import calendar_answer
-from timeball.api.calendars.request import read_calendar, read_named_calendar
+from timeball.api.calendars.answers import CalendarAnswer, CalendarPageAnswer, calendar_answer
+from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_calendar, read_named_calendar
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
@@ -17,20 +18,28 @@ from timeball.api.http.request import (
     refuse_fields,
     stale,
 )
+from timeball.api.http.route import Router
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.calendar import CALENDAR_NAME, Calendar, CalendarKey
-from timeball.engine.blackouts.calendars import (
-    CalendarOutcome,
-    create_calendar,
-    delete_calendar,
-    replace_calendar,
-    standing_calendar,
-)
+from timeball.engine.blackouts import calendars as engine
+from timeball.engine.blackouts.calendars import CalendarOutcome, standing_calendar
+
+router = Router()
 
 CALENDAR_PARAMETERS: Final = ("limit", "cursor")
 
 
-def post_calendar(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/calendars",
+    "Create a calendar of dates on which jobs do not fire",
+    CalendarAnswer,
+    status=201,
+    body=CalendarRequest,
+    headers=("Idempotency-Key",),
+    problems=(Problem.CALENDAR_EXISTS,),
+    access=Access.OPERATE,
+)
+def create_calendar(edge: ApiContext, request: Request) -> Reply:
     """Create a calendar; repeat the answer to the same Idempotency-Key and body."""
     now = edge.context.clock.now()
     wanted, errors = read_named_calendar(read_body(request), request.tenant, now)
@@ -38,7 +47,7 @@ def post_calendar(edge: ApiContext, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     note(edge, request, Action.CREATE, Resource(ResourceKind.CALENDAR, wanted.key.name))
-    done = create_calendar(edge.context, wanted, now)
+    done = engine.create_calendar(edge.context, wanted, now)
     if done.outcome is not CalendarOutcome.EXISTS:
         return _created(done.calendar or wanted)
     if key is not None and done.calendar is not None and _says(done.calendar) == _says(wanted):
@@ -48,7 +57,16 @@ def post_calendar(edge: ApiContext, request: Request) -> Reply:
     )
 
 
-def put_calendar(edge: ApiContext, request: Request) -> Reply:
+@router.put(
+    "/v1/calendars/{name}",
+    "Create or replace a calendar; repeating the request changes nothing",
+    CalendarAnswer,
+    body=CalendarBody,
+    also={201: CalendarAnswer},
+    headers=("If-Match", "If-None-Match"),
+    access=Access.OPERATE,
+)
+def replace_calendar(edge: ApiContext, request: Request) -> Reply:
     """Create a calendar under the name in the path, or replace all of its fields."""
     name, now = request.path["name"], edge.context.clock.now()
     if not CALENDAR_NAME.fullmatch(name):
@@ -60,9 +78,9 @@ def put_calendar(edge: ApiContext, request: Request) -> Reply:
     note(edge, request, Action.PUT, Resource(ResourceKind.CALENDAR, name))
     is_to_stand = "if-match" in request.headers
     if is_to_be_new:
-        done = create_calendar(edge.context, wanted, now)
+        done = engine.create_calendar(edge.context, wanted, now)
     else:
-        done = replace_calendar(edge.context, wanted, version, now, is_to_stand=is_to_stand)
+        done = engine.replace_calendar(edge.context, wanted, version, now, is_to_stand=is_to_stand)
     if done.outcome is CalendarOutcome.CREATED:
         return _created(done.calendar or wanted)
     if done.outcome is CalendarOutcome.EXISTS or done.calendar is None:
@@ -74,6 +92,9 @@ def put_calendar(edge: ApiContext, request: Request) -> Reply:
     return _shown(done.calendar)
 
 
+@router.get(
+    "/v1/calendars", "List calendars by name", CalendarPageAnswer, query=CALENDAR_PARAMETERS, access=Access.READ
+)
 def list_calendars(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's calendars by name."""
     reader = QueryReader(request.query, CALENDAR_PARAMETERS)
@@ -91,7 +112,8 @@ def list_calendars(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_a_calendar(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/calendars/{name}", "Read a calendar", CalendarAnswer, access=Access.READ)
+def get_calendar(edge: ApiContext, request: Request) -> Reply:
     """Read a calendar."""
     calendar = standing_calendar(edge.context, _key(request))
     if calendar is None:
@@ -99,12 +121,20 @@ def read_a_calendar(edge: ApiContext, request: Request) -> Reply:
     return _shown(calendar)
 
 
-def delete_a_calendar(edge: ApiContext, request: Request) -> Reply:
+@router.delete(
+    "/v1/calendars/{name}",
+    "Delete a calendar that no job names",
+    CalendarAnswer,
+    headers=("If-Match",),
+    problems=(Problem.CALENDAR_IN_USE,),
+    access=Access.OPERATE,
+)
+def delete_calendar(edge: ApiContext, request: Request) -> Reply:
     """Delete a calendar that no job names; answer with its last state."""
     refuse_fields(request)
     version, key = expected_version(request), _key(request)
     note(edge, request, Action.DELETE, Resource(ResourceKind.CALENDAR, key.name))
-    done = delete_calendar(edge.context, key, version, edge.context.clock.now())
+    done = engine.delete_calendar(edge.context, key, version, edge.context.clock.now())
     if done.calendar is None:
         raise _no_calendar()
     if done.outcome is CalendarOutcome.STALE:

@@ -2,18 +2,28 @@
 
 from urllib.parse import unquote
 
-from timeball.api.cycles.answers import cycle_answer
+from timeball.api.cycles.answers import CycleAnswer, cycle_answer
+from timeball.api.http.access import Access
 from timeball.api.http.bounds import are_within
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.problems import FieldError, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.time.instants import format_instant, parse_instant
 from timeball.engine.dependencies.graph_views import own_fire, read_cycle
 
+router = Router()
 
-def read_a_cycle(edge: ApiContext, request: Request) -> Reply:
+
+@router.get(
+    "/v1/cycles/{jobId}/{fireTime}",
+    "Read all runs of a graph's cycle, with their dependencies",
+    CycleAnswer,
+    access=Access.READ,
+)
+def get_cycle(edge: ApiContext, request: Request) -> Reply:
     """Read all runs of a graph's cycle. A key that is bounded to tags sees only jobs within its bounds."""
     fire_at = fire_time_in(request)
     job = read_job_row(edge, job_key(request))

@@ -6,6 +6,7 @@ from typing import Final, Literal
 from pydantic import ConfigDict, Field
 
 from timeball.api.cycles.reading import fire_time_in, no_cycle
+from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.bounds import are_within
 from timeball.api.http.edge import ApiContext, job_key, note, read_job_row
@@ -14,8 +15,9 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.reply import Reply, created
 from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body
 from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
-from timeball.api.operations.answers import operation_answer
+from timeball.api.operations.answers import OperationAnswer, operation_answer
 from timeball.api.operations.operations import standing_operation
 from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
@@ -23,6 +25,8 @@ from timeball.domain.operation import JobMatch, Operation, OperationAction, Reru
 from timeball.engine.dependencies.graph_views import Node, read_cycle
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.operations.rerun import being_run, meant
+
+router = Router()
 
 _PER_SECOND: Final = 100
 _SHOWN: Final = 5
@@ -42,6 +46,16 @@ class RerunRequest(Strict):
     )
 
 
+@router.post(
+    "/v1/cycles/{jobId}/{fireTime}:rerun",
+    "Run a graph's cycle again: the failed runs, these and their descendants, or all runs",
+    OperationAnswer,
+    status=201,
+    body=RerunRequest,
+    headers=("Idempotency-Key",),
+    problems=(Problem.IDEMPOTENCY_CONFLICT, Problem.RUN_UNDER_WAY),
+    access=Access.OPERATE,
+)
 def rerun_cycle(edge: ApiContext, request: Request) -> Reply:
     """Run a graph's cycle again, or part of it; repeat the answer to the same Idempotency-Key and body."""
     body = read_body(request)

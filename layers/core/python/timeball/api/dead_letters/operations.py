@@ -1,11 +1,20 @@
 """List, replay and discard dead letters."""
 
-from timeball.api.dead_letters.answers import dead_letter_answer, dealt_answer
-from timeball.api.dead_letters.request import DiscardRequest, ReplayRequest, Selection, read_choice, read_dead_list
+from timeball.api.dead_letters.answers import DeadLetterPageAnswer, DealtAnswer, dead_letter_answer, dealt_answer
+from timeball.api.dead_letters.request import (
+    DEAD_LETTER_PARAMETERS,
+    DiscardRequest,
+    ReplayRequest,
+    Selection,
+    read_choice,
+    read_dead_list,
+)
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.paging import page_of
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import (
@@ -17,7 +26,16 @@ from timeball.engine.runs.dead_letters import (
     replay,
 )
 
+router = Router()
 
+
+@router.get(
+    "/v1/dead-letters",
+    "List the runs that failed for good, the newest first",
+    DeadLetterPageAnswer,
+    query=DEAD_LETTER_PARAMETERS,
+    access=Access.READ,
+)
 def list_dead_letters(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's dead letters, the newest first."""
     page = read_dead_list(request.tenant, request.query)
@@ -27,6 +45,14 @@ def list_dead_letters(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, page.next_cursor(found.next_after), edge.page_bytes)
 
 
+@router.post(
+    "/v1/dead-letters:replay",
+    "Try dead letters again, at a pace",
+    DealtAnswer,
+    body=ReplayRequest,
+    headers=("Idempotency-Key",),
+    access=Access.OPERATE,
+)
 def replay_dead_letters(edge: ApiContext, request: Request) -> Reply:
     """Try dead letters again, at most `perSecond` a second, each with a fresh budget of retries."""
     chosen = read_choice("replay", ReplayRequest, request, edge.context.clock.now())
@@ -34,6 +60,14 @@ def replay_dead_letters(edge: ApiContext, request: Request) -> Reply:
     return _dealt(chosen, page, replay(edge.context, page, chosen.per_second, chosen.start_at))
 
 
+@router.post(
+    "/v1/dead-letters:discard",
+    "Remove dead letters from the list",
+    DealtAnswer,
+    body=DiscardRequest,
+    headers=("Idempotency-Key",),
+    access=Access.OPERATE,
+)
 def discard_dead_letters(edge: ApiContext, request: Request) -> Reply:
     """Remove dead letters from the list; their runs stay failed in the ledger."""
     chosen = read_choice("discard", DiscardRequest, request, edge.context.clock.now())

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from timeball.api.events.answers import EventAnswer, EventItemAnswer, EventsAnswer
-from timeball.api.events.request import MAX_EVENTS, read_event
+from timeball.api.events.request import MAX_EVENTS, EventsRequest, read_event
+from timeball.api.http import generations
+from timeball.api.http.access import Access
 from timeball.api.http.body import compact, kind_of
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.generations import generation_of
@@ -18,6 +20,7 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.quotas import check_product, count_events, large_payload, quotas_of
 from timeball.api.http.reply import Reply, accepted, ok
 from timeball.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
+from timeball.api.http.route import Router
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import MOST_BYTES, Event
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
@@ -25,6 +28,8 @@ from timeball.domain.time.instants import format_instant
 from timeball.engine.events.receive import publish
 from timeball.engine.events.subscribe import count_subscribers
 from timeball.ports.event_bus import EventRefusal
+
+router = Router()
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,18 @@ class _WantedEvent:
     attributes: Mapping[str, Any]
 
 
-def post_events(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/events",
+    "Send one event, or up to a hundred, to the jobs whose patterns match; each of many has its own result",
+    EventAnswer,
+    status=202,
+    also={200: EventsAnswer},
+    body=EventsRequest,
+    headers=("Idempotency-Key", *generations.HEADERS),
+    problems=generations.PROBLEMS,
+    access=Access.SUBMIT,
+)
+def publish_events(edge: ApiContext, request: Request) -> Reply:
     """Send one event to the bus, or many."""
     body = read_one_or_many(request, EVENTS, MAX_EVENTS)
     errors: list[FieldError] = []

@@ -2,22 +2,37 @@
 
 from typing import Final
 
-from timeball.api.freezes.answers import freeze_answer
-from timeball.api.freezes.request import read_freeze
+from timeball.api.freezes.answers import FreezeAnswer, FreezePageAnswer, freeze_answer
+from timeball.api.freezes.request import FreezeRequest, read_freeze
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.identity import freeze_id, freeze_id_of_key
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
+from timeball.api.http.route import Router
 from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_SIZE, Freeze
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.engine.blackouts.freezes import FreezeOutcome, create_freeze, freezes_of, lift_freeze
+from timeball.engine.blackouts import freezes as engine
+from timeball.engine.blackouts.freezes import FreezeOutcome, freezes_of
+
+router = Router()
 
 FREEZE_PARAMETERS: Final = ("limit", "cursor")
 
 
-def post_freeze(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/freezes",
+    "Freeze jobs: their fires do not start for a time, or until the freeze is lifted",
+    FreezeAnswer,
+    status=201,
+    body=FreezeRequest,
+    headers=("Idempotency-Key",),
+    problems=(Problem.TOO_MANY_FREEZES, Problem.IDEMPOTENCY_CONFLICT),
+    access=Access.OPERATE,
+)
+def create_freeze(edge: ApiContext, request: Request) -> Reply:
     """Freeze jobs; answer when every process knows the freeze, so that no matching run starts in it from then on."""
     now, body = edge.context.clock.now(), read_body(request)
     wanted, errors = read_freeze(body, freeze_id(edge.random_bytes()), now)
@@ -27,7 +42,7 @@ def post_freeze(edge: ApiContext, request: Request) -> Reply:
     if key is not None:
         wanted, _ = read_freeze(body, freeze_id_of_key(request.tenant, key), now)
     note(edge, request, Action.CREATE, Resource(ResourceKind.FREEZE, wanted.name))
-    made = create_freeze(edge.context, request.tenant, wanted)
+    made = engine.create_freeze(edge.context, request.tenant, wanted)
     if made.outcome is FreezeOutcome.CONFLICT:
         raise key_conflict()
     if made.outcome is FreezeOutcome.TOO_MANY:
@@ -44,6 +59,13 @@ def post_freeze(edge: ApiContext, request: Request) -> Reply:
     return created(answer, f"/v1/freezes/{made.freeze.name}", is_repeated=is_repeated)
 
 
+@router.get(
+    "/v1/freezes",
+    "List the freezes that have not ended, the newest first",
+    FreezePageAnswer,
+    query=FREEZE_PARAMETERS,
+    access=Access.READ,
+)
 def list_freezes(edge: ApiContext, request: Request) -> Reply:
     """List the freezes that have not ended, the newest first."""
     reader = QueryReader(request.query, FREEZE_PARAMETERS)
@@ -62,18 +84,20 @@ def list_freezes(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, shown[-1][1] if len(left) > limit else None, edge.page_bytes)
 
 
-def read_a_freeze(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/freezes/{freezeId}", "Read a freeze", FreezeAnswer, access=Access.READ)
+def get_freeze(edge: ApiContext, request: Request) -> Reply:
     """Read a freeze that has not ended."""
     now = edge.context.clock.now()
     return ok(freeze_answer(_standing(edge, request, now), now))
 
 
-def lift_a_freeze(edge: ApiContext, request: Request) -> Reply:
+@router.delete("/v1/freezes/{freezeId}", "Lift a freeze", FreezeAnswer, access=Access.OPERATE)
+def lift_freeze(edge: ApiContext, request: Request) -> Reply:
     """Lift a freeze: the catch-up policy of each job decides about the fires that it missed."""
     refuse_fields(request)
     name = _standing(edge, request, edge.context.clock.now()).name
     note(edge, request, Action.DELETE, Resource(ResourceKind.FREEZE, name))
-    lifted = lift_freeze(edge.context, request.tenant, name)
+    lifted = engine.lift_freeze(edge.context, request.tenant, name)
     if lifted is None:
         raise _no_freeze()
     return ok(freeze_answer(lifted, edge.context.clock.now(), is_lifted=True))

@@ -3,16 +3,21 @@
 import re
 from typing import Final
 
-from timeball.api.history.answers import change_answer
+from timeball.api.history.answers import ChangePageAnswer, change_answer
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.reply import Reply
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.revision import Announcement
 from timeball.domain.time.instants import LATEST
-from timeball.engine.changes.history import ChangeFilter, list_changes, list_revisions
+from timeball.engine.changes import history as engine
+from timeball.engine.changes.history import ChangeFilter
+
+router = Router()
 
 REVISION_PARAMETERS: Final = ("limit", "cursor")
 CHANGES_PARAMETERS: Final = ("jobId", "actor", "from", "to", "limit", "cursor")
@@ -24,7 +29,14 @@ _POSITION: Final = re.compile(
 )
 
 
-def read_revisions(edge: ApiContext, request: Request) -> Reply:
+@router.get(
+    "/v1/jobs/{jobId}/revisions",
+    "List the changes that made a job, the newest first",
+    ChangePageAnswer,
+    query=REVISION_PARAMETERS,
+    access=Access.READ,
+)
+def list_revisions(edge: ApiContext, request: Request) -> Reply:
     """List the changes that made a job's versions."""
     reader = QueryReader(request.query, REVISION_PARAMETERS)
     limit = reader.limit()
@@ -38,20 +50,27 @@ def read_revisions(edge: ApiContext, request: Request) -> Reply:
         if not _VERSION.fullmatch(position) or cursor_of(bound, position) != request.query["cursor"]:
             raise invalid([FOREIGN])
         through = int(position)
-    entries, next_through = list_revisions(edge.context, job, limit, through)
+    entries, next_through = engine.list_revisions(edge.context, job, limit, through)
     cursor = None if next_through is None else cursor_of(bound, str(next_through))
     shown = ((change_answer(one, request.bounds), cursor_of(bound, str((one.revision or 1) - 1))) for one in entries)
     return page_of(shown, cursor, edge.page_bytes)
 
 
-def read_changes(edge: ApiContext, request: Request) -> Reply:
+@router.get(
+    "/v1/changes",
+    "List changes and their actors, the newest first",
+    ChangePageAnswer,
+    query=CHANGES_PARAMETERS,
+    access=Access.READ,
+)
+def list_changes(edge: ApiContext, request: Request) -> Reply:
     """List the changes in a tenant."""
     reader = QueryReader(request.query, CHANGES_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
     if reader.errors:
         raise invalid(reader.errors)
-    page = list_changes(edge.context, asked, limit, _after(asked, request))
+    page = engine.list_changes(edge.context, asked, limit, _after(asked, request))
     cursor = None if page.next_after is None else _cursor(asked, page.next_after[1])
     cursors = (_cursor(asked, last) for _, last in page.positions)
     return page_of(zip(map(change_answer, page.items), cursors, strict=True), cursor, edge.page_bytes)

@@ -2,11 +2,14 @@
 
 import re
 
+from timeball.api.http.access import Access
 from timeball.api.http.bounds import check_job
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.problems import ProblemError, invalid, not_found
+from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply
 from timeball.api.http.request import Request, expected_version, refuse_fields, stale
+from timeball.api.http.route import Router
+from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.changing import ended
 from timeball.api.jobs.patch import document_of, kept_times
 from timeball.api.jobs.replacing import replace_job
@@ -15,7 +18,17 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.revision import Revision, RevisionId, revision_of
 from timeball.domain.model.tenants.actor import Action
 
+router = Router()
 
+
+@router.post(
+    "/v1/jobs/{jobId}/revisions/{revision}:restore",
+    "Change a job back to one of its revisions",
+    JobAnswer,
+    headers=("If-Match",),
+    problems=(Problem.JOB_ENDED, Problem.QUOTA_EXCEEDED),
+    access=Access.OPERATE,
+)
 def restore_job(edge: ApiContext, request: Request) -> Reply:
     """Change a job to one of its revisions; a paused job stays paused. Restoring the newest changes nothing."""
     refuse_fields(request)

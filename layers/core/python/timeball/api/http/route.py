@@ -1,10 +1,15 @@
-"""A route: the path to one operation, and its documentation."""
+"""Routes, declared at their operations: the path to each operation, and its documentation.
+
+A module of operations has a `Router`; timeball/api/routes.py includes them all. The name of an operation, a verb and a
+noun, is also its id in the document: `list_jobs` is `listJobs`.
+"""
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, zip_longest
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -29,6 +34,10 @@ _OF_A_KEY = (
 _ANYWHERE = (Problem.INTERNAL, Problem.UNAVAILABLE)
 
 
+Operation = Callable[[ApiContext, Request], Reply]
+Declaration = Callable[[Operation], Operation]
+
+
 @dataclass(frozen=True)
 class Route:
     """A method and a path template, the operation that answers, and its documentation."""
@@ -37,7 +46,7 @@ class Route:
     """The HTTP method."""
     path: str
     """The path template, such as `/v1/jobs/{jobId}`."""
-    operation: Callable[[ApiContext, Request], Reply]
+    operation: Operation
     summary: str
     """One line for the documentation."""
     answer: type[BaseModel] | None
@@ -58,8 +67,16 @@ class Route:
     media_type: str = "application/json"
     keeps_bounds: bool = False
     """Whether the operation itself checks the tags that a key is bounded to (bounds.py)."""
+    of: str = ""
+    """Whose resource it is, in the operation's id: `listKeys` of a `Tenant` is `listTenantKeys`."""
     access: Access = field(kw_only=True)
     """The roles that may use it; no default, so that no route is open by mistake."""
+
+    @property
+    def operation_id(self) -> str:
+        """Return the id of the operation in the document: its name in camelCase."""
+        verb, *noun = self.operation.__name__.split("_")
+        return verb + self.of + "".join(word.capitalize() for word in noun)
 
     @property
     def is_public(self) -> bool:
@@ -110,3 +127,51 @@ class Route:
         """
         if query and not (self.query or self.is_public):
             raise invalid(FieldError(shortened(name), unknown_name("parameter", name, ())) for name in query)
+
+
+class Router:
+    """The routes of one resource: `@router.get(path, summary, answer, ...)` declares the operation below it.
+
+    The other arguments are the fields of Route.
+    """
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+
+    def get(self, *declared: Any, **also: Any) -> Declaration:  # noqa: ANN401 - Route checks them
+        """Declare an operation that reads."""
+        return self._declare("GET", *declared, **also)
+
+    def post(self, *declared: Any, **also: Any) -> Declaration:  # noqa: ANN401 - as above
+        """Declare an operation that creates, or that its path names."""
+        return self._declare("POST", *declared, **also)
+
+    def put(self, *declared: Any, **also: Any) -> Declaration:  # noqa: ANN401 - as above
+        """Declare an operation that creates or replaces a resource under an id of the caller."""
+        return self._declare("PUT", *declared, **also)
+
+    def patch(self, *declared: Any, **also: Any) -> Declaration:  # noqa: ANN401 - as above
+        """Declare an operation that changes some fields of a resource."""
+        return self._declare("PATCH", *declared, **also)
+
+    def delete(self, *declared: Any, **also: Any) -> Declaration:  # noqa: ANN401 - as above
+        """Declare an operation that deletes or ends a resource."""
+        return self._declare("DELETE", *declared, **also)
+
+    def below(self, prefix: str, of: str = "") -> list[Route]:
+        """Return the routes with a prefix before their paths; `of` names the owner of their resources."""
+        return [replace(route, path=prefix + route.path, of=of) for route in self.routes]
+
+    def _declare(
+        self,
+        method: str,
+        path: str,
+        summary: str,
+        answer: type[BaseModel] | None,
+        **also: Any,  # noqa: ANN401 - as above
+    ) -> Declaration:
+        def declare(operation: Operation) -> Operation:
+            self.routes.append(Route(method, path, operation, summary, answer, **also))
+            return operation
+
+        return declare

@@ -7,6 +7,8 @@ from pydantic import ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from timeball.api.http import generations
+from timeball.api.http.access import Access
 from timeball.api.http.body import kind_of
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.paging import fitting
@@ -15,6 +17,7 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.reply import AnswerModel, Reply, ok
 from timeball.api.http.request import Request, idempotency_key, read_body
 from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.jobs.answers import JobAnswer, job_answer
 from timeball.api.jobs.creating import Asked, NewJob, create_jobs
@@ -22,6 +25,8 @@ from timeball.api.jobs.reading import standing_answer
 from timeball.api.jobs.request import JobRequest
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.engine.blackouts.read import CalendarOutlook, outlooks
+
+router = Router()
 
 MAX_JOBS: Final = 100
 
@@ -86,7 +91,17 @@ class BatchAnswer(AnswerModel):
     items: list[BatchItemAnswer] = Field(description="A result for each item, in the order of the request.")
 
 
-def create_batch(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/jobs:batch",
+    "Create up to a hundred jobs; each item has a result of its own",
+    BatchAnswer,
+    body=BatchRequest,
+    headers=("Idempotency-Key", *generations.HEADERS),
+    problems=generations.PROBLEMS,
+    keeps_bounds=True,
+    access=Access.SUBMIT,
+)
+def create_job_batch(edge: ApiContext, request: Request) -> Reply:
     """Create up to a hundred jobs.
 
     An Idempotency-Key covers each item by its index: an item that has changed gets a 422.

@@ -6,13 +6,15 @@ from typing import Any, Final
 
 from timeball.api.dependencies.examining import field_errors, misnamed
 from timeball.api.events.subscribing import give_rules_back, let_go, unheard
+from timeball.api.http.access import Access
 from timeball.api.http.bounds import check_flow, check_job
 from timeball.api.http.edge import ApiContext, job_key, no_job, read_job_row
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.quotas import quotas_of
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
-from timeball.api.jobs.answers import shown_job
+from timeball.api.http.route import Router
+from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.of_tasks import tasks_of, unfit_for_task
 from timeball.api.jobs.patch import read_patch
 from timeball.api.jobs.request import JobRequest
@@ -31,30 +33,65 @@ from timeball.engine.dependencies.graph_views import is_depended_on
 from timeball.engine.dependencies.parents import adopt
 from timeball.ports.errors import ContendedError
 
+router = Router()
+
 _TRIES: Final = 4
 """How often a patch is validated at most, if the job keeps changing."""
 
 _Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
 
 
+@router.delete(
+    "/v1/jobs/{jobId}",
+    "Cancel a job",
+    JobAnswer,
+    headers=("If-Match",),
+    problems=(Problem.JOB_ENDED,),
+    access=Access.SUBMIT,
+)
 def cancel_job(edge: ApiContext, request: Request) -> Reply:
     """Cancel a job: no further call of it leaves."""
     return _change(edge, request, cancel, "cancel")
 
 
+@router.post(
+    "/v1/jobs/{jobId}/pause",
+    "Pause a job: no fire of its schedule starts until it is resumed",
+    JobAnswer,
+    headers=("If-Match",),
+    problems=(Problem.JOB_ENDED,),
+    access=Access.SUBMIT,
+)
 def pause_job(edge: ApiContext, request: Request) -> Reply:
     """Pause a job: no fire of its schedule starts until it is resumed."""
     refuse_fields(request)
     return _change(edge, request, pause, "pause")
 
 
+@router.post(
+    "/v1/jobs/{jobId}/resume",
+    "Resume a paused job; its catch-up policy decides about the fires that it missed",
+    JobAnswer,
+    headers=("If-Match",),
+    problems=(Problem.JOB_ENDED,),
+    access=Access.SUBMIT,
+)
 def resume_job(edge: ApiContext, request: Request) -> Reply:
     """Resume a job: its catch-up policy decides about the fires that it missed."""
     refuse_fields(request)
     return _change(edge, request, resume, "resume")
 
 
-def patch_job(edge: ApiContext, request: Request) -> Reply:
+@router.patch(
+    "/v1/jobs/{jobId}",
+    "Change a job by a merge patch, such as its schedule, target or policies",
+    JobAnswer,
+    body=JobRequest,
+    headers=("If-Match",),
+    problems=(Problem.JOB_ENDED, Problem.QUOTA_EXCEEDED),
+    access=Access.SUBMIT,
+)
+def update_job(edge: ApiContext, request: Request) -> Reply:
     """Change a job's fields by a merge patch; validate the whole result like a new job."""
     patch = read_body(request, MERGE_PATCH)
     version, key = expected_version(request), job_key(request)

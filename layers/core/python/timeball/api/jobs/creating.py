@@ -10,16 +10,19 @@ from typing import Any
 from timeball.api.dependencies.examining import BatchItem, examine_together
 from timeball.api.dependencies.naming import next_round, refs_of
 from timeball.api.events.subscribing import give_rules_back, unheard
+from timeball.api.http import generations
+from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.bounds import check_flow, check_job, check_standing
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.generations import generation_of
 from timeball.api.http.identity import fingerprint, job_id, job_id_of_key
-from timeball.api.http.problems import FieldError, ProblemError, invalid
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.quotas import count_again, count_submits, quotas_of, uncount_submits
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body
-from timeball.api.jobs.answers import job_answer
+from timeball.api.http.route import Router
+from timeball.api.jobs.answers import JobAnswer, job_answer
 from timeball.api.jobs.of_tasks import Tasks, seen, tasks_of, unfit_for_task
 from timeball.api.jobs.reading import standing_answer
 from timeball.api.jobs.request import JobRequest, read_job_request
@@ -35,6 +38,8 @@ from timeball.engine.blackouts.calendars import note_uses
 from timeball.engine.blackouts.read import outlooks
 from timeball.engine.runs.collect import collect_submit
 from timeball.engine.scheduling.submit import Submission, Submitted, meant_by, submit
+
+router = Router()
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,18 @@ _Done = _Met | NewJob | ProblemError
 _Read = _Wanted | _Done
 
 
+@router.post(
+    "/v1/jobs",
+    "Create a job; a 200 returns the job that holds its uniqueKey already",
+    JobAnswer,
+    status=201,
+    also={200: JobAnswer},
+    body=JobRequest,
+    headers=("Idempotency-Key", *generations.HEADERS),
+    problems=(Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    keeps_bounds=True,
+    access=Access.SUBMIT,
+)
 def create_job(edge: ApiContext, request: Request) -> Reply:
     """Create a job, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)

@@ -5,11 +5,13 @@ from typing import Final
 
 from pydantic import Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.reply import AnswerModel, NextCursor, Reply
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobSummaryAnswer, job_summary
 from timeball.api.jobs.of_tasks import shown
 from timeball.api.jobs.reading import starting_at
@@ -17,7 +19,10 @@ from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import LATEST
 from timeball.engine.blackouts.read import outlooks
-from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, list_jobs, starts_of
+from timeball.engine.scheduling import list_jobs as engine
+from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, starts_of
+
+router = Router()
 
 JOB_PARAMETERS: Final = ("status", "taskId", "tag", "from", "to", "limit", "cursor")
 STATUSES: Final = (*JobStatus, RUNNING)
@@ -32,14 +37,22 @@ class JobPageAnswer(AnswerModel):
     next_cursor: NextCursor
 
 
-def read_jobs(edge: ApiContext, request: Request) -> Reply:
+@router.get(
+    "/v1/jobs",
+    "List jobs, the newest first",
+    JobPageAnswer,
+    query=JOB_PARAMETERS,
+    keeps_bounds=True,
+    access=Access.READ,
+)
+def list_jobs(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's jobs, the newest first."""
     reader = QueryReader(request.query, JOB_PARAMETERS)
     limit = reader.limit()
     asked = _filter(request, reader)
     if reader.errors:
         raise invalid(reader.errors)
-    page = list_jobs(edge.context, asked, limit, _after(asked, request.query))
+    page = engine.list_jobs(edge.context, asked, limit, _after(asked, request.query))
     now = edge.context.clock.now()
     jobs = shown(edge, [one.job for one in page.items])
     calendars = outlooks(edge.context, jobs, now)

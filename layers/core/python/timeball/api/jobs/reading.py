@@ -2,9 +2,11 @@
 
 from typing import TypeVar
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, JobSummaryAnswer, shown_job
 from timeball.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
@@ -16,10 +18,13 @@ from timeball.engine.dependencies.graph_views import awaited_by_job
 from timeball.engine.scheduling.list_jobs import own_run_of, shown_status
 from timeball.ports.collections import LedgerQuery
 
+router = Router()
+
 _Answer = TypeVar("_Answer", bound=JobSummaryAnswer)
 
 
-def read_job(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/jobs/{jobId}", "Read a job with its latest run", JobAnswer, access=Access.READ)
+def get_job(edge: ApiContext, request: Request) -> Reply:
     """Read a job with its newest run, and a one-off's own run too: triggers may have made newer runs."""
     job = read_job_row(edge, job_key(request), with_work=True)
     return ok(standing_answer(edge, job), version=job.version)

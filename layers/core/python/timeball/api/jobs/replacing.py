@@ -6,6 +6,8 @@ count from the job's creation, and a job that is already as the request says get
 
 from timeball.api.dependencies.examining import BatchItem, examine_together
 from timeball.api.events.subscribing import give_rules_back, unheard
+from timeball.api.http import generations
+from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.bounds import check_flow, check_job
 from timeball.api.http.edge import ApiContext, new_job_key
@@ -15,7 +17,8 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.quotas import count_again, count_submits, quotas_of, uncount_submits
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, expected_version, expects_nothing, read_body, stale
-from timeball.api.jobs.answers import job_answer, shown_job
+from timeball.api.http.route import Router
+from timeball.api.jobs.answers import JobAnswer, job_answer, shown_job
 from timeball.api.jobs.changing import (
     changed_answer,
     changed_job,
@@ -39,7 +42,19 @@ from timeball.engine.blackouts.calendars import note_uses
 from timeball.engine.blackouts.read import outlooks
 from timeball.engine.scheduling.submit import Submission, submit
 
+router = Router()
 
+
+@router.put(
+    "/v1/jobs/{jobId}",
+    "Create a job under an id of your own, or replace it; repeating the request changes nothing",
+    JobAnswer,
+    body=JobRequest,
+    also={201: JobAnswer},
+    headers=("If-Match", "If-None-Match", *generations.HEADERS),
+    problems=(Problem.JOB_ENDED, *generations.PROBLEMS),
+    access=Access.SUBMIT,
+)
 def put_job(edge: ApiContext, request: Request) -> Reply:
     """Create a job under the id in the path, or replace all of its fields."""
     body = read_body(request)

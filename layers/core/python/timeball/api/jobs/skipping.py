@@ -1,18 +1,30 @@
 """Skip the next fire of a job manually, once for each Idempotency-Key."""
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key
 from timeball.api.http.identity import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request, expected_version, idempotency_key, refuse_fields
-from timeball.api.jobs.answers import shown_job
+from timeball.api.http.route import Router
+from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.changing import changed_job
 from timeball.api.runs.answers import run_answer
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.engine.changes.change import skip_next
 from timeball.engine.changes.skip import Skipping
 
+router = Router()
 
+
+@router.post(
+    "/v1/jobs/{jobId}/skip-next",
+    "Skip the next fire of a job",
+    JobAnswer,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED),
+    access=Access.SUBMIT,
+)
 def skip_next_fire(edge: ApiContext, request: Request) -> Reply:
     """Give the next fire of a job a skipped row; answer with the job, and with this row as its `latestRun`."""
     refuse_fields(request)

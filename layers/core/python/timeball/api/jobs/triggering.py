@@ -2,19 +2,24 @@
 
 from pydantic import Field
 
+from timeball.api.http import generations
+from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job
 from timeball.api.http.fields import Payload
 from timeball.api.http.generations import generation_of
 from timeball.api.http.identity import fingerprint
-from timeball.api.http.problems import invalid
+from timeball.api.http.problems import Problem, invalid
 from timeball.api.http.quotas import check_payload
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
 from timeball.api.http.request_model import Strict, read_fields
-from timeball.api.runs.answers import run_answer
+from timeball.api.http.route import Router
+from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.schemas.given import refuse_misfit
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
+
+router = Router()
 
 
 class TriggerRequest(Strict):
@@ -25,6 +30,18 @@ class TriggerRequest(Strict):
     )
 
 
+@router.post(
+    "/v1/jobs/{jobId}/trigger",
+    "Run a job now, beside its schedule; a 200 returns the waiting run that collected this trigger",
+    RunAnswer,
+    status=201,
+    also={200: RunAnswer},
+    body=TriggerRequest,
+    is_body_optional=True,
+    headers=("Idempotency-Key", *generations.HEADERS),
+    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    access=Access.SUBMIT,
+)
 def trigger_job(edge: ApiContext, request: Request) -> Reply:
     """Run a job now, beside its schedule; return the first run for a repeated Idempotency-Key and body."""
     body = read_optional_body(request)

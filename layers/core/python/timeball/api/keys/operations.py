@@ -2,12 +2,14 @@
 
 from urllib.parse import quote, unquote
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from timeball.api.http.request_model import read_fields
-from timeball.api.keys.answers import limit_answer
+from timeball.api.http.route import Router
+from timeball.api.keys.answers import LimitAnswer, limit_answer
 from timeball.api.keys.fields import LIMIT_NAME, WHAT_A_NAME_IS
 from timeball.api.keys.request import LimitBody
 from timeball.domain.model.ids import LimiterKey
@@ -15,8 +17,16 @@ from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.quotas import LimitOutcome, fix_limit, read_limit, view_of
 
+router = Router()
 
-def read_a_limit(edge: ApiContext, request: Request) -> Reply:
+
+@router.get(
+    "/v1/limits/{name}",
+    "Read a limit: its bounds, the runs that have its slots, and the runs that wait",
+    LimitAnswer,
+    access=Access.READ,
+)
+def get_limit(edge: ApiContext, request: Request) -> Reply:
     """Read a limit: its bounds, the runs that have its slots, and the runs that wait."""
     key = _key(request)
     view = read_limit(edge.context, key) if LIMIT_NAME.fullmatch(key.name) else None
@@ -25,7 +35,16 @@ def read_a_limit(edge: ApiContext, request: Request) -> Reply:
     return ok(limit_answer(view), version=view.limiter.fixed.version)
 
 
-def put_a_limit(edge: ApiContext, request: Request) -> Reply:
+@router.put(
+    "/v1/limits/{name}",
+    "Set the bounds of a limit, whatever jobs state; repeating the request changes nothing",
+    LimitAnswer,
+    body=LimitBody,
+    also={201: LimitAnswer},
+    headers=("If-Match", "If-None-Match"),
+    access=Access.OPERATE,
+)
+def replace_limit(edge: ApiContext, request: Request) -> Reply:
     """Set the bounds of a limit; bounds that are left out are those that jobs state."""
     key = _key(request)
     if not LIMIT_NAME.fullmatch(key.name):

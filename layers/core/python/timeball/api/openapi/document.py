@@ -74,7 +74,7 @@ def document_text() -> str:
 def _operation(route: Route) -> dict[str, Any]:
     path_parameters = re.findall(r"\{(\w+)\}", route.path)
     described: dict[str, Any] = {
-        "operationId": _operation_id(route),
+        "operationId": route.operation_id,
         "summary": route.summary,
         "responses": _responses(route),
     }
@@ -88,14 +88,6 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.body:
         described["requestBody"] = {"required": not route.is_body_optional, "content": _body_content(route)}
     return described
-
-
-def _operation_id(route: Route) -> str:
-    first, *rest = route.operation.__name__.split("_")
-    of_tenant = (
-        "OfTenant" if "/{tenant}/" in route.path else ""
-    )  # differs from the operation for the caller's own tenant
-    return first + "".join(word.capitalize() for word in rest) + of_tenant
 
 
 def _responses(route: Route) -> dict[str, Any]:

@@ -5,21 +5,27 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext, no_run, run_id_in
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request, read_body
 from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.http.token import check_attempt
-from timeball.api.runs.answers import heartbeat_answer, run_answer
+from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, heartbeat_answer, run_answer
 from timeball.domain.model.runs.run import Run
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
 from timeball.engine.runs.callback import Report, heartbeat, report
 from timeball.engine.runs.fan_out import named_by
 from timeball.engine.runs.naming import count_runs_of_each
 from timeball.engine.runs.refusal import Answered, Refusal
+
+router = Router()
+
+_OF_A_CALLBACK = (Problem.NO_CALLBACK_EXPECTED, Problem.STALE_ATTEMPT)
 
 MAX_RESULT_BYTES: Final = 16 * 1024
 
@@ -61,6 +67,14 @@ _R = TypeVar("_R", bound=HeartbeatRequest)
 _NO_ERROR_GIVEN = "The target reported that it failed."
 
 
+@router.post(
+    "/v1/runs/{runId}/complete",
+    "Report, as the target of a callback run, that the attempt has succeeded",
+    RunAnswer,
+    body=CompleteRequest,
+    problems=(*_OF_A_CALLBACK, Problem.TOO_MANY_ITEMS),
+    access=Access.REPORT,
+)
 def complete_run(edge: ApiContext, request: Request) -> Reply:
     """Accept the target's report that the attempt has succeeded; a repeated report gets the same answer."""
     wanted, attempt = _read(CompleteRequest, request)
@@ -86,6 +100,14 @@ def check_runs(edge: ApiContext, answered: Answered) -> None:
     )
 
 
+@router.post(
+    "/v1/runs/{runId}/fail",
+    "Report, as the target of a callback run, that the attempt has failed",
+    RunAnswer,
+    body=FailRequest,
+    problems=_OF_A_CALLBACK,
+    access=Access.REPORT,
+)
 def fail_run(edge: ApiContext, request: Request) -> Reply:
     """Accept the target's report that the attempt has failed; the retry policy decides what follows."""
     wanted, attempt = _read(FailRequest, request)
@@ -94,6 +116,14 @@ def fail_run(edge: ApiContext, request: Request) -> Reply:
     return ok(run_answer(heard(report(edge.context, [reported])[0], attempt)))
 
 
+@router.post(
+    "/v1/runs/{runId}/heartbeat",
+    "Report, as the target of a callback run, that it is still at work",
+    HeartbeatAnswer,
+    body=HeartbeatRequest,
+    problems=(*_OF_A_CALLBACK, Problem.LEASE_EXPIRED),
+    access=Access.REPORT,
+)
 def heartbeat_run(edge: ApiContext, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target should stop."""
     _, attempt = _read(HeartbeatRequest, request)

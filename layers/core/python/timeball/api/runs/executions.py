@@ -9,18 +9,22 @@ from itertools import islice
 
 from pydantic import Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.paging import FOREIGN, cursor_of, page_of, position_in
 from timeball.api.http.problems import invalid
 from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Time
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.api.runs.answers import AttemptAnswer, attempt_answers
-from timeball.api.runs.reading import ledger_query
+from timeball.api.runs.reading import RUN_PARAMETERS, ledger_query
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import Outcome
 from timeball.domain.time.instants import format_instant
 from timeball.ports.collections import LedgerQuery
+
+router = Router()
 
 _Position = tuple[RunId, int]
 """The position at which a page ended: a run, and the number of its attempt."""
@@ -49,6 +53,13 @@ class ExecutionPageAnswer(AnswerModel):
     next_cursor: NextCursor
 
 
+@router.get(
+    "/v1/jobs/{jobId}/executions",
+    "List the attempts of a job's runs, newest first",
+    ExecutionPageAnswer,
+    query=RUN_PARAMETERS,
+    access=Access.READ,
+)
 def list_executions(edge: ApiContext, request: Request) -> Reply:
     """List a job's attempts, newest first."""
     asked = ledger_query(job_key(request), {name: text for name, text in request.query.items() if name != "cursor"})

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.edge import ApiContext, run_id_in
 from timeball.api.http.identity import fingerprint
@@ -11,14 +12,17 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body
 from timeball.api.http.request_model import read_fields
+from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.http.token import check_attempt
-from timeball.api.runs.answers import run_answer
+from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.runs.callbacks import HeartbeatRequest, check_runs, heard, missing
 from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
 from timeball.domain.model.runs.values import MAX_ITEMS
 from timeball.engine.runs.naming import Naming, name_items
 from timeball.engine.runs.refusal import Refusal
+
+router = Router()
 
 
 def _items(items: list[Any]) -> list[Any]:
@@ -42,7 +46,16 @@ class FanOutRequest(HeartbeatRequest):
     )
 
 
-def name_run_items(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/runs/{runId}/fan-out",
+    "Name items, as the target of a run that is under way: other jobs have a run for each item",
+    RunAnswer,
+    body=FanOutRequest,
+    headers=("Idempotency-Key",),
+    problems=(Problem.STALE_ATTEMPT, Problem.TOO_MANY_ITEMS, Problem.IDEMPOTENCY_CONFLICT),
+    access=Access.REPORT,
+)
+def fan_out_run(edge: ApiContext, request: Request) -> Reply:
     """Name items for which other jobs have a run each; a repeated list of the same attempt counts once."""
     wanted, given, errors = read_fields(FanOutRequest, read_body(request))
     errors += missing(given)

@@ -4,6 +4,7 @@ from typing import Final
 
 from pydantic import Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext, no_run, note, run_id_in
 from timeball.api.http.fields import Payload
@@ -12,12 +13,15 @@ from timeball.api.http.quotas import check_payload
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request, read_optional_body, refuse_fields
 from timeball.api.http.request_model import Strict, read_fields
-from timeball.api.runs.answers import run_answer
+from timeball.api.http.route import Router
+from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.schemas.given import refuse_misfit
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs, succeed_runs
 from timeball.engine.runs.refusal import Answered, Refusal
+
+router = Router()
 
 _BECAME: Final = {
     RunState.SUCCEEDED: "has succeeded",
@@ -44,6 +48,15 @@ class SucceedRequest(Strict):
     )
 
 
+@router.post(
+    "/v1/runs/{runId}/succeed",
+    "Mark a run that has failed for good as succeeded, so that jobs that wait for it go on",
+    RunAnswer,
+    body=SucceedRequest,
+    is_body_optional=True,
+    problems=(Problem.RUN_OVER, Problem.RUN_UNDER_WAY),
+    access=Access.OPERATE,
+)
 def succeed_run(edge: ApiContext, request: Request) -> Reply:
     """Mark a run that has failed for good as succeeded; jobs that wait for it go on."""
     wanted, _, errors = read_fields(SucceedRequest, read_optional_body(request))
@@ -57,6 +70,15 @@ def succeed_run(edge: ApiContext, request: Request) -> Reply:
     return ok(run_answer(_done((refusal, run), "only a failed run can be marked as succeeded")))
 
 
+@router.post(
+    "/v1/runs/{runId}/retry",
+    "Retry a run that has failed, or waits for its retry, now, optionally with another payload",
+    RunAnswer,
+    body=RetryRequest,
+    is_body_optional=True,
+    problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED, Problem.RUN_OVER, Problem.RUN_UNDER_WAY),
+    access=Access.OPERATE,
+)
 def retry_run(edge: ApiContext, request: Request) -> Reply:
     """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
     wanted, _, errors = read_fields(RetryRequest, read_optional_body(request))
@@ -71,6 +93,13 @@ def retry_run(edge: ApiContext, request: Request) -> Reply:
     return ok(run_answer(_done(retry_runs(edge.context, [run_id], edit)[0], "trigger the job instead")))
 
 
+@router.post(
+    "/v1/runs/{runId}/cancel",
+    "Cancel a run; a live attempt is asked to stop",
+    RunAnswer,
+    problems=(Problem.RUN_OVER,),
+    access=Access.OPERATE,
+)
 def cancel_run(edge: ApiContext, request: Request) -> Reply:
     """Cancel a run: a waiting run ends, and a live attempt is asked to stop."""
     refuse_fields(request)

@@ -4,21 +4,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, no_run, read_job_row, run_id_in
 from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
-from timeball.api.runs.answers import run_answer, run_detail_answer
+from timeball.api.http.route import Router
+from timeball.api.runs.answers import RunDetailAnswer, RunPageAnswer, run_answer, run_detail_answer
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.runs.run import RunState
 from timeball.engine.changes.history import retry_policy_of
 from timeball.engine.dependencies.graph_views import awaited_by_run
 from timeball.ports.collections import LedgerQuery
 
+router = Router()
+
 RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
 
 
+@router.get(
+    "/v1/jobs/{jobId}/runs", "List a job's runs, newest first", RunPageAnswer, query=RUN_PARAMETERS, access=Access.READ
+)
 def list_runs(edge: ApiContext, request: Request) -> Reply:
     """List a job's runs, newest first."""
     query = ledger_query(job_key(request), request.query)
@@ -28,7 +35,8 @@ def list_runs(edge: ApiContext, request: Request) -> Reply:
     return page_of(shown, next_cursor(query, page.next_before), edge.page_bytes)
 
 
-def read_run(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/runs/{runId}", "Read a run with every attempt", RunDetailAnswer, access=Access.READ)
+def get_run(edge: ApiContext, request: Request) -> Reply:
     """Read a run with every attempt."""
     run = edge.context.store.runs.read([run_id_in(request)])[0]
     if run is None:

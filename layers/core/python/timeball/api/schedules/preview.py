@@ -8,12 +8,14 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.fields import Instant
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.reply import AnswerModel, Reply, Time, ok
 from timeball.api.http.request import Request, read_body
 from timeball.api.http.request_model import misplaced, read_fields
+from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together
 from timeball.api.schedules.fields import (
     NEEDS,
@@ -35,6 +37,8 @@ from timeball.domain.time.schedule import Schedule
 from timeball.domain.time.spans import spans_of
 from timeball.engine.blackouts.calendars import standing_calendar
 from timeball.engine.blackouts.freezes import freezes_of
+
+router = Router()
 
 MAX_COUNT: Final = 100
 """The most expensive schedules take some 5 ms of CPU for so many fires."""
@@ -78,6 +82,14 @@ class PreviewAnswer(AnswerModel):
     rules: RulesAnswer = Field(description="The rules by which they were calculated.")
 
 
+@router.post(
+    "/v1/schedules:preview",
+    "Show the next fire times of a schedule; nothing is stored",
+    PreviewAnswer,
+    body=PreviewRequest,
+    keeps_bounds=True,
+    access=Access.READ,
+)
 def preview_schedule(edge: ApiContext, request: Request) -> Reply:
     """Show the next fire times of a schedule."""
     wanted, errors = read_preview_request(read_body(request))

@@ -4,12 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.reply import AnswerModel, Reply, Time, ok
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import BillLine, items_of_requests, items_of_runs
 from timeball.engine.stats import Costs, job_costs, tenant_costs
+
+router = Router()
 
 _USD_DIGITS = 9
 
@@ -55,7 +59,8 @@ class JobCostAnswer(CostsAnswer):
     at: Time = Field(description="When it was read: the end of the windows.")
 
 
-def read_job_cost(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/jobs/{jobId}/cost", "Read what a job's runs have cost lately", JobCostAnswer, access=Access.READ)
+def get_job_cost(edge: ApiContext, request: Request) -> Reply:
     """Read what a job's runs have cost, from its ledger."""
     job, now = read_job_row(edge, job_key(request)), edge.context.clock.now()
     costs = costs_answer(edge, job_costs(edge.context, job, now))

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
+from timeball.api.http.route import Router
 from timeball.api.stats.answers import (
     DepthAnswer,
     RefusedAnswer,
@@ -21,8 +23,11 @@ from timeball.domain.usage.hours import UNKNOWN_TENANT
 from timeball.engine.context import Context
 from timeball.engine.stats import count_jobs, read_windows, refused_callers
 
+router = Router()
 
-def read_stats(edge: ApiContext, request: Request) -> Reply:
+
+@router.get("/v1/stats", "Count jobs by status, and dead letters", StatsAnswer, access=Access.READ)
+def get_stats(edge: ApiContext, request: Request) -> Reply:
     """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
     context, tenant = edge.context, request.tenant
     now, is_operating = context.clock.now(), tenant == edge.operating_tenant
@@ -49,7 +54,8 @@ def _refused(context: Context, tenants: Sequence[str], now: int) -> RefusedAnswe
     return RefusedAnswer(since=format_instant(since), count=sum(counts.values()), by_reason=counts)
 
 
-def read_slo(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/slo", "Read how late runs were, and how many failed", SloAnswer, access=Access.READ)
+def get_slo(edge: ApiContext, request: Request) -> Reply:
     """Read how punctual a tenant's runs were lately."""
     now = edge.context.clock.now()
     windows = read_windows(edge.context, request.tenant, now)

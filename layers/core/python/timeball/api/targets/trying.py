@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from timeball.api.http.access import Access
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.fields import Payload
@@ -15,6 +16,7 @@ from timeball.api.http.quotas import large_payload, quotas_of
 from timeball.api.http.reply import AnswerModel, Reply, ok
 from timeball.api.http.request import Request, read_body
 from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together
 from timeball.api.targets.http import TaskId, Url
 from timeball.api.targets.refused import closed_target
@@ -26,6 +28,8 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.counters import CountWindow
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Trial, Tried
+
+router = Router()
 
 MOST_IN_A_MINUTE: Final = 30
 """Trials of a tenant: each occupies a request and an executor until its target answers or its timeout ends."""
@@ -96,7 +100,15 @@ class TrialAnswer(AnswerModel):
     signature: TrialSignatureAnswer | None = Field(description="The signature; null if the target names no secret.")
 
 
-def try_target(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/targets:test",
+    "Call a target once, now, and show the request, the answer and the timings; nothing is stored",
+    TrialAnswer,
+    body=TrialRequest,
+    problems=(Problem.QUOTA_EXCEEDED,),
+    access=Access.OPERATE,
+)
+def test_target(edge: ApiContext, request: Request) -> Reply:
     """Call a target once, now, and return the request, the answer and the timings."""
     wanted, given, errors = read_fields(TrialRequest, read_body(request))
     named = given & set(_TO_CALL)

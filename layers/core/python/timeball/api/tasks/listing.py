@@ -2,19 +2,24 @@
 
 from typing import Final
 
+from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.paging import QueryReader, cursor_behind, page_of, position_after_page
 from timeball.api.http.problems import invalid
 from timeball.api.http.reply import Reply
 from timeball.api.http.request import Request
-from timeball.api.tasks.answers import task_summary
+from timeball.api.http.route import Router
+from timeball.api.tasks.answers import TaskPageAnswer, task_summary
 from timeball.domain.model.ids import TaskKey
-from timeball.engine.tasks import list_tasks
+from timeball.engine import tasks as engine
+
+router = Router()
 
 TASK_PARAMETERS: Final = ("limit", "cursor")
 
 
-def read_tasks(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/tasks", "List tasks, the newest first", TaskPageAnswer, query=TASK_PARAMETERS, access=Access.READ)
+def list_tasks(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's tasks, the newest first."""
     reader = QueryReader(request.query, TASK_PARAMETERS)
     limit = reader.limit()
@@ -23,7 +28,7 @@ def read_tasks(edge: ApiContext, request: Request) -> Reply:
     bound = ("tasks", request.tenant)
     position = position_after_page(request.query, bound)
     after = None if position is None else (position[0], TaskKey(request.tenant, position[1]))
-    page = list_tasks(edge.context, request.tenant, limit, after)
+    page = engine.list_tasks(edge.context, request.tenant, limit, after)
     last = page.next_after
     cursor = None if last is None else cursor_behind(bound, last[0], last[1].task_id)
     cursors = (cursor_behind(bound, at, key.task_id) for at, key in page.positions)

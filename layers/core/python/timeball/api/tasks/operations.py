@@ -1,5 +1,6 @@
 """Create, read, replace and delete tasks. A repeated PUT changes nothing."""
 
+from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.identity import fingerprint, task_id, task_id_of_key
@@ -14,17 +15,31 @@ from timeball.api.http.request import (
     read_body,
     stale,
 )
+from timeball.api.http.route import Router
 from timeball.api.targets.refused import closed_target
-from timeball.api.tasks.answers import task_answer
+from timeball.api.tasks.answers import TaskAnswer, task_answer
 from timeball.api.tasks.request import TaskRequest, read_task_request, target_in, task_spec_of
 from timeball.domain.changes.change import new_task
 from timeball.domain.model.ids import JOB_ID, TaskKey
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.engine.tasks import TaskChanged, TaskOutcome, Users, create_task, delete_task, revise_task
+from timeball.engine import tasks as engine
+from timeball.engine.tasks import TaskChanged, TaskOutcome, Users, revise_task
+
+router = Router()
 
 
-def create_a_task(edge: ApiContext, request: Request) -> Reply:
+@router.post(
+    "/v1/tasks",
+    "Register a task",
+    TaskAnswer,
+    status=201,
+    body=TaskRequest,
+    headers=("Idempotency-Key",),
+    problems=(Problem.IDEMPOTENCY_CONFLICT,),
+    access=Access.OPERATE,
+)
+def create_task(edge: ApiContext, request: Request) -> Reply:
     """Create a task, or repeat the first answer to the same Idempotency-Key and body."""
     body = read_body(request)
     wanted, errors = read_task_request(body)
@@ -33,7 +48,7 @@ def create_a_task(edge: ApiContext, request: Request) -> Reply:
     name = task_id(edge.random_bytes()) if key is None else task_id_of_key(request.tenant, key)
     spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
     note(edge, request, Action.CREATE, Resource(ResourceKind.TASK, name))
-    done = create_task(edge.context, spec)
+    done = engine.create_task(edge.context, spec)
     if done.outcome is TaskOutcome.CONFLICT:
         raise key_conflict()
     task = _standing(done, "create")
@@ -42,7 +57,16 @@ def create_a_task(edge: ApiContext, request: Request) -> Reply:
     return _created(task, is_repeated=done.outcome is TaskOutcome.REPEATED)
 
 
-def put_task(edge: ApiContext, request: Request) -> Reply:
+@router.put(
+    "/v1/tasks/{taskId}",
+    "Register a task under an id of your own, or replace it; repeating the request changes nothing",
+    TaskAnswer,
+    body=TaskRequest,
+    also={201: TaskAnswer},
+    headers=("If-Match", "If-None-Match"),
+    access=Access.OPERATE,
+)
+def replace_task(edge: ApiContext, request: Request) -> Reply:
     """Create a task under the id in the path, or replace all of its fields."""
     body = read_body(request)
     version, is_to_be_new = expected_version(request), expects_nothing(request)
@@ -56,7 +80,7 @@ def put_task(edge: ApiContext, request: Request) -> Reply:
         if "if-match" in request.headers:
             raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
         note(edge, request, Action.PUT, Resource(ResourceKind.TASK, key.task_id))
-        done = create_task(edge.context, spec)
+        done = engine.create_task(edge.context, spec)
         return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a task with this id already; leave out If-None-Match.")
@@ -66,7 +90,8 @@ def put_task(edge: ApiContext, request: Request) -> Reply:
     return _replaced(revise_task(edge.context, standing, spec))
 
 
-def read_task(edge: ApiContext, request: Request) -> Reply:
+@router.get("/v1/tasks/{taskId}", "Read a task", TaskAnswer, access=Access.READ)
+def get_task(edge: ApiContext, request: Request) -> Reply:
     """Read a task."""
     task = _read(edge, _task_key(request))
     if task is None:
@@ -74,12 +99,20 @@ def read_task(edge: ApiContext, request: Request) -> Reply:
     return ok(task_answer(task), version=task.version)
 
 
-def delete_a_task(edge: ApiContext, request: Request) -> Reply:
+@router.delete(
+    "/v1/tasks/{taskId}",
+    "Delete a task that no open job names",
+    TaskAnswer,
+    headers=("If-Match",),
+    problems=(Problem.TASK_IN_USE,),
+    access=Access.OPERATE,
+)
+def delete_task(edge: ApiContext, request: Request) -> Reply:
     """Delete a task that no open job names."""
     version = expected_version(request)
     key = _task_key(request)
     note(edge, request, Action.DELETE, Resource(ResourceKind.TASK, key.task_id))
-    task = _standing(delete_task(edge.context, key, version), "delete")
+    task = _standing(engine.delete_task(edge.context, key, version), "delete")
     return ok(task_answer(task), version=task.version)
 
 

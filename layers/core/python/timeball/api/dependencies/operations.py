@@ -7,12 +7,20 @@ from timeball.api.http.edge import ApiContext, job_key, no_job
 from timeball.api.http.paging import fitting
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
-from timeball.api.http.route import Route
+from timeball.api.http.route import Router
 from timeball.engine.dependencies.graph_views import read_graph
 from timeball.engine.scheduling.list_jobs import shown_statuses
 
+router = Router()
 
-def read_job_graph(edge: ApiContext, request: Request) -> Reply:
+
+@router.get(
+    "/v1/jobs/{jobId}/graph",
+    "Read the jobs that a job depends on and the jobs that depend on it, with their statuses",
+    GraphAnswer,
+    access=Access.READ,
+)
+def get_job_graph(edge: ApiContext, request: Request) -> Reply:
     """Read the jobs that a job depends on and the jobs that depend on it, with their statuses.
 
     A key that is bounded to tags sees only jobs within its bounds.
@@ -34,15 +42,3 @@ def read_job_graph(edge: ApiContext, request: Request) -> Reply:
             is_cut=graph.is_cut or len(nodes) < len(above) + len(below),
         )
     )
-
-
-ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET",
-        "/v1/jobs/{jobId}/graph",
-        read_job_graph,
-        "Read the jobs that a job depends on and the jobs that depend on it, with their statuses",
-        GraphAnswer,
-        access=Access.READ,
-    ),
-)
