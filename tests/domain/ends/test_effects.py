@@ -1,17 +1,20 @@
 """The effects of the end of a run, as its row and its job's row decide them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.engine.play import spec
-from timeball.domain.ends.effects import final_status, releases
+from timeball.domain.ends.effects import concludes, final_status, frees_slots, releases
+from timeball.domain.ends.notices import may_notify
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus, Verb
 from timeball.domain.model.jobs.job_states import concluded, new_job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
+from timeball.domain.model.terms.notify import Notify
 from timeball.domain.time.schedule import At, Every
 
 NOW = 1_000
@@ -77,6 +80,43 @@ RELEASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
         True,
     ),
 }
+
+IN_LINE = Waiting("rate", Permit.TOKEN)
+
+# Each case: the differences of the run, and whether it may have a slot that it no longer needs.
+FREES: dict[str, tuple[dict[str, Any], bool]] = {
+    "ended without limits": ({}, False),
+    "ended with a slot": ({"slots": ("a",)}, True),
+    "running with a slot": ({"slots": ("a",), "state": RunState.RUNNING}, False),
+    "queued in another line with a slot": ({"slots": ("a",), "state": RunState.QUEUED, "waiting": IN_LINE}, False),
+    "queued again with a slot": ({"slots": ("a",), "state": RunState.QUEUED}, True),
+}
+
+# Each case: the differences of the job's spec and the run, and whether a notice or a pause may follow.
+NOTIFIES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
+    "a job without notices": ({}, {"state": RunState.FAILED}, False),
+    "a job with notices": ({"notify": Notify()}, {}, True),
+    "a job that failures pause": ({"pause_after_failures": 2}, {}, True),
+    "a job with notices, the run is live": ({"notify": Notify()}, {"state": RunState.RETRYING}, False),
+}
+
+
+@pytest.mark.parametrize("case", FREES)
+def test_a_run_frees_the_slots_that_it_no_longer_needs(case: str) -> None:
+    of_run, is_freed = FREES[case]
+    assert frees_slots(replace(RUN, **of_run), None) is is_freed
+
+
+@pytest.mark.parametrize("case", NOTIFIES)
+def test_only_the_ends_of_jobs_that_ask_for_it_are_notified(case: str) -> None:
+    of_spec, of_run, is_notified = NOTIFIES[case]
+    job = replace(OFTEN, spec=replace(OFTEN.spec, **of_spec))
+    assert may_notify(replace(RUN, **of_run), job) is is_notified
+
+
+@pytest.mark.parametrize("decides", [concludes, releases, may_notify])
+def test_the_end_of_a_run_whose_job_is_gone_changes_no_job(decides: Callable[[Run, Job | None], bool]) -> None:
+    assert not decides(RUN, None)
 
 
 @pytest.mark.parametrize("case", STATUSES)

@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import timeball.engine.runs.due_runs as resending
-from tests.simulation.faults.hands import Fault, both, given, handed, instead, overwrite_job, overwritten, through
+from tests.simulation.faults.hands import (
+    Fault,
+    both,
+    given,
+    handed,
+    instead,
+    overwrite_job,
+    overwritten,
+    through,
+    without,
+)
 from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import RunId
@@ -19,6 +29,7 @@ from timeball.domain.model.runs.values import Guarantor
 from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.in_flight import owns
+from timeball.engine.runs import effects
 from timeball.engine.runs.due_runs import is_reapable
 from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.ports.errors import UnavailableError
@@ -104,7 +115,7 @@ FAULTS = {
         meeting="an execution that wakes while another is at its run",
     ),
     "effects are left out": Fault(
-        both(instead(final_status, lambda *_: None), instead(releases, lambda *_: False)),
+        both(instead(final_status, lambda *_: None), without(effects, "EFFECTS", releases)),
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(

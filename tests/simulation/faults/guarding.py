@@ -1,8 +1,9 @@
 """Faults of the overlap lock."""
 
-from tests.simulation.faults.hands import Fault, instead, late, overwritten
+from tests.simulation.faults.hands import Fault, late, overwritten, without
 from timeball.domain.ends.effects import releases
 from timeball.domain.model.jobs.job import Job, locked
+from timeball.engine.runs import effects
 from timeball.ports.rows import Swap
 
 
@@ -17,7 +18,7 @@ def _parked_behind_whoever_holds(standing: Job, swap: Swap[Job]) -> Job:
 
 FAULTS = {
     "an end forgets the guard": Fault(
-        instead(releases, lambda *_: False), "nobody is parked behind a run that is over"
+        without(effects, "EFFECTS", releases), "nobody is parked behind a run that is over"
     ),
     "parked without the holder condition": Fault(
         overwritten(_parks, _parked_behind_whoever_holds), "whose last message goes is found again", 5

@@ -73,6 +73,13 @@ def instead(of: Callable[..., Any], do: Callable[..., Any], within: ModuleType |
     return apply
 
 
+def without(module: ModuleType, name: str, applies: Callable[..., bool]) -> Apply:
+    """Leave out one member of a list of gates or effects: the one that `applies` so."""
+    return lambda patch: patch.setattr(
+        module, name, tuple(one for one in vars(module)[name] if one.applies is not applies)
+    )
+
+
 def given(owner: object, name: str, value: object) -> Apply:
     """Replace a public method of a class, or a constant of a module."""
     return lambda patch: patch.setattr(owner, name, value)

@@ -102,16 +102,13 @@ _IN_VAIN = 5
 
 
 def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Post the notices of ended runs. Jobs whose users want no notices cost nothing. May be repeated.
-
-    Raises UnavailableError.
-    """
-    ended = [(run, job) for run, job in runs if job is not None and run.is_terminal]
-    succeeded = [(run, job) for run, job in ended if counts(run) and run.state is RunState.SUCCEEDED]
+    """Post the notices of ended runs (`may_notify`). May be repeated. Raises UnavailableError."""
+    ended = [(run, job, counts(run)) for run, job in runs if job is not None]
+    succeeded = [(run, job) for run, job, is_counted in ended if is_counted and run.state is RunState.SUCCEEDED]
     post(context, [(run.depth, notice_of_end(job, News.SUCCESS, end_of(run))) for run, job in succeeded])
-    post(context, [_failure(job, run) for run, job in ended if not counts(run) and _is_noted(job, [run])])
-    for run, job in ended:
-        if counts(run) and streak_needed(job):  # a success too: this reading may not know yet that the job is failing
+    post(context, [_failure(job, run) for run, job, is_counted in ended if not is_counted and _is_noted(job, [run])])
+    for run, job, is_counted in ended:
+        if is_counted and streak_needed(job):  # a success too: this reading may not know yet that the job is failing
             _notify_of_streak(context, run)
 
 

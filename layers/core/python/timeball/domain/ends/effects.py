@@ -10,15 +10,18 @@ from timeball.domain.model.jobs.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.values import Guarantor
+from timeball.domain.sharing.limiter import slots_needed, slots_of
 
 
-def releases(run: Run, job: Job) -> bool:
+def releases(run: Run, job: Job | None) -> bool:
     """Say whether a run that has ended, or that waits for its paused job, still has its job's overlap lock.
 
     The job may be an old reading if it is not older than the run's claim: the lock names a run before the run starts.
     While a cancel of the job is carried out, the cancel ends the next holder itself. A job that its final run has
     cancelled may have other runs that continue.
     """
+    if job is None:
+        return False
     is_being_cancelled = job.intent is not None and job.intent.verb is Verb.CANCEL
     return run.id in (job.holder, job.next_holder) and holds_nothing(run) and not is_being_cancelled
 
@@ -40,6 +43,11 @@ def final_status(run: Run, job: Job) -> JobStatus | None:
     return status if job.is_open or is_late else None
 
 
+def frees_slots(run: Run, _: Job | None) -> bool:
+    """Say whether a run may have a slot of a limiter that it no longer needs."""
+    return bool(run.slots or run.waiting) and not slots_of(run) <= slots_needed(run)
+
+
 def joins_cycles(run: Run, job: Job) -> bool:
     """Say whether runs of other jobs may wait for this run, in the cycle of its fire time."""
     return job.has_children and not job.spec.schedule.is_one_off and run.id.origin is Origin.SCHEDULE
@@ -56,13 +64,14 @@ def is_final(run: Run, job: Job) -> bool:
     return job.final_fire_at is not None and run.covers(job.final_fire_at)
 
 
-def concludes(run: Run, job: Job) -> bool:
+def concludes(run: Run, job: Job | None) -> bool:
     """Say whether a run has ended its job. A superseded run has not: the plan at its fire may revive it.
 
     Nor has a run from before a rerun of the job: a process that has read it acts too late.
     """
-    is_of_now = run.decided_at_version >= job.rerun_at_version
-    return run.is_terminal and not run.is_superseded and is_of_now and is_final(run, job)
+    if job is None or not run.is_terminal or run.is_superseded:
+        return False
+    return run.decided_at_version >= job.rerun_at_version and is_final(run, job)
 
 
 def _status_of_the_only_one(run: Run) -> JobStatus:

@@ -59,6 +59,13 @@ def streak_needed(job: Job) -> int:
     return max(notified_after, job.spec.pause_after_failures or 0)
 
 
+def may_notify(run: Run, job: Job | None) -> bool:
+    """Say whether a run has ended and its job's user wants notices, or a pause after failures."""
+    if job is None or not run.is_terminal:
+        return False
+    return job.spec.notify is not None or job.spec.pause_after_failures is not None
+
+
 def failing(job: Job, newest: Sequence[Run]) -> Job:
     """Return a job with `failing` set or cleared by its newest ends; the same job if that is no news.
 

@@ -7,9 +7,11 @@ or the process that wrote it raises until they are carried out, and holds what b
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-from timeball.domain.ends.effects import final_status, releases
+from timeball.domain.ends.effects import concludes, final_status, frees_slots, releases
+from timeball.domain.ends.notices import may_notify
 from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
@@ -77,14 +79,14 @@ def change_run(
 
 
 def apply_effects(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Carry out the effects of runs as they stand. Live runs only pass on slots that they no longer need.
+    """Carry out the effects of runs as they stand: a run without an effect costs nothing.
 
     Any process may repeat it. Raises UnavailableError.
     """
-    _conclude(context, runs)
-    release(context, [run.id for run, job in runs if job is not None and releases(run, job)])
-    release_slots(context, [run for run, _ in runs])
-    notify_of_ends(context, runs)
+    for effect in EFFECTS:
+        concerned = [(run, job) for run, job in runs if effect.applies(run, job)]
+        if concerned:
+            effect.carry_out(context, concerned)
 
 
 def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
@@ -116,3 +118,30 @@ def _forget_keys(context: Context, jobs: Sequence[Job], now: int) -> None:
     over = [row for row in rows if row is not None and row.until is None and own[row.key] == row.job_id]
     if over:
         context.store.uniques.swap([Swap(row, evolve(row, until=row.since)) for row in over], now)
+
+
+def _release_locks(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    release(context, [run.id for run, _ in runs])
+
+
+def _release_slots(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    release_slots(context, [run for run, _ in runs])
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A change elsewhere that a run, as it stands, entails."""
+
+    applies: Callable[[Run, Job | None], bool]
+    """Whether a run has this effect: a check of its row and its job's, without a request."""
+    carry_out: Callable[[Context, Sequence[tuple[Run, Job | None]]], None]
+    """Carries it out for all runs that have it. May be repeated. Raises UnavailableError."""
+
+
+EFFECTS = (
+    Effect(concludes, _conclude),  # first: other jobs and users wait for a job's end
+    Effect(releases, _release_locks),  # in the order in which runs take them: the lock before the slots
+    Effect(frees_slots, _release_slots),
+    Effect(may_notify, notify_of_ends),  # last: no run waits for a notice
+)
+"""What runs entail, in the order in which it is carried out."""
