@@ -4,10 +4,34 @@ The change is computed anew from the row that stands. Nothing of an earlier try 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from timeball.ports.rows import Row, Swap, Swapped
+from timeball.ports.errors import ContendedError
+from timeball.ports.rows import Row, Rows, Swap, Swapped
 
 TRIES = 10
+_Done = TypeVar("_Done")
+
+
+def until_done(attempt: Callable[[], _Done | None], subject: str) -> _Done:
+    """Return the first answer of an attempt. It returns None if another process has changed what it decided by.
+
+    Raises ContendedError if that happens TRIES times.
+    """
+    for _ in range(TRIES):
+        done = attempt()
+        if done is not None:
+            return done
+    raise ContendedError(f"{subject} kept changing")
+
+
+def put(rows: Rows[Any, Row], before: Row | None, after: Row, now: int) -> Row | None:
+    """Insert a row that was absent, or swap it; return the row as it is stored, or None if another write came first."""
+    if before is None:
+        (standing,) = rows.insert([after], now)
+        return after if standing is None else None
+    (swapped,) = rows.swap([Swap(before, after)], now)
+    return swapped.row if swapped.done else None
 
 
 def compare_and_swap(

@@ -22,11 +22,9 @@ from timeball.domain.model.tenants.tenant import NO_QUOTAS
 from timeball.domain.sharing.limiter import has_slot
 from timeball.domain.sharing.stated import asks_of, bounded_by, said_anew
 from timeball.domain.sharing.submit_budget import Reservation, counted_until, is_refused, may_count, reckoned
-from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.compare_and_swap import compare_and_swap, put, until_done
 from timeball.engine.context import Context
 from timeball.engine.runs.limiters import admit_waiting, take_back_slots, take_out_of_lines
-from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 MOST_SHOWN = 100
 """How many waiting runs are shown."""
@@ -120,26 +118,26 @@ def fix_limit(
     A limit that does not exist is created. `is_to_stand` True requires that it exists, False that it does not; if that
     is not so, nothing changes. Raises UnavailableError, and ContendedError if the limit kept changing.
     """
-    for _ in range(TRIES):
+
+    def fix() -> tuple[LimitOutcome, Limiter] | None:
         (standing,) = context.store.limiters.read([key])
         row = standing or new_limiter(key, context.shards)
         if is_to_stand is not None and is_to_stand is not (standing is not None):
             return LimitOutcome.ABSENT if is_to_stand else LimitOutcome.EXISTS, row
         if version not in (None, row.fixed.version):
             return LimitOutcome.STALE, row
-        if standing is None:
-            made = evolve(row, fixed=Fixed(bounds))
-            if context.store.limiters.insert([made], now)[0] is None:
-                return LimitOutcome.CREATED, made
-            continue
-        if row.fixed.bounds == bounds:
+        if standing is not None and row.fixed.bounds == bounds:
             return LimitOutcome.DONE, row
-        after = bounded_by(row, bounds, now)
-        (swapped,) = context.store.limiters.swap([Swap(row, after)], now)
-        if swapped.done and swapped.row is not None:
-            admit_waiting(context, [swapped.row] if swapped.row.due_at is not None else [])
-            return LimitOutcome.DONE, swapped.row
-    raise ContendedError(f"limit {key.name} kept changing")
+        after = evolve(row, fixed=Fixed(bounds)) if standing is None else bounded_by(row, bounds, now)
+        stored = put(context.store.limiters, standing, after, now)
+        if stored is None:
+            return None
+        if standing is None:
+            return LimitOutcome.CREATED, stored
+        admit_waiting(context, [stored] if stored.due_at is not None else [])
+        return LimitOutcome.DONE, stored
+
+    return until_done(fix, f"limit {key.name}")
 
 
 _TRIES = 3

@@ -13,9 +13,9 @@ from timeball.domain.changes.change import deleted_task, new_task, replaced_task
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.task import Task, TaskSpec
+from timeball.engine.compare_and_swap import put, until_done
 from timeball.engine.context import Context
 from timeball.engine.listed import MAX_EXAMINED, Page, read_page
-from timeball.ports.errors import ContendedError
 from timeball.ports.rows import ListQuery, Swap
 
 _COUNTED = 100
@@ -23,8 +23,6 @@ _COUNTED = 100
 
 MOST_PAGES = 20
 """How many pages of jobs a delete reads, of MAX_EXAMINED each. Ended jobs are among them until they expire."""
-
-_TRIES = 10
 
 
 class TaskOutcome(StrEnum):
@@ -95,7 +93,8 @@ def revise_task(context: Context, task: Task, spec: TaskSpec) -> TaskChanged:
 
 def delete_task(context: Context, key: TaskKey, version: int | None = None) -> TaskChanged:
     """Delete a task, if it has that version (None: any) and no open job names it. Raises UnavailableError."""
-    for _ in range(_TRIES):
+
+    def delete() -> TaskChanged | None:
         (task,) = context.store.tasks.read([key])
         if task is None or task.is_deleted:
             return TaskChanged(TaskOutcome.NOT_FOUND, None)
@@ -105,15 +104,16 @@ def delete_task(context: Context, key: TaskKey, version: int | None = None) -> T
         if users is not None:
             return TaskChanged(TaskOutcome.IN_USE, task, users)
         now = context.clock.now()
-        (swapped,) = context.store.tasks.swap([Swap(task, deleted_task(task, now))], now)
-        if not swapped.done or swapped.row is None:
-            continue
+        deleted = put(context.store.tasks, task, deleted_task(task, now), now)
+        if deleted is None:
+            return None
         users = _users(context, key, 1)
         if users is None or users.one is None:
-            return TaskChanged(TaskOutcome.DONE, swapped.row)
-        context.store.tasks.swap([Swap(swapped.row, restored_task(swapped.row, now))], now)
+            return TaskChanged(TaskOutcome.DONE, deleted)
+        put(context.store.tasks, deleted, restored_task(deleted, now), now)
         return TaskChanged(TaskOutcome.IN_USE, task, users)
-    raise ContendedError(f"task {key.task_id} kept changing")
+
+    return until_done(delete, f"task {key.task_id}")
 
 
 def list_tasks(

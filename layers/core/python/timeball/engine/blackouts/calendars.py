@@ -15,10 +15,8 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey, changed_calendar
 from timeball.domain.time.instants import MINUTE_MS
-from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.compare_and_swap import put, until_done
 from timeball.engine.context import Context
-from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
 _YOUNG_MS = MINUTE_MS
 """Longer than a request lasts."""
@@ -75,7 +73,8 @@ def replace_calendar(
 
 def delete_calendar(context: Context, key: CalendarKey, version: int | None, now: int) -> ChangedCalendar:
     """Delete a calendar that no open job names. Raises UnavailableError; the caller may then repeat it."""
-    for _ in range(TRIES):
+
+    def delete() -> ChangedCalendar | None:
         standing = standing_calendar(context, key)
         if standing is None:
             return ChangedCalendar(CalendarOutcome.NOT_FOUND)
@@ -85,41 +84,39 @@ def delete_calendar(context: Context, key: CalendarKey, version: int | None, now
         if used_by is not None:
             return ChangedCalendar(CalendarOutcome.IN_USE, standing, used_by)
         deleted = evolve(standing, is_deleted=True, version=standing.version + 1, updated_at=now)
-        (swapped,) = context.store.calendars.swap([Swap(standing, deleted)], now)
-        if not swapped.done or swapped.row is None:
-            continue
+        marked = put(context.store.calendars, standing, deleted, now)
+        if marked is None:
+            return None
         used_by = _used_by(context, key, now)  # a job may have noted its use, and read the calendar, before the mark
         if used_by is None:
             return ChangedCalendar(CalendarOutcome.DONE, standing)
-        context.store.calendars.swap([Swap(swapped.row, evolve(swapped.row, is_deleted=False))], now)
+        put(context.store.calendars, marked, evolve(marked, is_deleted=False), now)
         return ChangedCalendar(CalendarOutcome.IN_USE, standing, used_by)
-    raise ContendedError(f"calendar {key.name} kept changing")
+
+    return until_done(delete, f"calendar {key.name}")
 
 
 def _change(
     context: Context, wanted: Calendar, refusal: Callable[[Calendar | None], CalendarOutcome | None], now: int
 ) -> ChangedCalendar:
-    for _ in range(TRIES):
+    def change() -> ChangedCalendar | None:
         row = context.store.calendars.read([wanted.key])[0]
         standing = None if row is None or row.is_deleted else row
         refused = refusal(standing)
         if refused is not None:
             return ChangedCalendar(refused, standing)
-        if row is None:
-            is_done = context.store.calendars.insert([wanted], now)[0] is None
-            after: Calendar | None = wanted
-        else:
-            after = changed_calendar(row, wanted, now)
-            if after == row:
-                return ChangedCalendar(CalendarOutcome.DONE, row)
-            if standing is None:
-                after = evolve(after, created_at=now)
-            (swapped,) = context.store.calendars.swap([Swap(row, after)], now)
-            is_done, after = swapped.done, swapped.row
-        if is_done:
-            context.known.forget("calendars", wanted.key)
-            return ChangedCalendar(CalendarOutcome.DONE if standing else CalendarOutcome.CREATED, after)
-    raise ContendedError(f"calendar {wanted.key.name} kept changing")
+        after = wanted if row is None else changed_calendar(row, wanted, now)
+        if after == row:
+            return ChangedCalendar(CalendarOutcome.DONE, row)
+        if row is not None and standing is None:
+            after = evolve(after, created_at=now)
+        stored = put(context.store.calendars, row, after, now)
+        if stored is None:
+            return None
+        context.known.forget("calendars", wanted.key)
+        return ChangedCalendar(CalendarOutcome.DONE if standing else CalendarOutcome.CREATED, stored)
+
+    return until_done(change, f"calendar {wanted.key.name}")
 
 
 def note_uses(context: Context, specs: Sequence[JobSpec], now: int) -> set[JobKey]:

@@ -26,7 +26,7 @@ from timeball.domain.model.terms.event import (
 )
 from timeball.domain.planning.ledger import subscription_of
 from timeball.engine.blackouts.read import read_quotas
-from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap, put
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
 from timeball.ports.event_bus import EventBus, PatternRefusedError, RulesUsedUpError
@@ -132,14 +132,12 @@ def _noted(
         if (row is None or row.is_gone) and (refused := _take_pattern(context, bus, key, now)) is not None:
             return refused
         if row is None:
-            first = Subscription(key, specs[0].event or "", now, new)
-            if context.store.subscriptions.insert([first], now)[0] is None:
-                return first
-            continue
-        after = evolve(row, jobs=(*others, *new), generation=row.generation + row.is_gone, is_gone=False)
-        (swapped,) = context.store.subscriptions.swap([Swap(row, after)], now)
-        if swapped.done and swapped.row is not None:
-            return swapped.row
+            after = Subscription(key, specs[0].event or "", now, new)
+        else:
+            after = evolve(row, jobs=(*others, *new), generation=row.generation + row.is_gone, is_gone=False)
+        stored = put(context.store.subscriptions, row, after, now)
+        if stored is not None:
+            return stored
     raise ContendedError("the jobs with this pattern kept changing")
 
 
