@@ -8,7 +8,8 @@ from hypothesis import assume, given
 
 from tests.api.client import NOW
 from tests.api.http.strategies import SETTINGS, VALID_JOBS
-from timeball.api.jobs.patch import document_of, patched
+from timeball.api.jobs.document import document_of
+from timeball.api.jobs.patch import patched
 from timeball.api.jobs.request import read_job_request
 from timeball.api.jobs.spec import spec_of
 from timeball.domain.model.ids import JobKey

@@ -4,11 +4,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from timeball.api.http.fields import Instant
+from timeball.api.http.fields import Instant, Name, Tags
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.schema_rules import needed, together
-from timeball.api.jobs.fields import Name, Tags
 from timeball.domain.model.tenants.key import Role
 from timeball.domain.model.tenants.tenant import (
     GREATEST_WEIGHT,

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from timeball.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, UpdatedAt, Version
-from timeball.api.schedules.rules import RulesAnswer, rules_answer
+from timeball.api.schedules.fields import RulesAnswer
 from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.jobs.job import Job, RuleSet
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -73,7 +73,7 @@ def backfill_answer(backfill: Backfill, **about: Any) -> BackfillAnswer:  # noqa
         remaining=backfill.total - backfill.started - backfill.skipped,
         pace_seconds=backfill.pace_seconds,
         overlap_policy=backfill.overlap,
-        schedule_rules=rules_answer(backfill.rules),
+        schedule_rules=RulesAnswer.model_validate(backfill.rules),
         created_at=format_instant(backfill.created_at),
         updated_at=format_instant(backfill.updated_at),
         version=backfill.version,
@@ -91,7 +91,7 @@ def dry_run_answer(job: Job, fire_times: Sequence[int], pace_seconds: int, overl
         instants=[format_instant(at) for at in fire_times[:MAX_SHOWN]],
         pace_seconds=pace_seconds,
         overlap_policy=overlap,
-        schedule_rules=rules_answer(RuleSet()),
+        schedule_rules=RulesAnswer.model_validate(RuleSet()),
     )
 
 

@@ -6,16 +6,16 @@ A range contains its first instant and excludes its end: one range ends where th
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
-from timeball.api.http.fields import Instant, OverlapPolicy
+from timeball.api.http.fields import Instant
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.request_model import ByValue, Strict, read_fields
 from timeball.api.http.schema_rules import needed
 from timeball.domain.backfill import MAX_INSTANTS, Backfill, instants, unbounded
-from timeball.domain.model.terms.policies import OverlapPolicy as Overlap
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import Schedule, next_fire, previous_fire
 
@@ -35,7 +35,7 @@ class BackfillRequest(Strict):
     pace_seconds: int | None = Field(
         None, ge=0, le=86_400, description="The seconds between the starts of two runs; default 1."
     )
-    overlap_policy: OverlapPolicy | None = Field(
+    overlap_policy: Annotated[OverlapPolicy, ByValue] | None = Field(
         None, description="The policy for a fire while the run before it is live; default `allow`."
     )
 
@@ -48,7 +48,7 @@ class BackfillRange:
     to_at: int
     is_dry: bool
     pace_seconds: int
-    overlap: Overlap
+    overlap: OverlapPolicy
 
 
 def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[BackfillRange, list[FieldError]]:
@@ -61,7 +61,7 @@ def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[BackfillRa
         to_at=request.to_at or 0,
         is_dry=bool(request.dry_run),
         pace_seconds=_PACE_SECONDS if request.pace_seconds is None else request.pace_seconds,
-        overlap=Overlap(request.overlap_policy or Overlap.ALLOW),
+        overlap=request.overlap_policy or OverlapPolicy.ALLOW,
     )
     return wanted, errors
 

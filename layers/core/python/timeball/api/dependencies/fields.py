@@ -1,13 +1,14 @@
 """Dependencies of a job in requests and answers."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict
+from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.domain.model.ids import JOB_ID
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Parent, ParentEnd, TriggerRule
 
 MOST_PARENTS: Final = 1_000
@@ -34,7 +35,7 @@ class ParentRequest(Strict):
 
     job_id: str = Field(min_length=1, max_length=200)
     name: Annotated[str, AfterValidator(_name)] | None = Field(None, alias="as")
-    on: Literal["succeeded", "failed", "done"] | None = None
+    on: Annotated[ParentEnd, ByValue] | None = None
 
 
 def _each_once(parents: list[ParentRequest]) -> list[ParentRequest]:
@@ -81,7 +82,7 @@ class DependencyFields(Strict):
         None,
         description="The jobs that must end before this job runs: ids or objects. With these a job needs no schedule.",
     )
-    trigger_rule: Literal["allSucceeded", "allDone", "anySucceeded", "anyFailed"] | None = Field(
+    trigger_rule: Annotated[TriggerRule, ByValue] | None = Field(
         None, description="Which ends of these jobs let it run; default `allSucceeded`."
     )
     dependency_timeout_seconds: int | None = Field(
@@ -115,12 +116,6 @@ NEEDS_PARENTS: Final = dict.fromkeys(
 )
 
 
-def parents_of(request: DependencyFields) -> tuple[Parent, ...]:
-    """Return the parents that a valid request names."""
-    asked = request.depends_on or []
-    return tuple(Parent(one.job_id, one.name, ParentEnd(one.on or ParentEnd.SUCCEEDED)) for one in asked)
-
-
 def misnamed_for_each(request: DependencyFields) -> Iterator[FieldError]:
     """Yield an error if `forEach` names a job that is not in `dependsOn`."""
     if request.for_each is not None and request.depends_on and _meant(request) is None:
@@ -134,23 +129,29 @@ def _meant(request: DependencyFields) -> str | None:
     return parents.get(asked, asked if asked in parents.values() else None) if asked is not None else None
 
 
-def for_each_document(for_each: str | None, parents: Sequence[Parent]) -> str | None:
-    """Return the parent whose items have runs in the form of a request."""
-    return next((one.name or one.job_id for one in parents if one.job_id == for_each), None)
-
-
-def dependency_fields(request: DependencyFields) -> dict[str, Any]:
-    """Return the dependency fields of the spec for a valid request."""
+def stated_dependencies(request: DependencyFields) -> dict[str, Any]:
+    """Return the dependencies that a valid request states, as the spec of a job names them."""
     return {
-        "depends_on": parents_of(request),
-        "trigger_rule": TriggerRule(request.trigger_rule or TriggerRule.ALL_SUCCEEDED),
-        "dependency_timeout_seconds": request.dependency_timeout_seconds or DEPENDENCY_TIMEOUT_SECONDS,
-        "pass_parents": bool(request.pass_parents),
+        **stated(request, "trigger_rule", "dependency_timeout_seconds", "pass_parents"),
+        "depends_on": tuple(Parent(**stated(one)) for one in request.depends_on or ()),
         "for_each": _meant(request),
     }
 
 
-def parent_document(parent: Parent) -> str | dict[str, str]:
+def dependency_fields(spec: JobSpec) -> dict[str, Any]:
+    """Return the dependencies of a job by the names of the API; without parents all are None."""
+    if not spec.depends_on:
+        return dict.fromkeys(("dependsOn", *NEEDS_PARENTS))
+    return {
+        "dependsOn": [_parent_document(parent) for parent in spec.depends_on],
+        "triggerRule": spec.trigger_rule,
+        "dependencyTimeoutSeconds": spec.dependency_timeout_seconds,
+        "passParents": spec.pass_parents,
+        "forEach": next((one.name or one.job_id for one in spec.depends_on if one.job_id == spec.for_each), None),
+    }
+
+
+def _parent_document(parent: Parent) -> str | dict[str, str]:
     """Return a parent in the form of a request: its id, if there is nothing else to state."""
     document = {"jobId": parent.job_id}
     if parent.name is not None:

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from timeball.api.http.bounds import are_within
 from timeball.api.http.reply import AnswerModel, NextCursor, Time
+from timeball.api.jobs.document import document_of
 from timeball.api.jobs.notify import NOTICE_TARGETS
-from timeball.api.jobs.patch import document_of
 from timeball.api.targets.answers import is_long
 from timeball.domain.model.jobs.revision import ChangeEntry, Revision
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, ResourceKind

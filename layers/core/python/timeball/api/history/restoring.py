@@ -11,7 +11,8 @@ from timeball.api.http.request import Request, expected_version, refuse_fields, 
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.changing import ended
-from timeball.api.jobs.patch import document_of, kept_times
+from timeball.api.jobs.document import document_of
+from timeball.api.jobs.patch import kept_times
 from timeball.api.jobs.replacing import replace_job
 from timeball.api.jobs.request import read_job_request
 from timeball.domain.model.jobs.job import Job

@@ -1,15 +1,22 @@
 """Fields that several resources share: the form of each value, with the sentence for a wrong one."""
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from timeball.api.http.body import compact
+from timeball.api.http.request_model import cut_behind
 from timeball.domain.model.terms.calendar import CALENDAR_NAME
 from timeball.domain.time.instants import parse_instant
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024
+MAX_TAGS: Final = 50
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_PLAIN: Final = {"pattern": r"^[^\x00-\x1f\x7f-\x9f]*$"}
+_TAG_KEY: Final = {"pattern": r"^[^:\x00-\x1f\x7f-\x9f]*$"}
 
 
 def _instant(value: object) -> int:
@@ -56,4 +63,28 @@ CalendarName = Annotated[
     WithJsonSchema({"type": "string", "pattern": f"^{CALENDAR_NAME.pattern}$", "examples": ["holidays-de"]}),
 ]
 
-OverlapPolicy = Literal["allow", "skip", "queueOne", "cancelOther"]
+
+def _plain(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("Leave out the control characters.")
+    return text
+
+
+def _tag_key(text: str) -> str:
+    if ":" in text:
+        raise ValueError("Leave out the colon: in a query a colon ends the key of a tag.")
+    return _plain(text)
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), AfterValidator(_plain)]
+Tags = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_tag_key)],
+        Annotated[str, Field(max_length=256, json_schema_extra=_PLAIN), AfterValidator(_plain)],
+    ],
+    Field(
+        max_length=MAX_TAGS,
+        json_schema_extra={"propertyNames": {**_TAG_KEY, "minLength": 1, "maxLength": 128}},
+    ),
+    BeforeValidator(cut_behind(MAX_TAGS)),
+]

@@ -4,14 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from timeball.domain.time.instants import format_instant
 
+
+def _text(at: object) -> object:
+    return format_instant(at) if isinstance(at, int) else at
+
+
 Time = Annotated[
-    str, WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]})
+    str,
+    BeforeValidator(_text),
+    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-21T09:30:00.000Z"]}),
 ]
+"""A time in an answer; an instant (ms) becomes its text."""
 
 CreatedAt = Annotated[Time, Field(description="When it was created.")]
 UpdatedAt = Annotated[Time, Field(description="When it last changed.")]
@@ -20,9 +28,9 @@ NextCursor = Annotated[str | None, Field(description="The `cursor` of the next p
 
 
 class AnswerModel(BaseModel):
-    """A part of an answer."""
+    """A part of an answer, also made from a value of the domain whose attributes have the names of its fields."""
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True, from_attributes=True)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ The valid fields are then validated together, so that one mistake never hides an
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from itertools import islice
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import literal_schema, no_info_after_validator_function
 
 from timeball.api.http.problems import ENOUGH_ERRORS, FieldError
 from timeball.api.http.sentences import field_errors
@@ -74,6 +77,26 @@ def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], l
     spoilt = {error["loc"][0] for error in errors}
     good = {name: body[name] for name in (known - spoilt) & body.keys()}
     return model.model_validate(good), given, field_errors(model, errors)
+
+
+class ByValue:
+    """Marks a field whose type is an enum of texts: a caller writes a text, and the field holds the member."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[StrEnum], _: GetCoreSchemaHandler) -> CoreSchema:
+        """Validate as one of the texts, so that errors and the document name these."""
+        return no_info_after_validator_function(source, literal_schema([member.value for member in source]))
+
+
+def stated(part: BaseModel | None, *names: str) -> dict[str, Any]:
+    """Return all fields of a part of a request, or those in `names`, for a value of the domain with the same names.
+
+    A field that is null is left out, so that it takes the domain's default. A list becomes a tuple.
+    """
+    values = {} if part is None else vars(part)
+    chosen = {name: values[name] for name in names or values}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def misplaced(given: set[str], needs: Mapping[str, tuple[str, ...]]) -> Iterator[FieldError]:

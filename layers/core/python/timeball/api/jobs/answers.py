@@ -11,34 +11,34 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
-from timeball.api.dependencies.fields import for_each_document, parent_document
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.reply import AnswerModel, CreatedAt, Time, UpdatedAt, Version, time_of
-from timeball.api.jobs.flow import FlowAnswer, flow_document
-from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, notify_answer
+from timeball.api.http.reply import AnswerModel, CreatedAt, Time, UpdatedAt, Version
+from timeball.api.jobs.document import spec_fields
+from timeball.api.jobs.flow import FlowAnswer
+from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
 from timeball.api.jobs.of_tasks import shown
 from timeball.api.runs.answers import RunAnswer
-from timeball.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
-from timeball.api.schedules.rules import RulesAnswer, rules_answer
-from timeball.api.targets.answers import TargetAnswer, target_answer
+from timeball.api.runs.policy import RetryPolicyAnswer
+from timeball.api.schedules.fields import RulesAnswer
+from timeball.api.targets.answers import TargetAnswer
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.model.terms.dependency import TriggerRule
-from timeball.domain.model.terms.policies import TASKS_TARGET, CatchUpPolicy, OverlapPolicy
+from timeball.domain.model.terms.policies import TASKS_TARGET, CatchUpPolicy, OverlapPolicy, Work
 from timeball.domain.model.terms.target import Override
 from timeball.domain.planning.blackouts import Blackouts, fires_to_come
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
-from timeball.domain.time.schedule import At, Cron, Every, OnEvents, fires
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Timing, fires
 from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies
 from timeball.engine.blackouts.read import NO_CALENDAR, CalendarOutlook, outlooks
 
 SHOWN: Final = 5
 """How many of the next fire times an answer shows."""
 
-_WHEN = ("schedule_at", "cron_expression", "timezone", "dst_policy", "every_seconds", "anchor_at")
+_SCHEDULE_TYPES: Final = {At: "once", Cron: "cron", Every: "interval", OnEvents: "event"}
 
 
 class DstPolicyAnswer(AnswerModel):
@@ -146,52 +146,35 @@ def job_answer(
     `status` replaces the status of the job's row. `calendars` has what calendars do to the fires of jobs. `about` sets
     `latest_run`, `waiting_for` or `claimed_runs`.
     """
-    return JobAnswer(**_fields(job, now, status, calendars or {}), **_work_fields(job), **about)
+    about |= _fields(job, now, status, calendars or {}) | _work_fields(job.spec.work)
+    return JobAnswer.model_validate(about)
 
 
 def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, CalendarOutlook]) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
-    fields = _fields(job, now, status, calendars)
-    return JobSummaryAnswer(**{**fields, "notify": notify_answer(job.spec.notify, is_listed=True)})
+    notify = without_long_bodies(job.spec.notify)
+    return JobSummaryAnswer.model_validate({**_fields(job, now, status, calendars), "notify": notify})
 
 
 def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, CalendarOutlook]) -> dict[str, Any]:
+    spec, fields = job.spec, spec_fields(job.spec)
     following = [format_instant(at) for at in upcoming(job, now, outlook=calendars.get(job.key, NO_CALENDAR))]
-    calendar = job.spec.calendar
     return {
+        **vars(job),  # its version, and when and by whom it was made and changed
+        **fields,
+        "dependsOn": fields["dependsOn"] or [],
         "job_id": job.key.job_id,
-        "name": job.spec.name,
         "status": status or job.listed_status,
         "next_run_at": following[0] if following else None,
         "next_runs": following,
-        **_schedule_fields(job),
-        "event": None if job.spec.event is None else json.loads(job.spec.event),
-        **_dependency_fields(job),
-        "priority": job.spec.priority,
-        "max_retries": job.spec.retry.max_retries,
-        "retry_policy": retry_policy_answer(job.spec.retry),
-        "retry_timetable": [_seconds(wait_ms) for wait_ms in job.spec.retry.timetable()],
-        "timeout_seconds": job.spec.timeout_seconds,
-        "completion": job.spec.completion,
-        "heartbeat_seconds": job.spec.heartbeat_seconds,
-        "task_id": job.task_id,
-        "overrides": [] if job.spec.task is None else list(job.spec.task.own),
-        "delivery": job.spec.delivery,
-        **_recurring_fields(job),
-        "overlap_policy": job.spec.overlap,
-        "calendar": None if calendar is None else CalendarUseAnswer(name=calendar.name, policy=calendar.policy),
-        "notify": notify_answer(job.spec.notify),
-        "pause_after_failures": job.spec.pause_after_failures,
-        **flow_document(job.spec.flow),
-        "notice": notice_answer(job.spec.notice),
-        "tags": job.spec.tags,
-        "schedule_rules": rules_answer(job.rules),
-        "paused_at": time_of(job.paused_at),
+        "schedule_type": _SCHEDULE_TYPES[type(spec.schedule.timing)],
+        "dstPolicy": _dst_policy(spec.schedule.timing),
+        "blocked_by": blocked_answer(job.blocked, job.key.job_id),
+        "retry_timetable": [_seconds(wait_ms) for wait_ms in spec.retry.timetable()],
+        "overrides": [] if spec.task is None else spec.task.own,
+        "notice": notice_answer(spec.notice),
+        "schedule_rules": job.rules,
         "paused_reason": "failures" if job.paused_by_failures else None,
-        "created_at": format_instant(job.created_at),
-        "created_by": job.created_by,
-        "updated_at": format_instant(job.updated_at),
-        "version": job.version,
     }
 
 
@@ -208,68 +191,19 @@ def upcoming(job: Job, now: int, count: int = SHOWN, outlook: CalendarOutlook = 
     return tuple(outlook.excluded.starts_at(job.spec.schedule, at) or at for at in islice(fire_times, count))
 
 
-def _dependency_fields(job: Job) -> dict[str, Any]:
-    spec = job.spec
+def _work_fields(work: Work | None) -> dict[str, Any]:
     return {
-        "depends_on": [parent_document(parent) for parent in spec.depends_on],
-        "trigger_rule": spec.trigger_rule if spec.depends_on else None,
-        "dependency_timeout_seconds": spec.dependency_timeout_seconds if spec.depends_on else None,
-        "pass_parents": spec.pass_parents if spec.depends_on else None,
-        "for_each": for_each_document(spec.for_each, spec.depends_on),
-        "blocked_by": blocked_answer(job.blocked, job.key.job_id),
+        "target": None if work is None or work.target == TASKS_TARGET else work.target,
+        "payload": None if work is None or work.payload is None else json.loads(work.payload),
     }
 
 
-def _recurring_fields(job: Job) -> dict[str, Any]:
-    """Return the fields that only a recurring job has."""
-    if not job.spec.schedule.is_recurring:
-        return {"catch_up": None, "jitter_seconds": None}
-    counted = job.spec.catch_up.policy is CatchUpPolicy.ALL
-    catch_up = CatchUpAnswer(
-        policy=job.spec.catch_up.policy,
-        max_runs=job.spec.catch_up.max_runs if counted else None,
-        max_age_seconds=job.spec.catch_up.max_age_seconds,
-    )
-    return {"catch_up": catch_up, "jitter_seconds": job.spec.jitter_seconds}
-
-
-def _work_fields(job: Job) -> dict[str, Any]:
-    if job.spec.work is None:
-        return {"target": None, "payload": None}
-    target = job.spec.work.target
-    return {
-        "target": None if target == TASKS_TARGET else target_answer(target),
-        "payload": None if job.spec.work.payload is None else json.loads(job.spec.work.payload),
-    }
-
-
-def _schedule_fields(job: Job) -> dict[str, Any]:
-    schedule = job.spec.schedule
-    fields: dict[str, Any] = dict.fromkeys(_WHEN)
-    match schedule.timing:
-        case OnEvents():
-            fields |= {"schedule_type": "event"}
-        case At(at):
-            fields |= {"schedule_type": "once", "schedule_at": format_instant(at)}
-        case Cron(expression, timezone, gap, overlap):
-            gap, overlap = clock_policies(parse_cron(expression), gap, overlap)
-            fields |= {
-                "schedule_type": "cron",
-                "cron_expression": expression,
-                "timezone": timezone,
-                "dst_policy": DstPolicyAnswer(gap=gap, overlap=overlap),
-            }
-        case Every(seconds, anchor_at):
-            fields |= {
-                "schedule_type": "interval",
-                "every_seconds": seconds,
-                "anchor_at": format_instant(anchor_at),
-            }
-    return fields | {
-        "start_at": time_of(schedule.start_at),
-        "end_at": time_of(schedule.end_at),
-        "max_runs": schedule.max_runs,
-    }
+def _dst_policy(timing: Timing) -> dict[str, str] | None:
+    """Return the effect of a clock change on a cron; a policy that was left out follows from the expression."""
+    if not isinstance(timing, Cron):
+        return None
+    gap, overlap = clock_policies(parse_cron(timing.expression), timing.gap, timing.overlap)
+    return {"gap": gap, "overlap": overlap}
 
 
 def _seconds(milliseconds: int) -> int | float:

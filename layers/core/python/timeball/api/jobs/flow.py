@@ -5,10 +5,11 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from timeball.api.http.fields import Name
 from timeball.api.http.problems import FieldError
-from timeball.api.jobs.fields import Name
-from timeball.api.keys.fields import LimitFields, LimitsAnswer, limit_documents, limits_of
-from timeball.domain.model.terms.flow import Debounce, Flow, Unique
+from timeball.api.http.request_model import stated
+from timeball.api.keys.fields import LimitFields, LimitsAnswer
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Debounce, Flow, RateLimit, Unique
 
 LONGEST_WINDOW_SECONDS: Final = 2_592_000
 LONGEST_WAIT_SECONDS: Final = 86_400
@@ -77,19 +78,27 @@ def flow_of(request: FlowFields) -> Flow:
     unique = None if request.unique_key is None else Unique(request.unique_key, request.unique_seconds)
     seconds = request.debounce_seconds
     debounce = None if seconds is None else Debounce(seconds, request.debounce_max_seconds or _longest(seconds))
-    concurrency, rate = limits_of(request)
-    return Flow(unique, debounce, supersede=bool(request.supersede), concurrency=concurrency, rate=rate)
+    slots, rate = stated(request.concurrency_limit), stated(request.rate_limit)
+    return Flow(
+        unique,
+        debounce,
+        supersede=bool(request.supersede),
+        concurrency=ConcurrencyLimit(**slots) if slots else None,
+        rate=RateLimit(**rate) if rate else None,
+    )
 
 
-def flow_document(flow: Flow) -> dict[str, Any]:
-    """Return a job's flow control in the form of a request."""
+def flow_fields(flow: Flow) -> dict[str, Any]:
+    """Return a job's flow control by the names of the API."""
+    unique, debounce = flow.unique, flow.debounce
     return {
-        "uniqueKey": None if flow.unique is None else flow.unique.key,
-        "uniqueSeconds": None if flow.unique is None else flow.unique.seconds,
-        "debounceSeconds": None if flow.debounce is None else flow.debounce.seconds,
-        "debounceMaxSeconds": None if flow.debounce is None else flow.debounce.max_seconds,
+        "uniqueKey": unique and unique.key,
+        "uniqueSeconds": unique and unique.seconds,
+        "debounceSeconds": debounce and debounce.seconds,
+        "debounceMaxSeconds": debounce and debounce.max_seconds,
         "supersede": flow.supersede,
-        **limit_documents(flow),
+        "concurrencyLimit": flow.concurrency,
+        "rateLimit": flow.rate,
     }
 
 

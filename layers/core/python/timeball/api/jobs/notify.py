@@ -7,13 +7,15 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from timeball.api.http.problems import FieldError
 from timeball.api.http.reply import AnswerModel
-from timeball.api.http.request_model import Strict, misplaced
+from timeball.api.http.request_model import Strict, misplaced, stated
 from timeball.api.http.schema_rules import given, together
-from timeball.api.targets.answers import TargetAnswer, target_answer, target_document
+from timeball.api.targets.answers import TargetAnswer, as_listed
 from timeball.api.targets.http import Url
 from timeball.api.targets.request import Target, target_of
-from timeball.domain.model.terms import target as model
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
+from timeball.domain.model.terms.target import Target as TargetValue
+from timeball.domain.model.terms.target import is_followed
 
 LONGEST_SECONDS: Final = 2_592_000
 
@@ -119,7 +121,7 @@ def bad_notify(request: NotifyRequest | None) -> Iterator[FieldError]:
     for error in misplaced(said, _NEEDS):
         yield FieldError(f"notify.{error.field}", error.message)
     for name, targets in targets_of(notify_of(request)):
-        if model.is_followed(targets):
+        if is_followed(targets):
             yield FieldError(f"notify.{name}.follow", "Leave this out: the execution of a notice is not followed.")
 
 
@@ -127,50 +129,29 @@ def notify_of(request: NotifyRequest | None) -> Notify | None:
     """Return the notices that a valid request asks for."""
     if request is None:
         return None
-    return Notify(
-        on_failure=_target_of(request.on_failure),
-        on_recovery=_target_of(request.on_recovery),
-        on_late=_target_of(request.on_late),
-        on_success=_target_of(request.on_success),
-        after_failures=request.after_failures or Notify.after_failures,
-        late_after_seconds=request.late_after_seconds,
-        deadline_seconds=request.deadline_seconds,
-    )
+    fields = stated(request)
+    fields |= {name: target_of(fields[name]) for name in _TARGETS if name in fields}
+    return Notify(**fields)
 
 
-def targets_of(notify: Notify | None) -> Iterator[tuple[str, model.Target]]:
+_TARGETS: Final = ("on_failure", "on_recovery", "on_late", "on_success")
+
+
+def targets_of(notify: Notify | None) -> Iterator[tuple[str, TargetValue]]:
     """Yield the targets of notices, with the names of their fields."""
-    if notify is not None:
-        targets = (notify.on_failure, notify.on_recovery, notify.on_late, notify.on_success)
-        yield from ((name, target) for name, target in zip(NOTICE_TARGETS, targets, strict=True) if target is not None)
+    for name, field in zip(NOTICE_TARGETS, _TARGETS, strict=True):
+        target = getattr(notify, field, None)
+        if target is not None:
+            yield name, target
 
 
-def notify_document(notify: Notify | None) -> dict[str, Any] | None:
-    """Return notices in the form of a request."""
+def without_long_bodies(notify: Notify | None) -> Notify | None:
+    """Return notices without long bodies of their targets."""
     if notify is None:
         return None
-    said = {
-        "afterFailures": notify.after_failures if notify.watches_streaks else None,
-        "lateAfterSeconds": notify.late_after_seconds,
-        "deadlineSeconds": notify.deadline_seconds,
-    }
-    targets = {name: target_document(target) for name, target in targets_of(notify)}
-    return {**targets, **{name: value for name, value in said.items() if value is not None}}
-
-
-def notify_answer(notify: Notify | None, *, is_listed: bool = False) -> NotifyAnswer | None:
-    """Return the answer about a job's notices."""
-    if notify is None:
-        return None
-    return NotifyAnswer(
-        on_failure=_answer_of(notify.on_failure, is_listed=is_listed),
-        on_recovery=_answer_of(notify.on_recovery, is_listed=is_listed),
-        on_late=_answer_of(notify.on_late, is_listed=is_listed),
-        on_success=_answer_of(notify.on_success, is_listed=is_listed),
-        after_failures=notify.after_failures,
-        late_after_seconds=notify.late_after_seconds,
-        deadline_seconds=notify.deadline_seconds,
-    )
+    targets: dict[str, Any] = {name: getattr(notify, name) for name in _TARGETS}
+    listed: dict[str, Any] = {name: target and as_listed(target) for name, target in targets.items()}
+    return evolve(notify, **listed)
 
 
 def notice_answer(notice: Notice | None) -> NoticeAnswer | None:
@@ -179,11 +160,3 @@ def notice_answer(notice: Notice | None) -> NoticeAnswer | None:
         return None
     run_id = None if notice.run is None else str(notice.run)
     return NoticeAnswer(type=notice.news, job_id=notice.job_id, run_id=run_id, unless=notice.milestone)
-
-
-def _target_of(target: Target | None) -> model.Target | None:
-    return None if target is None else target_of(target)
-
-
-def _answer_of(target: model.Target | None, *, is_listed: bool) -> TargetAnswer | None:
-    return None if target is None else target_answer(target, is_listed=is_listed)

@@ -1,64 +1,28 @@
-"""A stored job in the form of a request, and what a merge patch (RFC 7396) makes of it.
+"""What a merge patch (RFC 7396) makes of a stored job's document."""
 
-Invariant: a job's document, read as a request, asks for exactly the stored job.
-"""
-
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from timeball.api.dependencies.fields import for_each_document, parent_document
 from timeball.api.http.merge_patch import merge
 from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from timeball.api.http.sentences import TAG, field_errors, model_of, models_of
-from timeball.api.jobs.flow import flow_document
-from timeball.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS, notify_document
+from timeball.api.jobs.document import document_of, request_form
+from timeball.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS
 from timeball.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
-from timeball.api.targets.answers import target_document
+from timeball.api.schedules.fields import schedule_fields
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Completion, Job, JobSpec
-from timeball.domain.model.terms.calendar import CalendarUse
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
+from timeball.domain.model.terms.policies import CatchUpPolicy, Work
 from timeball.domain.model.terms.target import Override
-from timeball.domain.time.instants import format_instant
-from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Schedule
+from timeball.domain.time.schedule import At, Schedule
 from timeball.targets.http.addresses import parse_url
 
 _TARGETS: Final = ("target", *(f"notify.{name}" for name in NOTICE_TARGETS))
 """The fields of a job that hold targets."""
-
-
-def document_of(spec: JobSpec) -> dict[str, Any]:
-    """Return a job, read with its work, as a request body. Values that need not be stated are left out."""
-    if spec.work is None:
-        raise ValueError(f"job {spec.key.job_id} was read without its work")
-    document = {
-        "name": spec.name,
-        **({"target": target_document(spec.work.target)} if spec.task is None else {"taskId": spec.task.task_id}),
-        **({} if spec.inherits else _schedule(spec.schedule)),
-        **_dependencies(spec),
-        "event": None if spec.event is None else json.loads(spec.event),
-        **_policies(spec, Override if spec.task is None else spec.task.own),
-        "overlapPolicy": spec.overlap.value,
-        "delivery": spec.delivery.value,
-        "tags": dict(spec.tags),
-        "calendar": _calendar(spec.calendar),
-        "notify": notify_document(spec.notify),
-        "pauseAfterFailures": spec.pause_after_failures,
-        **flow_document(spec.flow),
-    }
-    if spec.schedule.is_recurring:
-        document |= {"catchUp": _catch_up(spec.catch_up), "jitterSeconds": spec.jitter_seconds}
-    said = _said(document)
-    return said if spec.work.payload is None else {**said, "payload": json.loads(spec.work.payload)}
-
-
-def _said(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if value is not None}
 
 
 def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest, list[FieldError]]:
@@ -69,7 +33,8 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     document = document_of(job.spec)
     merged = patched(document, patch)
     if job.spec.inherits and not merged.get("dependsOn") and not merged.keys() & set(SCHEDULE_FORMS):
-        merged |= _said(_schedule(job.spec.schedule))  # the inherited schedule becomes the job's own
+        inherited = schedule_fields(job.spec.schedule)  # which becomes the job's own
+        merged |= request_form(inherited)
     request, errors, errors_now = read_job_request(merged, now)
     unknown = islice(_unknown_nulls(JobRequest, patch, merged), ENOUGH_ERRORS)
     errors += field_errors(JobRequest, [_unknown(loc) for loc in unknown])
@@ -138,7 +103,7 @@ def _names_a_task(handler: object) -> bool:
 
 def _is_default(name: str, value: object) -> bool:
     """Say whether a job without a task has this value by default: with a task, the task states it."""
-    return name in _DEFAULTS and value == _DEFAULTS[name]
+    return name in {*Override} and value == _DEFAULTS.get(name)
 
 
 def _unknown_nulls(
@@ -230,63 +195,4 @@ def kept_times(job: Job, request: JobRequest) -> set[str]:
     return kept
 
 
-def _policies(spec: JobSpec, said: Iterable[Override]) -> dict[str, Any]:
-    """Return the policies of a spec; of a job with a task, those that the job states itself."""
-    policies = {
-        Override.PRIORITY: spec.priority.value,
-        Override.MAX_RETRIES: spec.retry.max_retries,
-        Override.RETRY_POLICY: {
-            "baseSeconds": spec.retry.base_seconds,
-            "factor": spec.retry.factor,
-            "maxSeconds": spec.retry.max_seconds,
-            "jitter": spec.retry.jitter.value,
-            "maxAgeSeconds": spec.retry.max_age_seconds,
-            "retryOn": [str(cause) for cause in spec.retry.retry_on],
-        },
-        Override.TIMEOUT: spec.timeout_seconds,
-        Override.COMPLETION: spec.completion.value,
-        Override.HEARTBEAT: spec.heartbeat_seconds,
-    }
-    return {name.value: policies[name] for name in said}
-
-
-_DEFAULTS: Final = _policies(JobSpec(JobKey("", ""), Schedule(At(0)), None), Override)
-
-
-def _schedule(schedule: Schedule) -> dict[str, Any]:
-    window = {
-        "startAt": None if schedule.start_at is None else format_instant(schedule.start_at),
-        "endAt": None if schedule.end_at is None else format_instant(schedule.end_at),
-        "maxRuns": schedule.max_runs,
-    }
-    match schedule.timing:
-        case At(at):
-            return {"scheduleAt": format_instant(at)}
-        case Cron(expression, timezone, gap, overlap):
-            asked = {"gap": gap and gap.value, "overlap": overlap and overlap.value}
-            return {"cronExpression": expression, "timezone": timezone, "dstPolicy": asked, **window}
-        case OnEvents():
-            return {}
-        case Every(seconds, anchor_at):
-            return {"everySeconds": seconds, "anchorAt": format_instant(anchor_at), **window}
-
-
-def _calendar(calendar: CalendarUse | None) -> dict[str, Any] | None:
-    return None if calendar is None else {"name": calendar.name, "policy": calendar.policy.value}
-
-
-def _dependencies(spec: JobSpec) -> dict[str, Any]:
-    if not spec.depends_on:
-        return {}
-    return {
-        "dependsOn": [parent_document(parent) for parent in spec.depends_on],
-        "triggerRule": spec.trigger_rule.value,
-        "dependencyTimeoutSeconds": spec.dependency_timeout_seconds,
-        "passParents": spec.pass_parents,
-        **_said({"forEach": for_each_document(spec.for_each, spec.depends_on)}),
-    }
-
-
-def _catch_up(catch_up: CatchUp) -> dict[str, Any]:
-    counted = {"maxRuns": catch_up.max_runs} if catch_up.policy is CatchUpPolicy.ALL else {}
-    return {"policy": catch_up.policy.value, **counted, "maxAgeSeconds": catch_up.max_age_seconds}
+_DEFAULTS: Final = document_of(JobSpec(JobKey("", ""), Schedule(At(0)), Work()))

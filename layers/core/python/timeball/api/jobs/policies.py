@@ -1,18 +1,51 @@
 """Policies of runs, which a job states, or a task for all of its jobs."""
 
+import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict
-from timeball.api.jobs.fields import Factor, RetryCauses
-from timeball.api.targets.request import EcsTargetField, StepFunctionsTargetField, Target
+from timeball.api.http.request_model import ByValue, Strict, stated
+from timeball.api.targets.request import Target
 from timeball.domain.attempts.callback import LONGEST_SECONDS
-from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms import policies
+from timeball.domain.model.jobs.job import Completion, JobSpec, Priority
+from timeball.domain.model.jobs.task import TaskSpec
+from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT, Cause, Jitter, RetryPolicy
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
+
+_RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.REPORTED}|[1-5][0-9]{{2}}|[345]xx")
+_NAMED: Final = {str(cause): position for position, cause in enumerate(Cause)}
+
+
+def _retry_cause(text: str) -> str:
+    if not _RETRY_CAUSE.fullmatch(text):
+        raise ValueError('Give timeout, connection, reported, a status such as "409", or a class: "3xx", "4xx", "5xx".')
+    return text
+
+
+def _retry_causes(causes: list[str]) -> list[str]:
+    if len(set(causes)) < len(causes):
+        raise ValueError("Give each entry once.")
+    return sorted(causes, key=_position)
+
+
+def _position(cause: str) -> tuple[int, str]:
+    """Return the sort key of a cause, for a fixed order: causes by name, then statuses, then classes."""
+    position = _NAMED.get(cause)
+    return (len(_NAMED) + (not cause.isdigit()), cause) if position is None else (position, "")
+
+
+RetryCause = Annotated[
+    str,
+    AfterValidator(_retry_cause),
+    WithJsonSchema({"type": "string", "pattern": f"^({_RETRY_CAUSE.pattern})$", "examples": ["timeout", "409", "5xx"]}),
+]
+RetryCauses = Annotated[
+    list[RetryCause], Field(max_length=20, json_schema_extra={"uniqueItems": True}), AfterValidator(_retry_causes)
+]
+Factor = Annotated[float, Field(ge=1, le=10)]
 
 
 class RetryPolicyField(Strict):
@@ -21,8 +54,8 @@ class RetryPolicyField(Strict):
     base_seconds: int = Field(5, ge=0, le=86_400, description="The longest wait before the first retry in seconds.")
     factor: Factor = Field(2.0, description="The factor by which the longest wait grows with each retry.")
     max_seconds: int = Field(3600, ge=0, le=86_400, description="The bound of every wait in seconds.")
-    jitter: Literal["full", "none"] = Field(
-        "full", description="`full`: a wait is random, up to the longest; `none`: it is the longest."
+    jitter: Annotated[Jitter, ByValue] = Field(
+        Jitter.FULL, description="`full`: a wait is random, up to the longest; `none`: it is the longest."
     )
     max_age_seconds: int | None = Field(
         None,
@@ -31,7 +64,7 @@ class RetryPolicyField(Strict):
         description="The seconds after the fire time from which no retry begins; default: no bound.",
     )
     retry_on: RetryCauses = Field(
-        [str(cause) for cause in policies.RETRIED_BY_DEFAULT],
+        [str(cause) for cause in RETRIED_BY_DEFAULT],
         description=(
             "The failures that are retried: `timeout`, `connection`, `reported`, a status, a class of statuses."
         ),
@@ -41,9 +74,7 @@ class RetryPolicyField(Strict):
 class PolicyFields(Strict):
     """The policies of a job or a task."""
 
-    priority: Literal["high", "normal", "low"] | None = Field(
-        None, description="The priority of runs; default `normal`."
-    )
+    priority: Annotated[Priority, ByValue] | None = Field(None, description="The priority of runs; default `normal`.")
     max_retries: int | None = Field(None, ge=0, le=100, description="The most retries of a run; default 3.")
     retry_policy: RetryPolicyField | None = Field(None, description="When a failed attempt is retried.")
     timeout_seconds: int | None = Field(
@@ -55,7 +86,7 @@ class PolicyFields(Strict):
             "only valid with completion `callback` and `heartbeatSeconds`, or with a target that is followed."
         ),
     )
-    completion: Literal["answer", "callback"] | None = Field(
+    completion: Annotated[Completion, ByValue] | None = Field(
         None,
         description="Whether the call's answer ends an attempt (default), or, after a 202, the target's report.",
     )
@@ -100,14 +131,15 @@ def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | No
 
     A target that is followed may take as long without a heartbeat. `names` are the fields of the body.
     """
-    reports = request.completion == "callback" or ("completion" in names and request.completion is None)
-    if "heartbeatSeconds" in names and not reports:
+    reports = request.completion is Completion.CALLBACK or ("completion" in names and request.completion is None)
+    has_heartbeat = "heartbeatSeconds" in names
+    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
+    if has_heartbeat and not reports:
         yield FieldError(
             "heartbeatSeconds", "This is only valid with completion callback; give that too, or leave this out."
         )
-    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
-    is_followed = isinstance(target, StepFunctionsTargetField | EcsTargetField) and target.follow
-    if seconds > LONGEST_CALL_SECONDS and not is_followed and not (reports and "heartbeatSeconds" in names):
+    has_time = getattr(target, "follow", False) or (reports and has_heartbeat)
+    if seconds > LONGEST_CALL_SECONDS and not has_time:
         yield FieldError(
             "timeoutSeconds",
             f"This must be at most {LONGEST_CALL_SECONDS}; up to {LONGEST_SECONDS} is only valid with completion "
@@ -117,25 +149,19 @@ def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | No
         yield FieldError("heartbeatSeconds", f"This is longer than timeoutSeconds, which is {seconds}; give less.")
 
 
-def retry_of(request: PolicyFields) -> policies.RetryPolicy:
-    """Return the retry policy that a valid request asks for."""
-    asked = request.retry_policy or _DEFAULT
-    return policies.RetryPolicy(
-        max_retries=policies.RetryPolicy.max_retries if request.max_retries is None else request.max_retries,
-        base_seconds=asked.base_seconds,
-        factor=asked.factor,
-        max_seconds=asked.max_seconds,
-        jitter=policies.Jitter(asked.jitter),
-        max_age_seconds=asked.max_age_seconds,
-        retry_on=tuple(sorted(asked.retry_on, key=_position)),
-    )
+def stated_policies(request: PolicyFields) -> dict[str, Any]:
+    """Return the policies that a valid request states, as the specs of jobs and tasks name them."""
+    same = stated(request, "priority", "timeout_seconds", "completion", "heartbeat_seconds")
+    return {**same, "retry": RetryPolicy(**stated(request, "max_retries"), **stated(request.retry_policy))}
 
 
-_DEFAULT: Final = RetryPolicyField.model_validate({})
-_NAMED: Final = {str(cause): position for position, cause in enumerate(policies.Cause)}
-
-
-def _position(cause: str) -> tuple[int, str]:
-    """Return the sort key of a cause, for a fixed order: causes by name, then statuses, then classes."""
-    position = _NAMED.get(cause)
-    return (len(_NAMED) + (not cause.isdigit()), cause) if position is None else (position, "")
+def policy_fields(spec: JobSpec | TaskSpec) -> dict[str, Any]:
+    """Return the policies of a job or a task by the names of the API, which are also those of `Override`."""
+    return {
+        "priority": spec.priority,
+        "maxRetries": spec.retry.max_retries,
+        "retryPolicy": spec.retry,
+        "timeoutSeconds": spec.timeout_seconds,
+        "completion": spec.completion,
+        "heartbeatSeconds": spec.heartbeat_seconds,
+    }

@@ -4,25 +4,25 @@ Fields are validated one by one, then the valid ones together: one mistake never
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
 from timeball.api.dependencies.fields import NEEDS_PARENTS, DependencyFields, misnamed_for_each
 from timeball.api.events.fields import EventFields
-from timeball.api.http.fields import OverlapPolicy, Payload
+from timeball.api.http.fields import Name, Payload, Tags
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict, misplaced, read_fields
+from timeball.api.http.request_model import ByValue, Strict, misplaced, read_fields
 from timeball.api.http.schema_rules import together
-from timeball.api.jobs.fields import Name, Tags
 from timeball.api.jobs.flow import FLOW_NEEDS, FlowFields, bad_flow
 from timeball.api.jobs.notify import NotifyRequest, bad_notify
 from timeball.api.jobs.policies import PolicyFields, beyond_an_answer
 from timeball.api.schedules.fields import NEEDS, RECURRING, CalendarUseField, Delay, ScheduleFields, bad_window
 from timeball.api.targets.http import Handler, TaskId
 from timeball.api.targets.request import Target
+from timeball.domain.model.jobs.job import Guarantee
 from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES
-from timeball.domain.model.terms.policies import MAX_CAUGHT_UP
+from timeball.domain.model.terms.policies import MAX_CAUGHT_UP, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
 SCHEDULE_FORMS = ("scheduleAt", "delaySeconds", "cronExpression", "everySeconds")
@@ -55,7 +55,9 @@ class CatchUpField(Strict):
 
     model_config = ConfigDict(json_schema_extra=together(also=[{"anyOf": [_NO_NUMBER, _OF_ALL]}]))
 
-    policy: Literal["skip", "latest", "all"] = Field("latest", description="Which of the missed fires run.")
+    policy: Annotated[CatchUpPolicy, ByValue] = Field(
+        CatchUpPolicy.LATEST, description="Which of the missed fires run."
+    )
     max_runs: int | None = Field(
         None,
         ge=1,
@@ -98,7 +100,7 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, Fl
         None, ge=1, le=1_000_000_000, description="The number of runs after which the job is completed."
     )
     catch_up: CatchUpField | None = Field(None, description="The policy for missed fires; default: the latest runs.")
-    overlap_policy: OverlapPolicy | None = Field(
+    overlap_policy: Annotated[OverlapPolicy, ByValue] | None = Field(
         None, description="The policy for a fire while an earlier run is live; default `allow`."
     )
     calendar: CalendarUseField | None = Field(
@@ -112,7 +114,7 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, Fl
             "The most seconds by which a fire starts later; the same fire always gets the same jitter. Default 0."
         ),
     )
-    delivery: Literal["at_least_once", "at_most_once"] | None = Field(
+    delivery: Annotated[Guarantee, ByValue] | None = Field(
         None,
         description=("`at_most_once`: no second call after a call that may have left. Default `at_least_once`."),
     )

@@ -1,25 +1,23 @@
 """From a valid request to a spec for the engine: now, delays and intervals become instants here."""
 
-from typing import Final
-
-from timeball.api.dependencies.fields import dependency_fields
+from timeball.api.dependencies.fields import stated_dependencies
 from timeball.api.events.fields import event_of
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.problems import FieldError
 from timeball.api.http.quotas import PERIOD, large_payload
+from timeball.api.http.request_model import stated
 from timeball.api.jobs.flow import flow_of
 from timeball.api.jobs.notify import notify_of, targets_of
-from timeball.api.jobs.policies import retry_of
-from timeball.api.jobs.request import CatchUpField, JobRequest, has_schedule, named_task
+from timeball.api.jobs.policies import PolicyFields, stated_policies
+from timeball.api.jobs.request import JobRequest, has_schedule, named_task
 from timeball.api.schedules.fields import calendar_use, timing_of
 from timeball.api.targets.refused import closed_target
 from timeball.api.targets.request import target_of
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import Completion, Guarantee, JobSpec, Priority
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.tenants.tenant import Quotas
-from timeball.domain.model.terms import policies
-from timeball.domain.model.terms.policies import OverlapPolicy, Work
+from timeball.domain.model.terms.policies import CatchUp, OverlapPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire, least_period_seconds
@@ -42,23 +40,15 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         schedule=schedule_of(request, now),
         work=_work(request),
         fingerprint=fingerprint,
-        name=request.name,
-        tags=request.tags or {},
-        priority=Priority(request.priority or Priority.NORMAL),
-        retry=retry_of(request),
-        timeout_seconds=request.timeout_seconds or JobSpec.timeout_seconds,
-        completion=Completion(request.completion or Completion.ANSWER),
-        heartbeat_seconds=request.heartbeat_seconds,
-        delivery=Guarantee(request.delivery or Guarantee.AT_LEAST_ONCE),
-        catch_up=_catch_up(request),
-        overlap=OverlapPolicy(request.overlap_policy or OverlapPolicy.ALLOW),
-        jitter_seconds=request.jitter_seconds or 0,
+        **stated(request, "name", "tags", "delivery", "jitter_seconds", "pause_after_failures"),
+        **stated_policies(request),
+        **stated_dependencies(request),
+        catch_up=CatchUp(**stated(request.catch_up)),
+        overlap=request.overlap_policy or OverlapPolicy.ALLOW,
         task=_task(request),
-        calendar=None if request.calendar is None else calendar_use(request.calendar),
-        **dependency_fields(request),
+        calendar=calendar_use(request.calendar),
         inherits=bool(request.depends_on) and not has_schedule(request),
         notify=notify_of(request.notify),
-        pause_after_failures=request.pause_after_failures,
         event=event_of(request),
         flow=flow_of(request),
     )
@@ -133,23 +123,7 @@ def _work(request: JobRequest) -> Work:
 def _task(request: JobRequest) -> TaskUse | None:
     """Return the task that a request names, with the policies that the request states itself."""
     task_id = named_task(request)
-    said = {
-        Override.PRIORITY: request.priority,
-        Override.MAX_RETRIES: request.max_retries,
-        Override.RETRY_POLICY: request.retry_policy,
-        Override.TIMEOUT: request.timeout_seconds,
-        Override.COMPLETION: request.completion,
-        Override.HEARTBEAT: request.heartbeat_seconds,
-    }
     if task_id is None:
         return None
-    return TaskUse(task_id, tuple(name for name, value in said.items() if value is not None))
-
-
-_DEFAULT: Final = CatchUpField.model_validate({})
-
-
-def _catch_up(request: JobRequest) -> policies.CatchUp:
-    asked = request.catch_up or _DEFAULT
-    max_runs = policies.CatchUp.max_runs if asked.max_runs is None else asked.max_runs
-    return policies.CatchUp(policies.CatchUpPolicy(asked.policy), max_runs, asked.max_age_seconds)
+    given = {field.alias for name, field in PolicyFields.model_fields.items() if getattr(request, name) is not None}
+    return TaskUse(task_id, tuple(name for name in Override if name in given))

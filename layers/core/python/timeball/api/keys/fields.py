@@ -1,13 +1,12 @@
 """The limits that a job names; its runs share their slots and rate tokens with those of other jobs."""
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from timeball.api.http.reply import AnswerModel
-from timeball.api.http.request_model import Strict
-from timeball.domain.model.terms import flow
+from timeball.api.http.request_model import ByValue, Strict
 from timeball.domain.model.terms.flow import OnFull
 
 MOST_AT_ONCE: Final = 1_000
@@ -35,8 +34,8 @@ class ConcurrencyLimitField(Strict):
 
     name: LimitName = Field(description="The name of the limit; see `GET /v1/limits/{name}`.")
     limit: int = Field(ge=1, le=MOST_AT_ONCE, description="The most runs under way at once.")
-    on_full: Literal["wait", "skip"] = Field(
-        "wait", description="A run that finds no free slot waits, by priority and fire time, or is skipped."
+    on_full: Annotated[OnFull, ByValue] = Field(
+        OnFull.WAIT, description="A run that finds no free slot waits, by priority and fire time, or is skipped."
     )
 
 
@@ -78,25 +77,3 @@ class LimitsAnswer(AnswerModel):
 
     concurrency_limit: ConcurrencyLimitAnswer | None = Field(description="The limit of runs at once.")
     rate_limit: RateLimitAnswer | None = Field(description="The limit of calls a second.")
-
-
-def limits_of(request: LimitFields) -> tuple[flow.ConcurrencyLimit | None, flow.RateLimit | None]:
-    """Return the limits that a valid request names."""
-    concurrency, rate = request.concurrency_limit, request.rate_limit
-    return (
-        None
-        if concurrency is None
-        else flow.ConcurrencyLimit(concurrency.name, concurrency.limit, OnFull(concurrency.on_full)),
-        None if rate is None else flow.RateLimit(rate.name, rate.per_second, rate.burst),
-    )
-
-
-def limit_documents(said: flow.Flow) -> dict[str, Any]:
-    """Return the limits that a job names, in the form of requests and answers."""
-    concurrency, rate = said.concurrency, said.rate
-    return {
-        "concurrencyLimit": None
-        if concurrency is None
-        else {"name": concurrency.name, "limit": concurrency.limit, "onFull": concurrency.on_full.value},
-        "rateLimit": None if rate is None else {"name": rate.name, "perSecond": rate.per_second, "burst": rate.burst},
-    }

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 
+from timeball.api.http.fields import Tags
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.schema_rules import needed, together
-from timeball.api.jobs.fields import Tags
 from timeball.api.jobs.listing import STATUSES
 from timeball.domain.model.ids import JOB_ID, OperationKey, Shards
 from timeball.domain.operation import JobMatch, Operation, OperationAction

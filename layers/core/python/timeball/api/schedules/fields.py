@@ -1,17 +1,18 @@
 """The fields of a schedule, which requests for jobs and for previews share."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from timeball.api.http.fields import CalendarName, Instant
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict
-from timeball.domain.model.terms import calendar
+from timeball.api.http.reply import AnswerModel, time_of
+from timeball.api.http.request_model import ByValue, Strict, stated
+from timeball.domain.model.terms.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
-from timeball.domain.time.instants import LATEST, LONGEST_PERIOD_SECONDS, SECOND_MS, parse_duration
-from timeball.domain.time.schedule import At, Cron, Every, Timing
+from timeball.domain.time.instants import LATEST, LONGEST_PERIOD_SECONDS, SECOND_MS, format_instant, parse_duration
+from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.zones import load_zone
 
@@ -96,10 +97,10 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 class DstPolicy(Strict):
     """The effect of a clock change on local times; a policy that is not given follows from the expression."""
 
-    gap: Literal["next", "skip"] | None = Field(
+    gap: Annotated[Gap, ByValue] | None = Field(
         None, description="For local times that clocks skip: `next` fires once after the gap, `skip` does not fire."
     )
-    overlap: Literal["first", "both"] | None = Field(
+    overlap: Annotated[DstOverlap, ByValue] | None = Field(
         None, description="For local times that occur twice: fire at the `first`, or at `both`."
     )
 
@@ -108,8 +109,8 @@ class CalendarUseField(Strict):
     """The calendar on whose dates a job does not fire."""
 
     name: CalendarName = Field(description="The name of one of your calendars.")
-    policy: Literal["skip", "next"] = Field(
-        "skip",
+    policy: Annotated[CalendarPolicy, ByValue] = Field(
+        CalendarPolicy.SKIP,
         description="`skip` skips a fire on its dates; `next` starts it at the same time of the next allowed day.",
     )
 
@@ -137,9 +138,9 @@ def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
         yield FieldError("endAt", "This is before startAt; give a later time.")
 
 
-def calendar_use(asked: CalendarUseField) -> calendar.CalendarUse:
+def calendar_use(asked: CalendarUseField | None) -> CalendarUse | None:
     """Return the domain's value for the calendar of a request."""
-    return calendar.CalendarUse(asked.name, calendar.CalendarPolicy(asked.policy))
+    return None if asked is None else CalendarUse(**stated(asked))
 
 
 def no_calendar() -> FieldError:
@@ -150,14 +151,37 @@ def no_calendar() -> FieldError:
 def timing_of(request: ScheduleFields, now: int) -> Timing | None:
     """Return the timing that a valid request asks for at an instant (ms); None if it has none."""
     if request.cron_expression is not None:
-        asked = request.dst_policy or DstPolicy.model_validate({})
-        return Cron(
-            request.cron_expression,
-            request.timezone or "UTC",
-            gap=None if asked.gap is None else Gap(asked.gap),
-            overlap=None if asked.overlap is None else DstOverlap(asked.overlap),
-        )
+        return Cron(request.cron_expression, request.timezone or "UTC", **stated(request.dst_policy))
     if request.every_seconds is not None:
         anchor_at = request.anchor_at if request.anchor_at is not None else request.start_at
         return Every(request.every_seconds, -(-now // SECOND_MS) * SECOND_MS if anchor_at is None else anchor_at)
     return None if request.schedule_at is None else At(request.schedule_at)
+
+
+_FORM_FIELDS: Final = ("scheduleAt", "cronExpression", "timezone", "dstPolicy", "everySeconds", "anchorAt")
+
+
+def schedule_fields(schedule: Schedule) -> dict[str, Any]:
+    """Return a schedule by the names of the API; fields of another form of schedule are None."""
+    window = {
+        "startAt": time_of(schedule.start_at),
+        "endAt": time_of(schedule.end_at),
+        "maxRuns": schedule.max_runs,
+    }
+    form: dict[str, Any] = {}
+    match schedule.timing:
+        case At(at):
+            form = {"scheduleAt": format_instant(at)}
+        case Cron(expression, timezone, gap, overlap):
+            policy = {"gap": gap, "overlap": overlap}
+            form = {"cronExpression": expression, "timezone": timezone, "dstPolicy": policy}
+        case Every(seconds, anchor_at):
+            form = {"everySeconds": seconds, "anchorAt": format_instant(anchor_at)}
+    return {**dict.fromkeys(_FORM_FIELDS), **form, **window}
+
+
+class RulesAnswer(AnswerModel):
+    """The rules that fire times depend on besides the schedule."""
+
+    version: int = Field(description="Grows when the same schedule may fire at other instants than before.")
+    tzdata: str = Field(description="The release of the time zone database, such as `2026a`.")

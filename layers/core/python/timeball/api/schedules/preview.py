@@ -4,6 +4,7 @@ The schedule is read as if its job were created at the first instant of the prev
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -20,6 +21,7 @@ from timeball.api.http.schema_rules import together
 from timeball.api.schedules.fields import (
     NEEDS,
     CalendarUseField,
+    RulesAnswer,
     ScheduleFields,
     ZoneName,
     bad_window,
@@ -27,11 +29,9 @@ from timeball.api.schedules.fields import (
     no_calendar,
     timing_of,
 )
-from timeball.api.schedules.rules import RulesAnswer, rules_answer
 from timeball.domain.model.jobs.job import RuleSet
 from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.planning.blackouts import Blackouts, moves_in
-from timeball.domain.time.instants import format_instant
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule
 from timeball.domain.time.spans import spans_of
@@ -101,18 +101,9 @@ def preview_schedule(edge: ApiContext, request: Request) -> Reply:
         raise ValueError("a faultless request names one form of schedule")
     schedule = Schedule(timing, wanted.start_at, wanted.end_at)
     excluded = _excluded(edge, request.tenant, wanted, schedule)
-    items = [
-        FireAnswer(
-            fire_time=format_instant(fire.fire_at),
-            local_time=fire.local_time,
-            utc_offset=fire.utc_offset,
-            note=fire.note,
-            moved_to=_moved_to(excluded, schedule, fire.fire_at),
-            reason=_reason(excluded, schedule, fire.fire_at),
-        )
-        for fire in preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
-    ]
-    return ok(PreviewAnswer(items=items, rules=rules_answer(RuleSet())))
+    shown = preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
+    fires = [{**asdict(fire), "fire_time": fire.fire_at, **_start(excluded, schedule, fire.fire_at)} for fire in shown]
+    return ok(PreviewAnswer.model_validate({"items": fires, "rules": RuleSet()}))
 
 
 def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Blackouts:
@@ -122,25 +113,22 @@ def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: S
     """
     freezes = freezes_of(edge.context, tenant).open_at(edge.context.clock.now())
     frozen = spans_of(one.span for one in freezes if one.match.everything)
-    if wanted.calendar is None:
+    use = calendar_use(wanted.calendar)
+    if use is None:
         return Blackouts(frozen=frozen)
-    calendar = standing_calendar(edge.context, CalendarKey(tenant, wanted.calendar.name))
+    calendar = standing_calendar(edge.context, CalendarKey(tenant, use.name))
     if calendar is None:
         raise invalid([no_calendar()])
-    use = calendar_use(wanted.calendar)
     return Blackouts(calendar.spans, frozen, moves_in=moves_in(use, calendar, schedule))
 
 
-def _moved_to(excluded: Blackouts, schedule: Schedule, fire_at: int) -> str | None:
-    starts_at = excluded.starts_at(schedule, fire_at)
-    return None if starts_at in (None, fire_at) else format_instant(starts_at)
-
-
-def _reason(excluded: Blackouts, schedule: Schedule, fire_at: int) -> Literal["calendar", "frozen"] | None:
+def _start(excluded: Blackouts, schedule: Schedule, fire_at: int) -> dict[str, Any]:
+    """Return when a fire starts instead, or why it does not fire."""
     starts_at = excluded.starts_at(schedule, fire_at)
     if starts_at is None:
-        return "calendar"
-    return None if excluded.frozen.end_of(starts_at) is None else "frozen"
+        return {"moved_to": None, "reason": "calendar"}
+    is_frozen = excluded.frozen.end_of(starts_at) is not None
+    return {"moved_to": None if starts_at == fire_at else starts_at, "reason": "frozen" if is_frozen else None}
 
 
 def read_preview_request(body: Mapping[str, Any]) -> tuple[PreviewRequest, list[FieldError]]:

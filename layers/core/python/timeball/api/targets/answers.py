@@ -1,22 +1,12 @@
-"""The models of answers about targets, without header values; and a target in the form of a request."""
+"""The models of answers about targets, without header values. A target of the domain fills its answer."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from timeball.api.http.reply import AnswerModel
-from timeball.domain.model.terms.target import (
-    EcsTarget,
-    EventBridgeTarget,
-    HttpTarget,
-    InvocationType,
-    LambdaTarget,
-    LaunchType,
-    SnsTarget,
-    SqsTarget,
-    StepFunctionsTarget,
-    Target,
-)
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.terms.target import HttpTarget, InvocationType, LaunchType, Target
 
 _LONGEST_LISTED: Final = 1000
 
@@ -27,7 +17,9 @@ class HttpTargetAnswer(AnswerModel):
     type: Literal["http"] = Field(description="The type of the target.")
     url: str = Field(description="The URL of the call.")
     method: str = Field(description="The HTTP method of the call.")
-    headers: list[str] = Field(description="The names of headers; values may be secret and are never shown.")
+    headers: Annotated[list[str], BeforeValidator(list)] = Field(
+        description="The names of headers; values may be secret and are never shown."
+    )
     body: str | None = Field(
         description="The template of the body that replaces the payload; in a list, null if over 1000 characters."
     )
@@ -109,36 +101,6 @@ def is_long(body: str | None) -> bool:
     return body is not None and len(body) > _LONGEST_LISTED
 
 
-def target_answer(target: Target, *, is_listed: bool = False) -> TargetAnswer:
-    """Return the answer about a target."""
-    match target:
-        case HttpTarget():
-            return HttpTargetAnswer(
-                type="http",
-                url=target.url,
-                method=target.method,
-                headers=list(target.headers),
-                body=None if is_listed and is_long(target.body) else target.body,
-                secret_id=target.secret_id,
-            )
-        case LambdaTarget():
-            return LambdaTargetAnswer(type="lambda", **vars(target))
-        case SqsTarget():
-            return SqsTargetAnswer(type="sqs", **vars(target))
-        case SnsTarget():
-            return SnsTargetAnswer(type="sns", **vars(target))
-        case StepFunctionsTarget():
-            return StepFunctionsTargetAnswer(type="stepFunctions", **vars(target))
-        case EcsTarget():
-            lists = {"subnets": [*target.subnets], "security_groups": [*target.security_groups]}
-            return EcsTargetAnswer(type="ecs", **{**vars(target), **lists})
-        case EventBridgeTarget():
-            return EventBridgeTargetAnswer(type="eventBridge", **vars(target))
-
-
-def target_document(target: Target) -> dict[str, Any]:
-    """Return a target in the form of a request, with header values; values that need not be stated are left out."""
-    answer = target_answer(target).model_dump(mode="json", by_alias=True)
-    if isinstance(target, HttpTarget):
-        answer |= {"headers": dict(target.headers)}
-    return {name: value for name, value in answer.items() if value is not None}
+def as_listed(target: Target) -> Target:
+    """Return a target as it is shown where many are: without a long body."""
+    return evolve(target, body=None) if isinstance(target, HttpTarget) and is_long(target.body) else target

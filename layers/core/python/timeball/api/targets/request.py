@@ -1,10 +1,10 @@
 """Targets in requests: a union by `type`, with the fields of each type."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import ConfigDict, Field, model_validator
 
-from timeball.api.http.request_model import Strict
+from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.api.http.schema_rules import together
 from timeball.api.targets.aws import (
     BusArn,
@@ -26,6 +26,7 @@ from timeball.api.targets.aws import (
 )
 from timeball.api.targets.http import Body, Headers, SecretId, Url
 from timeball.domain.model.terms import target
+from timeball.domain.model.terms.target import InvocationType, LaunchType
 
 _QUEUE = ("queueArn", "queueUrl")
 
@@ -50,8 +51,8 @@ class LambdaTargetField(Strict):
 
     type: Literal["lambda"] = Field(description="The type of the target.")
     function_arn: FunctionArn = Field(description="The ARN of the function, optionally with a version or an alias.")
-    invocation: Literal["requestResponse", "event"] = Field(
-        "requestResponse",
+    invocation: Annotated[InvocationType, ByValue] = Field(
+        InvocationType.REQUEST_RESPONSE,
         description="`requestResponse`: the function's answer ends the attempt; `event`: its queueing does.",
     )
 
@@ -113,7 +114,7 @@ class EcsTargetField(Strict):
         description="The ARN of the task definition; without a revision, the newest active one."
     )
     container_name: ContainerName = Field(description="The container whose environment describes the run.")
-    launch_type: Literal["FARGATE", "EC2", "EXTERNAL"] = Field("FARGATE", description="The launch type of the task.")
+    launch_type: Annotated[LaunchType, ByValue] = Field(LaunchType.FARGATE, description="The launch type of the task.")
     subnets: Subnets = Field(
         default_factory=list,
         description="The ids of the task's subnets; needed where tasks have their own network interface.",
@@ -149,29 +150,13 @@ Target = Annotated[
 ]
 
 
+_VALUES: Final = {str(value.type): value for value in get_args(target.Target)}
+
+
 def target_of(asked: Target) -> target.Target:
     """Return the domain's value for the target of a valid request."""
-    match asked:
-        case HttpTargetField():
-            return target.HttpTarget(asked.url, asked.method, asked.headers, asked.body, asked.secret_id)
-        case LambdaTargetField():
-            return target.LambdaTarget(asked.function_arn, target.InvocationType(asked.invocation))
-        case SqsTargetField():
-            return target.SqsTarget(asked.queue_arn or queue_arn(asked.queue_url or ""), asked.message_group_id)
-        case SnsTargetField():
-            return target.SnsTarget(asked.topic_arn, asked.subject, asked.message_group_id)
-        case StepFunctionsTargetField():
-            return target.StepFunctionsTarget(asked.state_machine_arn, asked.follow)
-        case EcsTargetField():
-            return target.EcsTarget(
-                asked.cluster_arn,
-                asked.task_definition_arn,
-                asked.container_name,
-                target.LaunchType(asked.launch_type),
-                tuple(asked.subnets),
-                tuple(asked.security_groups),
-                asked.assign_public_ip,
-                asked.follow,
-            )
-        case EventBridgeTargetField():
-            return target.EventBridgeTarget(asked.bus_arn, asked.source, asked.detail_type)
+    fields = stated(asked)
+    value: type[target.Target] = _VALUES[fields.pop("type")]
+    if "queue_url" in fields:
+        fields["queue_arn"] = queue_arn(fields.pop("queue_url"))
+    return value(**fields)

@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import Field
 
 from timeball.api.http.reply import AnswerModel, CreatedAt, NextCursor, UpdatedAt
-from timeball.api.runs.policy import RetryPolicyAnswer, retry_policy_answer
-from timeball.api.targets.answers import TargetAnswer, target_answer
+from timeball.api.jobs.policies import policy_fields
+from timeball.api.runs.policy import RetryPolicyAnswer
+from timeball.api.targets.answers import TargetAnswer
 from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.terms.target import TargetType
-from timeball.domain.time.instants import format_instant
 
 
 class TaskSummaryAnswer(AnswerModel):
@@ -55,29 +55,16 @@ class TaskPageAnswer(AnswerModel):
 def task_answer(task: Task) -> TaskAnswer:
     """Return the answer about a task."""
     schema = task.spec.payload_schema
-    return TaskAnswer(**_fields(task), payload_schema=None if schema is None else json.loads(schema))
+    return TaskAnswer.model_validate(_fields(task) | {"payloadSchema": None if schema is None else json.loads(schema)})
 
 
 def task_summary(task: Task) -> TaskSummaryAnswer:
     """Return the answer about a task in a list."""
-    return TaskSummaryAnswer(**_fields(task))
+    return TaskSummaryAnswer.model_validate(_fields(task))
 
 
 def _fields(task: Task) -> dict[str, Any]:
     spec = task.spec
-    return {
-        "task_id": task.key.task_id,
-        "name": spec.name,
-        "type": spec.target.type,
-        "target": target_answer(spec.target),
-        "priority": spec.priority,
-        "max_retries": spec.retry.max_retries,
-        "retry_policy": retry_policy_answer(spec.retry),
-        "timeout_seconds": spec.timeout_seconds,
-        "completion": spec.completion,
-        "heartbeat_seconds": spec.heartbeat_seconds,
-        "tags": spec.tags,
-        "created_at": format_instant(task.created_at),
-        "updated_at": format_instant(task.updated_at),
-        "version": task.version,
-    }
+    named = {"task_id": task.key.task_id, "type": spec.target.type}
+    same = {"name": spec.name, "target": spec.target, "tags": spec.tags}
+    return {**vars(task), **named, **same, **policy_fields(spec)}

@@ -6,16 +6,15 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from timeball.api.http.body import compact
+from timeball.api.http.fields import Name, Tags
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import read_fields
+from timeball.api.http.request_model import read_fields, stated
 from timeball.api.http.schema_rules import together
-from timeball.api.jobs.fields import Name, Tags
-from timeball.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, retry_of
+from timeball.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, stated_policies
 from timeball.api.schemas.accepted import PayloadSchema
 from timeball.api.targets.http import Url
 from timeball.api.targets.request import Target, TypeName, target_of
 from timeball.domain.model.ids import TaskKey
-from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.jobs.task import TaskSpec
 from timeball.domain.model.terms import target as model
 
@@ -74,13 +73,8 @@ def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) ->
     return TaskSpec(
         key=key,
         target=target,
-        name=request.name,
-        tags=request.tags or {},
-        priority=Priority(request.priority or TaskSpec.priority),
-        retry=retry_of(request),
-        timeout_seconds=request.timeout_seconds or TaskSpec.timeout_seconds,
-        completion=Completion(request.completion or TaskSpec.completion),
-        heartbeat_seconds=request.heartbeat_seconds,
+        **stated(request, "name", "tags"),
+        **stated_policies(request),
         payload_schema=None if request.payload_schema is None else compact(request.payload_schema),
         fingerprint=fingerprint,
     )
