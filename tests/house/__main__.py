@@ -1,4 +1,4 @@
-"""Compares prose, names and complexity with their bars: `python -m tests.house`.
+"""Compares prose, names, complexity and sizes with their bars: `python -m tests.house`.
 
 `--figures` prints each measure, and `--list` each finding too.
 """
@@ -11,9 +11,12 @@ from pathlib import Path
 from tests.house.complexity import MOST, complex_in
 from tests.house.names import banned_in, homonyms_in
 from tests.house.prose import per_thousand, sentences_in
+from tests.house.sizes import MOST_LINES, MOST_MODULES, crowded, size_of
 
 ROOT = Path(__file__).parents[2]
 CODE = ("layers/core", "functions", "infra", "local")
+CORE = ROOT / "layers/core/python/timeball"
+API = CORE / "api"
 PROSE = {
     "code": ("layers/core", "functions", "infra", "local", "bench"),
     "tests": ("tests",),
@@ -48,6 +51,25 @@ def measures() -> Iterator[Measure]:
     yield Measure("identifiers with a banned word", len(banned), 0, 0, banned)
     dense = [f"{_short(one.path)}:{one.line}: {one.name} makes {one.decisions}" for one in complex_in(modules)]
     yield Measure(f"functions with more than {MOST} decisions", len(dense), 77, 0, dense)
+    yield from _sizes(modules)
+
+
+def _sizes(modules: Sequence[Path]) -> Iterator[Measure]:
+    """Yield the sizes of files and folders, and of the two halves of the package: the core, and the edge around it."""
+    sizes = [size_of(path) for path in modules]
+    long = [f"{_short(one.path)} has {one.code}" for one in sizes if one.code > MOST_LINES]
+    yield Measure(f"files with more than {MOST_LINES} lines of code", len(long), 0, 0, long)
+    full = [f"{_short(folder)} has {number}" for folder, number in crowded(modules).items()]
+    yield Measure(f"folders with more than {MOST_MODULES} modules", len(full), 3, 0, full)
+    edge = [one for one in sizes if one.path.is_relative_to(API) or one.path.is_relative_to(ROOT / "functions")]
+    core = [one for one in sizes if one.path.is_relative_to(CORE) and one not in edge]
+    lines = sum(one.code for one in core)
+    yield Measure("files of the core", len(core), 250, 240, [])
+    yield Measure("lines of code of the core", lines, 18_900, 16_000, [])
+    yield Measure(
+        "lines of imports in a hundred of the core", 100 * sum(one.imports for one in core) / lines, 15, 11, []
+    )
+    yield Measure("lines of code of the edge", sum(one.code for one in edge), 10_600, 7_500, [])
 
 
 def main(arguments: Sequence[str]) -> int:
