@@ -22,8 +22,8 @@ class BackfillAnswer(AnswerModel):
     backfill_id: str = Field(description="The id of the backfill.")
     job_id: str = Field(description="The job whose fires it runs again.")
     status: BackfillStatus = Field(description="The status of the backfill.")
-    from_at: Time = Field(alias="from", description="Its first fire time.")
-    to_at: Time = Field(alias="to", description="Its last fire time.")
+    from_at: Time = Field(serialization_alias="from", description="Its first fire time.")
+    to_at: Time = Field(serialization_alias="to", description="Its last fire time.")
     total: int = Field(description="The number of its fire times.")
     started: int = Field(description="The number of fire times whose runs were sent.")
     skipped: int = Field(description="The number of fire times that the overlap policy skipped.")
@@ -51,8 +51,8 @@ class DryRunAnswer(AnswerModel):
 
     dry_run: Literal[True] = Field(description="True: nothing was stored.")
     job_id: str = Field(description="The job whose fires would run again.")
-    from_at: Time = Field(alias="from", description="The first fire time.")
-    to_at: Time = Field(alias="to", description="The last fire time.")
+    from_at: Time = Field(serialization_alias="from", description="The first fire time.")
+    to_at: Time = Field(serialization_alias="to", description="The last fire time.")
     total: int = Field(description="The number of fire times.")
     instants: list[Time] = Field(description="The first 1000 fire times.")
     pace_seconds: int = Field(description="The seconds between the starts of two runs.")
@@ -66,7 +66,8 @@ def backfill_answer(backfill: Backfill, **about: Any) -> BackfillAnswer:  # noqa
         backfill_id=backfill.key.name,
         job_id=backfill.key.job.job_id,
         status=backfill.status,
-        **_range(backfill.first_at, backfill.last_at),
+        from_at=format_instant(backfill.first_at),
+        to_at=format_instant(backfill.last_at),
         total=backfill.total,
         started=backfill.started,
         skipped=backfill.skipped,
@@ -86,15 +87,11 @@ def dry_run_answer(job: Job, fire_times: Sequence[int], pace_seconds: int, overl
     return DryRunAnswer(
         dry_run=True,
         job_id=job.key.job_id,
-        **_range(fire_times[0], fire_times[-1]),
+        from_at=format_instant(fire_times[0]),
+        to_at=format_instant(fire_times[-1]),
         total=len(fire_times),
         instants=[format_instant(at) for at in fire_times[:MAX_SHOWN]],
         pace_seconds=pace_seconds,
         overlap_policy=overlap,
         schedule_rules=RulesAnswer.model_validate(RuleSet()),
     )
-
-
-def _range(first_at: int, last_at: int) -> dict[str, Any]:
-    """Return the range of a backfill for its answer, as a mapping because `from` is a keyword of Python."""
-    return {"from": format_instant(first_at), "to": format_instant(last_at)}

@@ -10,8 +10,8 @@ from timeball.domain.time.instants import format_instant
 class RangeAnswer(AnswerModel):
     """A range of dates."""
 
-    from_date: str = Field(alias="from", description="The first date.")
-    to_date: str = Field(alias="to", description="The last date, which is included.")
+    from_date: str = Field(serialization_alias="from", description="The first date.")
+    to_date: str = Field(serialization_alias="to", description="The last date, which is included.")
 
 
 class CalendarAnswer(AnswerModel):
@@ -39,7 +39,7 @@ def calendar_answer(calendar: Calendar) -> CalendarAnswer:
         name=calendar.key.name,
         timezone=calendar.timezone,
         dates=list(calendar.dates),
-        ranges=[RangeAnswer(**{"from": one.from_date, "to": one.to_date}) for one in calendar.ranges],
+        ranges=[RangeAnswer.about(one) for one in calendar.ranges],
         created_at=format_instant(calendar.created_at),
         updated_at=format_instant(calendar.updated_at),
         version=calendar.version,

@@ -2,18 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from timeball.domain.time.instants import format_instant
+from timeball.domain.time.instants import SECOND_MS, format_instant
 
 
 def _text(at: object) -> object:
     return format_instant(at) if isinstance(at, int) else at
 
 
+def _seconds(duration: object) -> object:
+    return duration / SECOND_MS if isinstance(duration, int) else duration
+
+
+Text = Annotated[str, BeforeValidator(str)]
+"""The text of a value, such as a run's id."""
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+"""A duration in an answer; milliseconds become seconds."""
 Time = Annotated[
     str,
     BeforeValidator(_text),
@@ -31,6 +39,21 @@ class AnswerModel(BaseModel):
     """A part of an answer, also made from a value of the domain whose attributes have the names of its fields."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True, from_attributes=True)
+
+    @classmethod
+    def about(cls, value: object, **others: Any) -> Self:  # noqa: ANN401 - fields of any types
+        """Return the answer about a value, a dataclass; `others` are fields that it does not have."""
+        if others:
+            known, value = vars(value), object.__new__(type(value))
+            vars(value).update(known, **others)
+        return cls.model_validate(value)
+
+
+def attribute(path: str, *, description: str) -> Any:  # noqa: ANN401 - as pydantic's Field
+    """Return a field that is the attribute at a path, such as `id.job.job_id`; null if the first one is null."""
+    first, *others = path.split(".")
+    source = AliasChoices(AliasPath(first, *others), first) if others else first
+    return Field(validation_alias=source, description=description)
 
 
 @dataclass(frozen=True)
