@@ -9,7 +9,7 @@ from tests.api.dead_letters.calls import deal
 from tests.api.runs.rows import called, dead
 from timeball.api.openapi.document import document
 from timeball.domain.attempts.circuit_breaker import Admission
-from timeball.domain.attempts.claim import deferred_or_given_up
+from timeball.domain.attempts.claim import after_circuit
 from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus, with_spec
@@ -41,9 +41,7 @@ def called_of(api: Api) -> tuple[Run, Job]:
 
 def waited_for_its_host(api: Api) -> Run:
     run, job = called_of(api)
-    decision = deferred_or_given_up(
-        replace(run, deferred_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN)
-    )
+    decision = after_circuit(replace(run, deferred_since=0), job, NOW, Admission(NOW + 1000, Reason.CIRCUIT_OPEN))
     assert decision.state is not None
     return ended(run, decision.state, NOW, Guarantor.MESSAGE, decision.reason)
 

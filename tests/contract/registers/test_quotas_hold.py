@@ -13,6 +13,7 @@ from tests.api.client import Api, event_of
 from tests.contract.conftest import Subject
 from tests.contract.rows import NOW, job, run
 from timeball.api.app import build_api
+from timeball.domain.attempts.claim import ClaimAction
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.jobs.job_states import Among
@@ -21,7 +22,7 @@ from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.backfills import advance_backfills
 from timeball.engine.blackouts.freezes import note_quotas
-from timeball.engine.execution.gates import pass_limiters
+from timeball.engine.execution.limits import pass_limiters
 from timeball.ports.rows import ListQuery, Swap
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore
@@ -120,10 +121,11 @@ def test_fifty_concurrent_executors_begin_as_many_runs_as_the_quota_says(
     begin, lined_up = list[int](), 0
     while waiting:
         with ThreadPoolExecutor(CLIENTS) as executors:
-            told = list(executors.map(lambda one: pass_limiters(api.context, [(one, job())], NOW)[one.id], waiting))
-        begin += [one.begins_at for one in told if one.may_begin]
-        lined_up += sum(one.waiting == Waiting("", permit) for one in told)
-        waiting = [one for one, admitted in zip(waiting, told, strict=True) if admitted.again_at is not None]
+            told = list(executors.map(lambda one: pass_limiters(api.context, [(one, job())], NOW)[0], waiting))
+        decided = [decision for decision in told if decision is not None]
+        begin += [one.starts_at for one in decided if one.action is ClaimAction.CLAIM and one.starts_at is not None]
+        lined_up += sum(one.waiting == Waiting("", permit) for one in decided)
+        waiting = [one for one, decision in zip(waiting, decided, strict=True) if decision.action is ClaimAction.WAIT]
     assert (len(begin), lined_up) == (most, CLIENTS - most)
     assert permit is Permit.SLOT or max(Counter(at // SECOND_MS for at in begin).values()) <= 4
 

@@ -12,16 +12,18 @@ from timeball.domain.attempts.claim import (
     ClaimAction,
     ClaimRules,
     Decision,
+    after_circuit,
+    after_lock,
     decide_claim,
-    deferred_or_given_up,
 )
+from timeball.domain.ends.overlap import LockStep
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.values import FanOut
 from timeball.domain.model.terms.flow import Collected
-from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, RetryPolicy, Work
+from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
@@ -285,4 +287,72 @@ def test_a_run_waits_for_its_host_as_long_as_its_patience_and_its_age_allow_and_
     job = with_spec(JOB, retry=RetryPolicy(max_retries=2, max_seconds=300, **policy))
     run = replace(RUN, **differs)
     admission = Admission(NOW + int(minutes * MINUTE_MS), reason)
-    assert deferred_or_given_up(run, job, NOW, admission) == decision
+    assert after_circuit(run, job, NOW, admission) == decision
+
+
+AGAIN_AT = NOW + 5_000
+BEGUN, RETRYING = {"attempt": 1}, {"attempt": 1, "state": RunState.RETRYING}
+
+# Each case: the step, the job's policy, the differences of the run, and the decision.
+AFTER_LOCKS: dict[str, tuple[LockStep, OverlapPolicy, dict[str, Any], Decision]] = {
+    "no run starts beside another": (
+        LockStep.SKIP,
+        OverlapPolicy.SKIP,
+        {},
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.OVERLAP),
+    ),
+    "a newer run has the lock": (
+        LockStep.SKIP,
+        OverlapPolicy.CANCEL_OTHER,
+        {},
+        Decision(ClaimAction.END, RunState.SKIPPED, Reason.REPLACED),
+    ),
+    "a newer run has the lock, and this one has started before": (
+        LockStep.SKIP,
+        OverlapPolicy.CANCEL_OTHER,
+        BEGUN,
+        Decision(ClaimAction.END, RunState.CANCELLED, Reason.REPLACED),
+    ),
+    "it is the next holder": (LockStep.STAY, OverlapPolicy.QUEUE_ONE, {}, Decision(ClaimAction.STAY)),
+    "it waits with its message": (
+        LockStep.WAIT,
+        OverlapPolicy.QUEUE_ONE,
+        BEGUN,
+        Decision(ClaimAction.WAIT, wait_until=AGAIN_AT),
+    ),
+    "it waits, retrying": (
+        LockStep.WAIT,
+        OverlapPolicy.QUEUE_ONE,
+        RETRYING,
+        Decision(ClaimAction.WAIT, wait_until=AGAIN_AT),
+    ),
+    "it waits, retrying and admitted by a limiter": (
+        LockStep.WAIT,
+        OverlapPolicy.QUEUE_ONE,
+        {**RETRYING, "waiting": Waiting("a", Permit.SLOT, admitted=True)},
+        Decision(ClaimAction.DEFER, wait_until=AGAIN_AT),
+    ),
+    "it waits to be taken over": (
+        LockStep.WAIT,
+        OverlapPolicy.QUEUE_ONE,
+        {"attempt": 1, "state": RunState.RUNNING},
+        Decision(ClaimAction.DEFER, wait_until=AGAIN_AT),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AFTER_LOCKS)
+def test_a_run_without_the_lock_ends_or_waits_as_its_policy_says(name: str) -> None:
+    step, policy, differs, decision = AFTER_LOCKS[name]
+    assert after_lock(step, replace(RUN, **differs), with_spec(JOB, overlap=policy), AGAIN_AT) == decision
+
+
+def test_a_run_that_takes_the_lock_is_claimed_with_a_job_that_names_it() -> None:
+    decision = after_lock(LockStep.START, RUN, JOB, AGAIN_AT)
+    assert decision.action is ClaimAction.CLAIM
+    assert decision.job is not None
+    assert decision.job.holder == RUN.id
+
+
+def test_a_success_counts_for_a_resource_that_has_failed_lately() -> None:
+    assert after_circuit(RUN, JOB, NOW, Admission()) == Decision(ClaimAction.CLAIM, is_watched=True)

@@ -110,4 +110,4 @@ def test_an_old_run_that_is_cancelled_with_its_job_during_its_claim_is_found() -
     stale = play.job(KEY)
     cancel(play.context(), [(KEY, None)])
     with pytest.raises(ContendedError):
-        note_late_starts(play.context(), [(_run(play, 0).id, stale)], play.clock.now())
+        note_late_starts(play.context(), [(_run(play, 0), stale)], play.clock.now())

@@ -3,25 +3,18 @@
 from collections.abc import Sequence
 
 import timeball.engine.execution.claim as claiming
-from tests.simulation.faults.hands import Fault, answered, given, instead
+from tests.simulation.faults.hands import Fault, answered, given, instead, without
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import RunId
-from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.sharing.limiter import LimiterDecision, acquire, has_slot, left_in_line, room_for
 from timeball.domain.sharing.stated import Ask
 from timeball.domain.time.instants import LATEST
-from timeball.engine.context import Context
-from timeball.engine.execution.gates import Admitted, pass_limiters
+from timeball.engine.execution.gates import any_run
 from timeball.engine.runs.limiters import expect
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox
-
-
-def _everybody_may(_: Context, __: Sequence[tuple[Run, Job]], ___: int) -> dict[RunId, Admitted]:
-    return {}
 
 
 def _nobody_is_noted(
@@ -78,8 +71,8 @@ AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin i
 STUCK = "nothing is stuck"
 
 FAULTS = {
-    "a claim asks nobody about quotas": Fault(instead(pass_limiters, _everybody_may, within=claiming), AT_ONCE, 14),
-    "a claim asks nobody about keys": Fault(instead(pass_limiters, _everybody_may, within=claiming), AT_ONCE, 9),
+    "a claim asks nobody about quotas": Fault(without(claiming, "GATES", any_run), AT_ONCE, 14),
+    "a claim asks nobody about keys": Fault(without(claiming, "GATES", any_run), AT_ONCE, 9),
     "who begins is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 14),
     "who begins under a key is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 9),
     "a turn is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),

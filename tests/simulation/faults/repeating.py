@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from tests.simulation.faults.hands import Fault, answered, instead, lost, swapped
+import timeball.engine.execution.claim as claiming
+from tests.simulation.faults.hands import Fault, answered, instead, lost, swapped, without
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import may_collect, request_in, stands_for
-from timeball.engine.execution.gates import replaced
+from timeball.engine.execution.gates import may_be_replaced
 from timeball.ports.rows import Swap
 
 _ONCE = "what is acknowledged is in its run once"
@@ -47,6 +48,6 @@ FAULTS = {
         swapped("runs.swap", _as_soon_as_before), "a run waits for what it collects", 5
     ),
     "a run looks for no newer one": Fault(
-        instead(replaced, lambda *_: set()), "nobody starts who has found a newer run", 5
+        without(claiming, "GATES", may_be_replaced), "nobody starts who has found a newer run", 5
     ),
 }

@@ -10,10 +10,13 @@ from typing import Final
 
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.retry import exhausted, last_begin_at, patience_ms
+from timeball.domain.ends.overlap import LockStep
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState, Waiting
+from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.planning.planner import jitter_ms, may_start_at
 from timeball.domain.time.instants import SECOND_MS
@@ -80,6 +83,10 @@ class Decision:
     """The limiters that have given it a slot."""
     keeps_slots: bool = False
     """The limiters could not be asked, and nothing else holds it: it asks again in a moment."""
+    job: Job | None = None
+    """Its job with what a gate adds for its call; only with CLAIM. None: a gate adds nothing."""
+    is_watched: bool = False
+    """Its resource has failed lately, so its success is recorded."""
 
     def lets_go(self, run: Run) -> bool:
         """Say whether a run continues to wait outside a line, and so returns its slots to the limiters.
@@ -225,13 +232,31 @@ def _moved(run: Run, job: Job, excluded: Blackouts) -> Decision | None:
     return Decision(ClaimAction.END, RunState.SKIPPED, Reason.CALENDAR)
 
 
-def deferred_or_given_up(run: Run, job: Job, now: int, admission: Admission) -> Decision:
-    """Decide about a run that must not call its resource now: it waits, but not forever while the circuit is open.
+def after_lock(step: LockStep, run: Run, job: Job, again_at: int) -> Decision:
+    """Decide about a run that has asked for its job's overlap lock. A run that waits asks again at `again_at` (ms)."""
+    match step:
+        case LockStep.START:
+            return Decision(ClaimAction.CLAIM, job=evolve(job, holder=run.id))  # as its row says: its end releases it
+        case LockStep.SKIP:
+            reason = Reason.REPLACED if job.spec.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
+            return Decision(ClaimAction.END, RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED, reason)
+        case LockStep.STAY:
+            return Decision(ClaimAction.STAY)  # the end of the run before it sends it again
+        case _:
+            # In another state it would never be the next holder of the lock, so a scan queues it again.
+            is_queued = run.state is RunState.QUEUED or (run.state is RunState.RETRYING and run.waiting is None)
+            return Decision(ClaimAction.WAIT if is_queued else ClaimAction.DEFER, wait_until=again_at)
+
+
+def after_circuit(run: Run, job: Job, now: int, admission: Admission) -> Decision:
+    """Decide about a run whose resource has failed lately: if it may not call now, it waits, but not forever.
 
     It asks once more before its patience, or its age, runs out. A run that waits for a token may not call earlier.
     """
+    if admission.until is None:
+        return Decision(ClaimAction.CLAIM, is_watched=True)
     at = max(now, run.not_before)
-    until = max(at, admission.until or at)
+    until = max(at, admission.until)
     if admission.reason is Reason.CIRCUIT_OPEN:
         patience_left_ms = patience_ms(job.spec.retry) - run.circuit_wait_ms
         if patience_left_ms <= 0:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 
 from timeball.domain.attempts.circuit_breaker import Admission, Circuit, CircuitKey, Observation, after_answers, check
+from timeball.domain.attempts.claim import Decision, after_circuit
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
@@ -20,23 +21,29 @@ from timeball.ports.target import Answer
 log = logging.getLogger(__name__)
 
 
-def check_circuits(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admission]:
-    """Return for each run whose resource has failed lately whether it may call; runs that need tokens take them.
+def check_circuits(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> list[Decision | None]:
+    """Decide about each run whose resource has failed lately: it may call, or waits. Runs that need tokens take them.
 
-    Runs without an answer may call.
+    A run that waits keeps its job's overlap lock.
     """
-    by_circuit: dict[CircuitKey, list[tuple[Run, str | None]]] = {}
+    by_circuit: dict[CircuitKey, list[tuple[Run, Job]]] = {}
     for run, job in starting:
         if (key := _key(job)) is not None:
-            by_circuit.setdefault(key, []).append((run, _segment(job)))
+            by_circuit.setdefault(key, []).append((run, job))
     try:
         circuits = context.store.circuits.read(list(by_circuit))
     except Exception:
         log.exception("circuits not read")
-        return {}
-    failing = [(circuit, by_circuit[circuit.key]) for circuit in circuits if circuit is not None]
-    admissions = [zip(runs, _check(context, circuit, runs, now), strict=True) for circuit, runs in failing]
-    return {run.id: admission for of_circuit in admissions for (run, _), admission in of_circuit}
+        return [None] * len(starting)
+    decisions: dict[RunId, Decision] = {}
+    for circuit in circuits:
+        if circuit is not None:
+            runs = by_circuit[circuit.key]
+            admissions = _check(context, circuit, runs, now)
+            decisions |= {
+                run.id: after_circuit(run, job, now, one) for (run, job), one in zip(runs, admissions, strict=True)
+            }
+    return [decisions.get(run.id) for run, _ in starting]
 
 
 def note_answers(context: Context, answered: Sequence[tuple[Job, Answer, bool]], now: int) -> None:
@@ -68,7 +75,7 @@ def _observed(job: Job, answer: Answer) -> Observation:
     return Observation(bool(answer.is_down), None if is_of_resource else _segment(job))
 
 
-def _check(context: Context, circuit: Circuit, runs: Sequence[tuple[Run, str | None]], now: int) -> list[Admission]:
+def _check(context: Context, circuit: Circuit, runs: Sequence[tuple[Run, Job]], now: int) -> list[Admission]:
     """Decide about the runs of one resource in their order: one write for all of them, if any.
 
     If the row cannot be written, or keeps changing, the decision stands unwritten: a call or two too many are better
@@ -79,8 +86,8 @@ def _check(context: Context, circuit: Circuit, runs: Sequence[tuple[Run, str | N
     def in_order(_: int, standing: Circuit) -> Circuit | None:
         after = standing
         admissions.clear()
-        for run, segment in runs:
-            after, admission = check(after, run, now, context.rules.circuits, segment)
+        for run, job in runs:
+            after, admission = check(after, run, now, context.rules.circuits, _segment(job))
             admissions.append(admission)
         return None if after == standing else after
 

@@ -8,37 +8,26 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim, deferred_or_given_up
+from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.decided import decided, with_gate_waits
-from timeball.domain.ends.overlap import LockStep, holds_nothing
+from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import NO_WAITS, GateWaits
-from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.sharing.limiter import SETTLES_MS, slots_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.execution.circuits import check_circuits
-from timeball.engine.execution.gates import (
-    Admitted,
-    note_late_starts,
-    pass_limiters,
-    pass_parents,
-    replace_older,
-    replaced,
-)
+from timeball.engine.execution.gates import GATES, replace_older
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.metrics import moved
 from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.limiters import expect, release_slots
-from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
@@ -77,6 +66,12 @@ class Claim:
     is_watched: bool = False
     excluded: Blackouts = NOTHING
 
+    def decide(self, decision: Decision) -> None:
+        """Replace the decision, by that of a gate."""
+        self.decision = decision
+        self.job = decision.job or self.job
+        self.is_watched |= decision.is_watched
+
     @property
     def is_mine(self) -> bool:
         """Whether this executor has claimed the run, and must process it."""
@@ -86,9 +81,6 @@ class Claim:
     def is_done(self) -> bool:
         """Whether the message is done; a message that is not done, of a run that is not ours, comes again."""
         return self.decision.action in _DONE
-
-
-_Starting = Sequence[tuple[Claim, Run, Job]]
 
 
 def claim(
@@ -106,13 +98,14 @@ def claim(
     """
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)
-    _give_back_what_does_not_fit(_starting(claims), now, last_call_at)
-    _pass_newer(context, _starting(claims))
-    _pass_parents(context, _starting(claims))
-    _pass_locks(context, _starting(claims), now)
-    _check_circuits(context, _starting(claims), now)
-    _pass_limiters(context, _starting(claims), now)
-    note_late_starts(context, [(run.id, job) for _, run, job in _starting(claims) if not _is_named(run)], now)
+    _give_back_what_does_not_fit(claims, now, last_call_at)
+    for gate in GATES:
+        starting = [(one, run, job) for one, run, job in _starting(claims) if gate.applies(run, job)]
+        if starting:
+            decisions = gate.decide(context, [(run, job) for _, run, job in starting], now)
+            for (one, _, _), decision in zip(starting, decisions, strict=True):
+                if decision is not None:
+                    one.decide(decision)
     tried.update({run.id: one for one, run, _ in _starting(claims)})
     had = {one.run.id: slots_of(one.run).union(one.decision.slots) for one in claims if one.run is not None}
     _write(context, claims, owner, now)
@@ -121,12 +114,7 @@ def claim(
     return claims
 
 
-def _is_named(run: Run) -> bool:
-    """Return whether its backfill's row names the run for a cancel of the job. A retry may outlive that row."""
-    return run.id.origin is Origin.BACKFILL and run.budget_at is None
-
-
-def _starting(claims: Sequence[Claim]) -> _Starting:
+def _starting(claims: Sequence[Claim]) -> list[tuple[Claim, Run, Job]]:
     return [
         (one, one.run, one.job) for one in claims if one.decision.action is ClaimAction.CLAIM and one.run and one.job
     ]
@@ -166,86 +154,11 @@ def _decide(context: Context, run: Run | None, job: Job | None, now: int, exclud
         return Decision(ClaimAction.WAIT, wait_until=now + context.rules.misfire_ms)
 
 
-def _give_back_what_does_not_fit(starting: _Starting, now: int, last_call_at: int) -> None:
-    for one, run, job in starting:
+def _give_back_what_does_not_fit(claims: Sequence[Claim], now: int, last_call_at: int) -> None:
+    for one, run, job in _starting(claims):
         if max(now, run.not_before) + call_seconds(job.spec.timeout_seconds) * SECOND_MS > last_call_at:
             log.info("run does not fit into this executor's time", extra={"run_id": str(run.id)})
             one.decision = Decision(ClaimAction.RETURN)
-
-
-def _pass_newer(context: Context, starting: _Starting) -> None:
-    """Skip each run that a newer run of its job replaces."""
-    over = replaced(context, [(run, job) for _, run, job in starting])
-    for one, run, _ in starting:
-        if run.id in over:
-            one.decision = Decision(ClaimAction.END, RunState.SKIPPED, Reason.REPLACED)
-
-
-def _pass_parents(context: Context, starting: _Starting) -> None:
-    """Give each run the payload that includes its parents' answers; it fails for good if these are too large."""
-    passed = pass_parents(context, [(run, job) for _, run, job in starting])
-    for (one, _, _), job in zip(starting, passed, strict=True):
-        if job is None:
-            one.decision = Decision(ClaimAction.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
-        else:
-            one.job = job
-
-
-def _pass_locks(context: Context, starting: _Starting, now: int) -> None:
-    """Take the lock for each run that needs it. If a lock cannot be read, its run waits."""
-    wanting = [(one, run, job) for one, run, job in starting if needs_lock(run, job)]
-    if not wanting:
-        return
-    try:
-        steps = acquire_locks(context, [(run, job) for _, run, job in wanting], now)
-    except UnavailableError as unavailable:
-        log.warning("overlap locks not taken: %s", unavailable)
-        steps = [LockStep.WAIT] * len(wanting)
-    for (one, run, job), step in zip(wanting, steps, strict=True):
-        match step:
-            case LockStep.START:
-                one.job = evolve(job, holder=run.id)  # as its row says now: the run's end releases the lock
-            case LockStep.SKIP:
-                reason = Reason.REPLACED if job.spec.overlap is OverlapPolicy.CANCEL_OTHER else Reason.OVERLAP
-                state = RunState.SKIPPED if run.is_unstarted else RunState.CANCELLED
-                one.decision = Decision(ClaimAction.END, state, reason)
-            case LockStep.STAY:
-                one.decision = Decision(ClaimAction.STAY)  # the end of the run before it sends it again
-            case _:
-                wait_until = run.not_before if run.not_before > now else now + context.rules.margin_ms
-                # In another state it would never be the next holder of the lock, so a scan queues it again.
-                is_queued = run.state is RunState.QUEUED or (run.state is RunState.RETRYING and run.waiting is None)
-                one.decision = Decision(ClaimAction.WAIT if is_queued else ClaimAction.DEFER, wait_until=wait_until)
-
-
-def _check_circuits(context: Context, starting: _Starting, now: int) -> None:
-    """Defer each run whose resource may not be called yet. The run keeps the lock that it has."""
-    admissions = check_circuits(context, [(run, job) for _, run, job in starting], now)
-    for one, run, job in starting:
-        admission = admissions.get(run.id)
-        one.is_watched = admission is not None
-        if admission is not None and admission.until is not None:
-            one.decision = deferred_or_given_up(run, job, now, admission)
-
-
-def _pass_limiters(context: Context, starting: _Starting, now: int) -> None:
-    """Let each run wait that its limits, or its tenant's quotas, refuse. A wait of any length loses nothing."""
-    admissions = pass_limiters(context, [(run, job) for _, run, job in starting], now)
-    for one, run, _ in starting:
-        admitted = admissions.get(run.id)
-        if admitted is not None:
-            one.decision = _admitted(admitted)
-
-
-def _admitted(admitted: Admitted) -> Decision:
-    slots = admitted.slots
-    if admitted.again_at is not None:
-        return Decision(ClaimAction.WAIT, wait_until=admitted.again_at, slots=slots, keeps_slots=True)
-    if admitted.waiting is not None:
-        return Decision(ClaimAction.LINE_UP, waiting=admitted.waiting, slots=slots)
-    if admitted.is_skipped:
-        return Decision(ClaimAction.END, RunState.SKIPPED, Reason.LIMIT_FULL, slots=slots)
-    return Decision(ClaimAction.CLAIM, starts_at=admitted.begins_at, slots=slots)
 
 
 def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:

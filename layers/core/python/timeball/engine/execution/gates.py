@@ -1,163 +1,101 @@
-"""Decide before a claim whether a run may begin, by the limits of its job and by the quotas of its tenant.
+"""The gates that a run passes before its claim: what may keep it from starting, as one ordered list.
 
-A run without limits costs no request here.
-
-① Read the limiters. ② If a limiter is full, read the runs that have its slots. ③ Swap the limiters: each names the runs
-that may begin before their claims are written, and expects any other run in its line. If the process dies after ③, the
-run keeps its slot until a check finds that its row no longer needs it. A run that one limiter refuses keeps the slots
-that others gave while it waits in that limiter's line; a rate token is lost.
-
-Pass runs that are about to be called the results of their jobs' parents, as they stand now.
-
-A run whose job does not ask for that costs nothing.
-
-Before a claim, find a newer run of the job that replaces this one. Only jobs that ask for it cost a read.
-
-A waiting run is not searched for when a newer one comes: it finds that itself before it would start. But a run in a
-line is, when a newer one joins that line: otherwise each would be admitted, one after the other, only to find that.
-
-Note on a job, beforehand, that a run starts days after it was due: changes of the job search that far back.
-
-The executors were down for long, or a person retries the run. Before its claim the run need not be found, because the
-claim reads the job, and reads it once more here. So a cancel either came before, and is obeyed, or finds the note.
+A run enters only the gates whose feature it or its job has; any other gate costs it a look at its fields. A gate
+decides about all runs of a claim at once. What a run has taken on its way (the overlap lock, slots of limiters) is
+named in its row or in its decision: the claim gives back what the run no longer needs, in one place, whichever gate
+refused it.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from timeball.domain.attempts.claim import ClaimAction, Decision, after_lock
 from timeball.domain.changes.reach import needs_note, noted
 from timeball.domain.ends.effects import guarantor_of
+from timeball.domain.ends.overlap import LockStep
 from timeball.domain.graphs.passing import PassedParent, handed
 from timeball.domain.graphs.trigger_rule import kept_of, run_state_of
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, fraction_of
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.limiter import Limiter, new_limiter
-from timeball.domain.model.runs.run import Run, RunState, Waiting
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.model.terms.dependency import Ended
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
-from timeball.domain.sharing.limiter import LimiterDecision, acquire, must_read_holders, without_ended
-from timeball.domain.sharing.stated import Ask, asks_of
-from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import range_over
+from timeball.engine.execution.circuits import check_circuits
+from timeball.engine.execution.limits import pass_limiters
 from timeball.engine.runs.attempts import answer_of
 from timeball.engine.runs.effects import change_runs
-from timeball.engine.runs.limiters import read_named
+from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
-_CONTENDED_MS = 800
-"""How long, at most, a run waits before it asks again if other processes always wrote the limiter first."""
+Starting = Sequence[tuple[Run, Job]]
+"""Runs that would be claimed now, each with its job."""
+
+Decisions = Sequence[Decision | None]
+"""The decision about each of these runs; None: the run passes as it is."""
+
+_MOST: Final = 20
+"""How many of the newest runs are read. If more runs of a backfill, which replace none, are among them, a run starts
+that need not."""
+
+_RUNS: Final = frozenset(RunState) - {RunState.SKIPPED, RunState.CANCELLED}
 
 
 @dataclass(frozen=True)
-class Admitted:
-    """The answer to a run: it may begin at `begins_at` (ms), waits in a line, or is skipped. `slots` are its slots.
+class Gate:
+    """What may keep a run from starting."""
 
-    With `again_at` the answer is not known yet.
+    applies: Callable[[Run, Job], bool]
+    """Whether a run enters the gate: a check of its fields and its job's, without a request."""
+    decide: Callable[[Context, Starting, int], Decisions]
+    """Decides about the runs that enter it, now. May take something for a run. Raises UnavailableError."""
+
+
+def may_be_replaced(run: Run, job: Job) -> bool:
+    """Return whether newer runs of its job replace the run until it starts."""
+    return is_replaceable(run, job.spec)
+
+
+def _skip_replaced(context: Context, starting: Starting, _: int) -> Decisions:
+    """Skip each run that a newer run of its job replaces.
+
+    A waiting run is not searched for when a newer one comes: it finds that itself before it would start. But a run in a
+    line is, when a newer one joins that line (`replace_older`): otherwise each would be admitted only to find that.
     """
-
-    begins_at: int = 0
-    slots: tuple[str, ...] = ()
-    waiting: Waiting | None = None
-    is_skipped: bool = False
-    again_at: int | None = None
-
-    @property
-    def may_begin(self) -> bool:
-        """Whether the run may begin."""
-        return self.waiting is None and not self.is_skipped and self.again_at is None
+    replaced = Decision(ClaimAction.END, RunState.SKIPPED, Reason.REPLACED)
+    return [replaced if _is_replaced(context, run) else None for run, _ in starting]
 
 
-def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: int) -> dict[RunId, Admitted]:
-    """Return for each run that has limits whether it may begin; it then has its slots and its rate token.
-
-    A run whose answer is unknown asks again. Raises UnavailableError only if the quotas cannot be read.
-    """
-    quotas = read_quotas(context, list(dict.fromkeys(run.id.job.tenant for run, _ in starting)))
-    asks = {run.id: asks_of(job.spec, quotas[run.id.job.tenant]) for run, job in starting}
-    runs = {run.id: run for run, _ in starting if asks[run.id]}
-    admitted = {name: Admitted(max(now, run.not_before)) for name, run in runs.items()}
-    for stage in range(max((len(of_run) for of_run in asks.values()), default=0)):
-        asking = [
-            (run, asks[name][stage])
-            for name, run in runs.items()
-            if admitted[name].may_begin and len(asks[name]) > stage
-        ]
-        try:
-            admitted |= _ask(context, asking, admitted, now)
-        except UnavailableError as unavailable:
-            log.warning("limiters not asked: %s", unavailable)
-            admitted |= {run.id: evolve(admitted[run.id], again_at=now + context.rules.margin_ms) for run, _ in asking}
-    return admitted
+def _is_replaced(context: Context, run: Run) -> bool:
+    at = max(context.clock.now(), run.not_before)
+    query = LedgerQuery(run.id.job, _MOST, from_at=run.id.fire_at, to_at=at, states=_RUNS)
+    return any(is_replaced_by(run, other, at) for other in context.store.runs.ledger(query).runs)
 
 
-def _ask(
-    context: Context, asking: Sequence[tuple[Run, Ask]], before: Mapping[RunId, Admitted], now: int
-) -> dict[RunId, Admitted]:
-    """Ask one limiter for each run; return the answers so far."""
-    by_key: dict[LimiterKey, list[tuple[Run, Ask]]] = {}
-    for run, ask in sorted(asking, key=lambda one: before[one[0].id].begins_at):
-        by_key.setdefault(ask.key, []).append((run, ask))
-    decided: dict[RunId, Admitted] = {}
-
-    def with_those(_: int, limiter: Limiter) -> Limiter:
-        own = by_key[limiter.key]
-        if must_read_holders(limiter, own):
-            limiter = without_ended(limiter, read_named(context, limiter, now), now)
-        for run, ask in own:
-            earlier = before[run.id]
-            limiter, passed = acquire(limiter, run, ask, earlier.begins_at, now, context.rules.lease_ms)
-            decided[run.id] = _after(earlier, passed, ask)
-        return limiter
-
-    rows = _rows(context, by_key, now)
-    swapped = compare_and_swap(context.store.limiters.swap, rows, with_those, now)
-    written = {row.key for row, one in zip(rows, swapped, strict=True) if one.done}
-    names = sorted((str(run.id), run.attempt) for run, _ in asking)
-    again_at = now + 1 + int(fraction_of("contended", *names, now) * _CONTENDED_MS)
-    lost = {run.id: evolve(before[run.id], again_at=again_at) for run, ask in asking if ask.key not in written}
-    return decided | lost
+def takes_answers(_: Run, job: Job) -> bool:
+    """Return whether the run's call takes the results of its parents."""
+    return job.spec.pass_parents
 
 
-def _after(earlier: Admitted, passed: LimiterDecision, ask: Ask) -> Admitted:
-    if passed.is_skipped:
-        return evolve(earlier, is_skipped=True)
-    slots = (*earlier.slots, ask.key.name) if passed.has_slot else earlier.slots
-    if passed.waits_for is not None:
-        return evolve(earlier, waiting=Waiting(ask.key.name, passed.waits_for), slots=slots)
-    return evolve(earlier, begins_at=passed.begins_at, slots=slots)
-
-
-def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:
-    """Read the limiter of each key; a limiter that no run has asked for yet gets its first row."""
-    stored = context.store.limiters.read(list(keys)) if keys else []
-    new = [new_limiter(key, context.shards) for key, row in zip(keys, stored, strict=True) if row is None]
-    inserted = context.store.limiters.insert(new, now) if new else []
-    return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
-
-
-def pass_parents(context: Context, runs: Sequence[tuple[Run, Job]]) -> list[Job | None]:
-    """Return the job of each run with the payload for its call; None if its parents' answers are too large.
-
-    Raises UnavailableError.
-    """
-    asking = [(run, job) for run, job in runs if job.spec.pass_parents]
-    keys = list(dict.fromkeys(key for _, job in asking for key in job.spec.parent_keys))
+def _pass_parents(context: Context, starting: Starting, _: int) -> Decisions:
+    """Give each run the payload that includes its parents' answers; it fails for good if these are too large."""
+    keys = list(dict.fromkeys(key for _, job in starting for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True)) if keys else {}
-    names = list(dict.fromkeys(_run_of(jobs[key], key, run) for run, job in asking for key in job.spec.parent_keys))
+    names = list(dict.fromkeys(_run_of(jobs[key], key, run) for run, job in starting for key in job.spec.parent_keys))
     rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
-    return [_handed(context, run, job, jobs, rows) if job.spec.pass_parents else job for run, job in runs]
+    return [_handed(context, run, job, jobs, rows) for run, job in starting]
 
 
 def _run_of(parent: Job | None, key: JobKey, run: Run) -> RunId:
@@ -169,7 +107,7 @@ def _run_of(parent: Job | None, key: JobKey, run: Run) -> RunId:
 
 def _handed(
     context: Context, run: Run, job: Job, jobs: Mapping[JobKey, Job | None], rows: Mapping[RunId, Run | None]
-) -> Job | None:
+) -> Decision:
     passed = []
     for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True):
         standing = jobs[key]
@@ -178,9 +116,11 @@ def _handed(
         passed.append(_passed(context, parent.name or parent.job_id, standing, row, kept))
     work = job.spec.work
     if work is None:
-        return job  # the payload that the run was given is gone: its call reports that
+        return Decision(ClaimAction.CLAIM)  # the payload that the run was given is gone: its call reports that
     payload = handed(work.payload, passed)
-    return None if payload is None else with_spec(job, work=evolve(work, payload=payload))
+    if payload is None:
+        return Decision(ClaimAction.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
+    return Decision(ClaimAction.CLAIM, job=with_spec(job, work=evolve(work, payload=payload)))
 
 
 def _passed(context: Context, name: str, parent: Job | None, row: Run | None, kept: Ended | None) -> PassedParent:
@@ -194,16 +134,73 @@ def _passed(context: Context, name: str, parent: Job | None, row: Run | None, ke
     return PassedParent(name, row.state.value, row.id, answer_of(context, row))
 
 
-_MOST: Final = 20
-"""How many of the newest runs are read. If more runs of a backfill, which replace none, are among them, a run starts
-that need not."""
+def _take_locks(context: Context, starting: Starting, now: int) -> Decisions:
+    """Take the lock for each run. If a lock cannot be read, its run waits."""
+    try:
+        steps = acquire_locks(context, starting, now)
+    except UnavailableError as unavailable:
+        log.warning("overlap locks not taken: %s", unavailable)
+        steps = [LockStep.WAIT] * len(starting)
+    again_at = now + context.rules.margin_ms
+    return [
+        after_lock(step, run, job, run.not_before if run.not_before > now else again_at)
+        for step, (run, job) in zip(steps, starting, strict=True)
+    ]
 
-_RUNS: Final = frozenset(RunState) - {RunState.SKIPPED, RunState.CANCELLED}
+
+def calls_target(_: Run, job: Job) -> bool:
+    """Return whether the run calls a target: its resource may have failed lately."""
+    return job.spec.work is not None
 
 
-def replaced(context: Context, starting: Sequence[tuple[Run, Job]]) -> set[RunId]:
-    """Return which of these runs, about to start, newer runs of their jobs replace. Raises UnavailableError."""
-    return {run.id for run, job in starting if is_replaceable(run, job.spec) and _is_replaced(context, run)}
+def any_run(_: Run, __: Job) -> bool:
+    """Return True: whether its tenant has quotas is in memory, but not in the fields of a run."""
+    return True
+
+
+def may_start_late(run: Run, job: Job) -> bool:
+    """Return whether the run may start so late that no change of its job would search for it.
+
+    A change finds a run that its backfill's row names. A retry may outlive that row.
+    """
+    is_named = run.id.origin is Origin.BACKFILL and run.budget_at is None
+    return not is_named and not job.spec.schedule.is_one_off
+
+
+def note_late_starts(context: Context, starting: Starting, now: int) -> Decisions:
+    """Note on each job the earliest of its runs that start days after they were due: its changes search that far back.
+
+    The executors were down for long, or a person retries the run. Before its claim the run need not be found, because
+    the claim reads the job, and reads it once more here. So a cancel either came before, and is obeyed, or finds the
+    note. Raises UnavailableError: then no run of this claim may be claimed.
+    """
+    earliest: dict[JobKey, int] = {}
+    for run, job in starting:
+        if needs_note(job, run.id.fire_at, now, context.rules.misfire_ms):
+            earliest[job.key] = min(run.id.fire_at, earliest.get(job.key, run.id.fire_at))
+
+    def change(_: int, job: Job) -> Job | None:
+        if job.status is JobStatus.CANCELLED:
+            raise ContendedError(f"job {job.key.job_id} was cancelled meanwhile")
+        fire_at = earliest[job.key]
+        return noted(job, fire_at, now) if needs_note(job, fire_at, now, context.rules.misfire_ms) else None
+
+    jobs = context.store.jobs.read(list(earliest)) if earliest else []
+    if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, change, now)):
+        raise ContendedError("a job whose run starts late kept changing")
+    return [None] * len(starting)
+
+
+GATES = (
+    Gate(may_be_replaced, _skip_replaced),  # first: a run that is skipped need not take anything
+    Gate(takes_answers, _pass_parents),  # this may fail the run for good, so before it takes anything
+    Gate(needs_lock, _take_locks),  # before all waits for a time or a slot, so that runs of a job stay in order
+    Gate(calls_target, check_circuits),  # before the limiters: a run that waits for its resource keeps no slot
+    Gate(any_run, pass_limiters),  # the last one that defers a run: a rate token is lost if a run does not start
+    Gate(may_start_late, note_late_starts),  # only runs that will be claimed are noted
+)
+"""The gates, in the order in which each run passes them. All runs take locks and slots in this one order: no two runs
+wait for each other (limiter.py)."""
 
 
 def replace_older(context: Context, claims: Sequence[tuple[Run, Job]]) -> None:
@@ -228,27 +225,3 @@ def _replace_older(context: Context, run: Run, job: Job) -> None:
     swaps = [Swap(one, ended(one, RunState.SKIPPED, now, guarantor, Reason.REPLACED)) for one in older]
     if swaps:
         change_runs(context, {one.id: job for one in older}, swaps, now)
-
-
-def _is_replaced(context: Context, run: Run) -> bool:
-    at = max(context.clock.now(), run.not_before)
-    query = LedgerQuery(run.id.job, _MOST, from_at=run.id.fire_at, to_at=at, states=_RUNS)
-    return any(is_replaced_by(run, other, at) for other in context.store.runs.ledger(query).runs)
-
-
-def note_late_starts(context: Context, starting: Sequence[tuple[RunId, Job]], now: int) -> None:
-    """Note the earliest of these runs on each job. Raises UnavailableError: then none of them may be claimed."""
-    earliest: dict[JobKey, int] = {}
-    for run_id, job in starting:
-        if needs_note(job, run_id.fire_at, now, context.rules.misfire_ms):
-            earliest[job.key] = min(run_id.fire_at, earliest.get(job.key, run_id.fire_at))
-
-    def change(_: int, job: Job) -> Job | None:
-        if job.status is JobStatus.CANCELLED:
-            raise ContendedError(f"job {job.key.job_id} was cancelled meanwhile")
-        fire_at = earliest[job.key]
-        return noted(job, fire_at, now) if needs_note(job, fire_at, now, context.rules.misfire_ms) else None
-
-    jobs = context.store.jobs.read(list(earliest)) if earliest else []
-    if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, change, now)):
-        raise ContendedError("a job whose run starts late kept changing")
