@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.backfills.calls import HOURLY, IN_RANGE, backfill, runs_of, scan
 from tests.api.client import NOW, Api
-from timeball.api.backfills.listing import BACKFILL_PARAMETERS
+from tests.api.http.requests import parameters_of
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus, RuleSet
@@ -267,7 +267,7 @@ class TestListing:
         assert status(f"/v1/jobs/{other['jobId']}/backfills", runs) == 400
 
     def test_the_list_takes_no_other_parameters(self) -> None:
-        assert BACKFILL_PARAMETERS == ("limit", "cursor")
+        assert parameters_of("/v1/jobs/{jobId}/backfills") == ("limit", "cursor")
 
 
 def test_a_backfill_is_named_by_its_tenant_its_job_and_its_key(api: Api) -> None:

@@ -9,7 +9,7 @@ from tests.api.client import NOW, Api
 from tests.api.dead_letters.calls import VERBS, deal, died, every_verb, late, on_and_on
 from tests.api.jobs.changes import put_status
 from tests.api.runs.rows import called, dead, row
-from timeball.api.http.paging import cursor_of
+from timeball.api.http.cursor import cursor_of
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
@@ -101,23 +101,23 @@ class TestCursors:
     @pytest.mark.parametrize(
         ("position", "status"),
         [
-            ("5.6.7.{run}", 200),
-            (f"{LATEST - 1}.{LATEST - 1}.{LATEST - 1}.{{run}}", 200),
-            ("{latest}.6.7.{run}", 400),
-            ("5.{latest}.7.{run}", 400),
-            ("5.6.{latest}.{run}", 400),
-            ("-5.6.7.{run}", 400),
-            ("5.6.{run}", 400),
-            ("5.6.7.8.{run}", 400),
-            ("5.6.7.", 400),
-            ("5..7.{run}", 400),
+            ("5 6 7 {run}", 200),
+            (f"{LATEST - 1} {LATEST - 1} {LATEST - 1} {{run}}", 200),
+            ("{latest} 6 7 {run}", 400),
+            ("5 {latest} 7 {run}", 400),
+            ("5 6 {latest} {run}", 400),
+            ("-5 6 7 {run}", 400),
+            ("5 6 {run}", 400),
+            ("5 6 7 8 {run}", 400),
+            ("5 6 7 ", 400),
+            ("5  7 {run}", 400),
             ("", 400),
         ],
     )
     def test_an_invented_cursor_does_no_harm(self, api: Api, job: dict[str, Any], position: str, status: int) -> None:
         run = dead(api, job, -1)
-        bound = '["dead letters","replay 10","acme",null,null,null,null,0,13569465600000]'
-        forged = cursor_of([bound], position.format(run=run.id, latest=LATEST))
+        query = '["replay",10,"acme",null,null,null,null,0,13569465600000]'
+        forged = cursor_of([query], [position.format(run=run.id, latest=LATEST)])
         answer = deal(api, "replay", filter={}, cursor=forged)
         assert answer.status == status, answer.text
 

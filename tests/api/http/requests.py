@@ -39,6 +39,11 @@ def path_of(route: Route) -> str:
     return re.sub(r"\{(\w+)\}", lambda name: IDS.get(name[1], "1"), route.path)
 
 
+def parameters_of(path: str) -> tuple[str, ...]:
+    """Return the query parameters of the list at a path."""
+    return next(route.query for route in ROUTES if (route.method, route.path) == ("GET", path))
+
+
 STORED = [route for route in ROUTES if not route.is_public and route.path != "/v1/schedules:preview"]
 """The routes that need the store."""
 

@@ -8,19 +8,18 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tests.api.client import DOCUMENT, NOW, Api
+from tests.api.http.requests import parameters_of
 from tests.api.http.strategies import ANYTHING, GOOD_JOBS, JOBS, SETTINGS, TELLING, VALID_JOBS
 from tests.api.runs.rows import dead, waiting
-from timeball.api.backfills.listing import BACKFILL_PARAMETERS
 from timeball.api.backfills.request import BackfillRequest
-from timeball.api.dead_letters.request import DEAD_LETTER_PARAMETERS, DeadLetterFilter, ReplayRequest
-from timeball.api.http.paging import cursor_of
+from timeball.api.dead_letters.request import DeadLetterFilter, ReplayRequest
+from timeball.api.http.cursor import cursor_of
 from timeball.api.http.request_model import aliases
-from timeball.api.jobs.listing import JOB_PARAMETERS
 from timeball.api.runs.callbacks import CompleteRequest, FailRequest
-from timeball.api.runs.reading import RUN_PARAMETERS
 from timeball.api.schedules.preview import PreviewRequest
 from timeball.targets.http.addresses import parse_url
 
+BACKFILLS, RUNS = "/v1/jobs/{jobId}/backfills", "/v1/jobs/{jobId}/runs"
 STATUSES = {201, 400}
 SCHEDULES = set(aliases(PreviewRequest))
 
@@ -107,7 +106,7 @@ def test_random_backfills_and_triggers_are_made_or_refused() -> None:
         VALID_JOBS,
         st.dictionaries(st.sampled_from(aliases(BackfillRequest)) | st.text(max_size=5), TELLING | ANYTHING),
         st.dictionaries(st.sampled_from(["payload"]) | st.text(max_size=5), TELLING | ANYTHING),
-        st.dictionaries(st.sampled_from(BACKFILL_PARAMETERS) | st.text(max_size=5), st.text(max_size=30)),
+        st.dictionaries(st.sampled_from(parameters_of(BACKFILLS)) | st.text(max_size=5), st.text(max_size=30)),
     )
     def try_it(job: dict[str, Any], backfill: dict[str, Any], run: dict[str, Any], query: dict[str, str]) -> None:
         api = Api()
@@ -163,8 +162,8 @@ GOOD_CHOICES = st.fixed_dictionaries(
         "limit": st.integers(0, 3),
         "perSecond": st.integers(1, 3),
         "cursor": st.text()
-        | st.text("0123456789.-x", max_size=60).map(
-            lambda text: cursor_of(['["dead letters","replay 10","acme",null,null,null,0,13569465600000]'], text)
+        | st.text("0123456789 .-x", max_size=60).map(
+            lambda text: cursor_of(['["replay",10,"acme",null,null,null,null,0,13569465600000]'], [text])
         ),
     },
 )
@@ -174,7 +173,7 @@ def test_random_dead_letters_are_listed_and_processed_or_refused() -> None:
     @SETTINGS
     @given(
         CHOICES | GOOD_CHOICES,
-        st.dictionaries(st.sampled_from(DEAD_LETTER_PARAMETERS) | st.text(max_size=5), st.text(max_size=30)),
+        st.dictionaries(st.sampled_from(parameters_of("/v1/dead-letters")) | st.text(max_size=5), st.text(max_size=30)),
     )
     def try_it(body: dict[str, Any], query: dict[str, str]) -> None:
         api = Api()
@@ -221,7 +220,8 @@ def test_random_queries_paths_and_headers_are_answered() -> None:
     @given(
         st.text(max_size=20),
         st.dictionaries(
-            st.sampled_from([*RUN_PARAMETERS, *JOB_PARAMETERS]) | st.text(max_size=5), st.text(max_size=30)
+            st.sampled_from([*parameters_of(RUNS), *parameters_of("/v1/jobs")]) | st.text(max_size=5),
+            st.text(max_size=30),
         ),
         st.dictionaries(st.sampled_from(["if-match", "idempotency-key", "content-type", "authorization"]), st.text()),
     )

@@ -223,7 +223,9 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: ApiContext) 
             by=_actor(resolver),
             headers={name.lower(): value for name, value in event.headers.items()},
             path=path,
-            query=_query(event.query_string_parameters, route),
+            route=route.path,
+            parameters=route.query,
+            query=event.query_string_parameters,
             raw_query=event.raw_event.get("rawQueryString") or "",
             body=body,
             bounds=json.loads(_authorized(resolver, "tags") or "{}"),
@@ -234,12 +236,6 @@ def _endpoint(resolver: APIGatewayHttpResolver, route: Route, edge: ApiContext) 
         return _response(route.operation(edge, request))
 
     return answer
-
-
-def _query(given: Mapping[str, str], route: Route) -> Mapping[str, str]:
-    """Return the query parameters without an empty cursor: an empty cursor means the first page."""
-    is_first = "cursor" in route.query and given.get("cursor") == ""
-    return {name: text for name, text in given.items() if name != "cursor"} if is_first else given
 
 
 def _check_access(resolver: APIGatewayHttpResolver, route: Route, edge: ApiContext, path: Mapping[str, str]) -> None:

@@ -6,11 +6,11 @@ another key creates, rotates or gives more access ends no later than that key.
 
 from timeball.api.admin.answers import KeyAnswer, KeyPageAnswer, NewKeyAnswer, key_answer
 from timeball.api.admin.request import KeyRequest, RotateRequest, read_key
-from timeball.api.admin.tenants import LIST_PARAMETERS, standing_tenant
+from timeball.api.admin.tenants import standing_tenant
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.merge_patch import merge
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
@@ -53,23 +53,16 @@ def create_key(edge: ApiContext, request: Request) -> Reply:
     "/keys",
     "List API keys, without the keys themselves",
     KeyPageAnswer,
-    query=LIST_PARAMETERS,
+    query=PAGE,
     access=Access.ADMINISTER,
 )
 def list_keys(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's keys, including revoked and expired ones."""
-    reader = QueryReader(request.query, LIST_PARAMETERS)
-    limit = reader.limit()
-    if reader.errors:
-        raise invalid(reader.errors)
-    tenant, after = standing_tenant(edge, request).name, ""
-    if "cursor" in request.query:
-        after = position_in(request.query["cursor"])
-        if cursor_of(("keys", tenant), after) != request.query["cursor"]:
-            raise invalid([FOREIGN])
-    found = edge.admin.keys.of_tenant(tenant, after, limit + 1)
-    shown = [(key_answer(one), cursor_of(("keys", tenant), one.key_id)) for one in found[:limit]]
-    return page_of(shown, shown[-1][1] if len(found) > limit else None, edge.page_bytes)
+    asked = PageQuery(request)
+    tenant = standing_tenant(edge, request).name
+    (after,) = asked.after(text_like(KEY_ID)) or ("",)
+    found = edge.admin.keys.of_tenant(tenant, after, asked.limit + 1)
+    return asked.first(edge, found, key_answer, lambda one: (one.key_id,))
 
 
 @router.get("/keys/{keyId}", "Read an API key, without the key itself", KeyAnswer, access=Access.ADMINISTER)

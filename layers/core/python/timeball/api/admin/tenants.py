@@ -10,8 +10,8 @@ from timeball.api.admin.answers import TenantAnswer, TenantDetailAnswer, TenantP
 from timeball.api.admin.quotas import read_use
 from timeball.api.admin.request import TenantRequest, read_tenant
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
@@ -27,7 +27,6 @@ from timeball.ports.rows import Swap
 
 router = Router()
 
-LIST_PARAMETERS: Final = ("limit", "cursor")
 _PAGE: Final = 1_000
 
 
@@ -66,29 +65,20 @@ def create_tenant(edge: ApiContext, request: Request) -> Reply:
     "/v1/admin/tenants",
     "List the tenants that you may see, by name",
     TenantPageAnswer,
-    query=LIST_PARAMETERS,
+    query=PAGE,
     access=Access.ADMINISTER,
 )
 def list_tenants(edge: ApiContext, request: Request) -> Reply:
     """List all tenants for an admin of the operating tenant; for other admins only their own."""
-    reader = QueryReader(request.query, LIST_PARAMETERS)
-    limit = reader.limit()
-    if reader.errors:
-        raise invalid(reader.errors)
-    after = ""
-    if "cursor" in request.query:
-        after = position_in(request.query["cursor"])
-        if cursor_of(("tenants", request.tenant), after) != request.query["cursor"]:
-            raise invalid([FOREIGN])
+    asked = PageQuery(request)
+    (after,) = asked.after(text_like(TENANT_NAME)) or ("",)
     if request.tenant == edge.operating_tenant:
-        found = edge.admin.tenants.listed(after, limit + 1)
+        found = edge.admin.tenants.listed(after, asked.limit + 1)
     else:
         found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
-    bound = ("tenants", request.tenant)
-    standing = (one for one in found[:limit] if one.deleted_at is None)
-    shown = ((tenant_answer(one, _of_all(edge)), cursor_of(bound, one.name)) for one in standing)
-    cursor = cursor_of(bound, found[limit - 1].name) if len(found) > limit else None
-    return page_of(shown, cursor, edge.page_bytes)
+    standing = (one for one in found[: asked.limit] if one.deleted_at is None)
+    shown = ((tenant_answer(one, _of_all(edge)), (one.name,)) for one in standing)
+    return asked.page(edge, shown, (found[asked.limit - 1].name,) if len(found) > asked.limit else None)
 
 
 @router.get(

@@ -1,12 +1,10 @@
 """Create, list, read, replace and delete calendars. A calendar that a job names cannot be deleted."""
 
-from typing import Final
-
 from timeball.api.calendars.answers import CalendarAnswer, CalendarPageAnswer, calendar_answer
 from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_calendar, read_named_calendar
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import (
@@ -25,8 +23,6 @@ from timeball.engine.blackouts import calendars as engine
 from timeball.engine.blackouts.calendars import CalendarOutcome, standing_calendar
 
 router = Router()
-
-CALENDAR_PARAMETERS: Final = ("limit", "cursor")
 
 
 @router.post(
@@ -92,24 +88,13 @@ def replace_calendar(edge: ApiContext, request: Request) -> Reply:
     return _shown(done.calendar)
 
 
-@router.get(
-    "/v1/calendars", "List calendars by name", CalendarPageAnswer, query=CALENDAR_PARAMETERS, access=Access.READ
-)
+@router.get("/v1/calendars", "List calendars by name", CalendarPageAnswer, query=PAGE, access=Access.READ)
 def list_calendars(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's calendars by name."""
-    reader = QueryReader(request.query, CALENDAR_PARAMETERS)
-    limit = reader.limit()
-    if reader.errors:
-        raise invalid(reader.errors)
-    after = position_in(request.query["cursor"]) if "cursor" in request.query else ""
-    if after and _cursor(request.tenant, after) != request.query["cursor"]:
-        raise invalid([FOREIGN])
-    if "cursor" in request.query and not after:
-        raise invalid([FOREIGN])
-    found = edge.context.store.calendars.of_tenant(request.tenant, after, limit + 1)
-    cursor = _cursor(request.tenant, found[limit - 1].key.name) if len(found) > limit else None
-    shown = ((calendar_answer(one), _cursor(request.tenant, one.key.name)) for one in found[:limit])
-    return page_of(shown, cursor, edge.page_bytes)
+    asked = PageQuery(request)
+    (after,) = asked.after(text_like(CALENDAR_NAME)) or ("",)
+    found = edge.context.store.calendars.of_tenant(request.tenant, after, asked.limit + 1)
+    return asked.first(edge, found, calendar_answer, lambda one: (one.key.name,))
 
 
 @router.get("/v1/calendars/{name}", "Read a calendar", CalendarAnswer, access=Access.READ)
@@ -164,10 +149,6 @@ def _shown(calendar: Calendar) -> Reply:
 
 def _says(calendar: Calendar) -> tuple[object, ...]:
     return calendar.timezone, calendar.dates, calendar.ranges
-
-
-def _cursor(tenant: str, name: str) -> str:
-    return cursor_of((tenant, "calendars"), name)
 
 
 def _no_calendar() -> ProblemError:

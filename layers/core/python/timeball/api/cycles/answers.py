@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
-from timeball.api.http.paging import fitting
+from timeball.api.http.cursor import fitting
 from timeball.api.http.reply import AnswerModel, Time
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.domain.model.jobs.job import JobStatus

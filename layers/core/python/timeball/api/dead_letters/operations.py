@@ -1,20 +1,24 @@
 """List, replay and discard dead letters."""
 
+from functools import partial
+
 from timeball.api.dead_letters.answers import DeadLetterPageAnswer, DealtAnswer, dead_letter_answer, dealt_answer
 from timeball.api.dead_letters.request import (
-    DEAD_LETTER_PARAMETERS,
+    DeadLetterFilter,
     DiscardRequest,
     ReplayRequest,
     Selection,
     read_choice,
-    read_dead_list,
+    read_filter,
 )
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, number
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.paging import page_of
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
+from timeball.api.http.request_model import aliases
 from timeball.api.http.route import Router
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import (
@@ -33,16 +37,15 @@ router = Router()
     "/v1/dead-letters",
     "List the runs that failed for good, the newest first",
     DeadLetterPageAnswer,
-    query=DEAD_LETTER_PARAMETERS,
+    query=(*aliases(DeadLetterFilter), *PAGE),
     access=Access.READ,
 )
 def list_dead_letters(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's dead letters, the newest first."""
-    page = read_dead_list(request.tenant, request.query)
-    found = list_dead(edge.context, page.asked, page.limit, page.after)
-    cursors = (page.next_cursor(one) or "" for one in found.positions)
-    shown = zip(map(dead_letter_answer, found.runs), cursors, strict=True)
-    return page_of(shown, page.next_cursor(found.next_after), edge.page_bytes)
+    asked = PageQuery(request)
+    wanted = read_filter(request, asked)
+    found = list_dead(edge.context, wanted, asked.limit, asked.after(number, partial(RunId.parse, request.tenant)))
+    return asked.page(edge, zip(map(dead_letter_answer, found.runs), found.positions, strict=True), found.next_after)
 
 
 @router.post(

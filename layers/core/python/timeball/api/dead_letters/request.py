@@ -5,16 +5,17 @@ of the first request: later dead letters are excluded, so that the series of req
 fail again. It also contains when the next replay starts, so that the pace is kept across requests.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from pydantic import ConfigDict, Field
 
 from timeball.api.dead_letters.fields import JobId, ReasonText, RunIdText, TaskId
 from timeball.api.http.body import compact
+from timeball.api.http.cursor import PageQuery, cursor_of, number, position_in
 from timeball.api.http.fields import Instant
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, position_in
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.request import Request, idempotency_key, read_body
 from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields
@@ -85,22 +86,6 @@ class ReplayRequest(DiscardRequest):
     )
 
 
-DEAD_LETTER_PARAMETERS: Final = (*aliases(DeadLetterFilter), "limit", "cursor")
-
-
-@dataclass(frozen=True)
-class DeadList:
-    """A page of a tenant's dead letters, newest first."""
-
-    asked: DeadFilter
-    limit: int
-    after: Position | None = None
-
-    def next_cursor(self, after: Position | None) -> str | None:
-        """Return the cursor of the page after a position; None at the end."""
-        return None if after is None else cursor_of([_bound("list", self.asked)], f"{after[0]}.{after[1]}")
-
-
 @dataclass(frozen=True)
 class Selection:
     """The dead letters of a replay or a discard: runs by id, or a page of those that match a filter."""
@@ -130,22 +115,25 @@ class Selection:
         """Return the cursor that continues after a position; None at the end."""
         if after is None or self.asked is None:
             return None
-        bound = _bound(f"{self.verb} {self.per_second}", self.asked)
-        return cursor_of([bound], f"{self.until_at}.{start_at or 0}.{after[0]}.{after[1]}")
+        return cursor_of(self.query, (self.until_at, start_at or 0, *after))
+
+    @property
+    def query(self) -> tuple[object, ...]:
+        """Return what a cursor is bound to."""
+        if self.asked is None:
+            return ()
+        job_id = None if self.asked.job is None else self.asked.job.job_id
+        given = (job_id, self.asked.task_id, self.asked.reason, self.asked.error, self.asked.from_at, self.asked.to_at)
+        return (compact([self.verb, self.per_second, self.asked.tenant, *given]),)
 
 
-def read_dead_list(tenant: str, query: Mapping[str, str]) -> DeadList:
-    """Read the query string of a list. Raises ProblemError that names every bad parameter."""
-    reader = QueryReader(query, DEAD_LETTER_PARAMETERS)
-    limit = reader.limit()
-    times = {name: query[name].replace(" ", "+") for name in ("from", "to") if name in query}
-    named = {name: query[name] for name in aliases(DeadLetterFilter) if name in query}
+def read_filter(request: Request, asked: PageQuery) -> DeadFilter:
+    """Read the filters of a list."""
+    times = {name: request.query[name].replace(" ", "+") for name in ("from", "to") if name in request.query}
+    named = {name: request.query[name] for name in aliases(DeadLetterFilter) if name in request.query}
     wanted, _, errors = read_fields(DeadLetterFilter, {**named, **times})
-    errors = [*reader.errors, *errors, *_bad_window(wanted, "to")]
-    if errors:
-        raise invalid(errors)
-    page = DeadList(_filter(tenant, wanted), limit)
-    return page if "cursor" not in query else _list_from(page, query["cursor"])
+    asked.errors += [*errors, *_bad_window(wanted, "to")]
+    return _filter(request.tenant, wanted)
 
 
 def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: int) -> Selection:
@@ -166,7 +154,7 @@ def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: i
         parsed = [RunId.parse(request.tenant, text) for text in wanted.run_ids or ()]
         return replace(chosen, ids=tuple(run_id for run_id in parsed if run_id is not None))
     chosen = replace(chosen, asked=_filter(request.tenant, wanted.filter), limit=wanted.limit or MAX_MATCHED)
-    return chosen if wanted.cursor is None else _choice_from(chosen, wanted.cursor)
+    return chosen if wanted.cursor is None else _choice_from(chosen, request.tenant, wanted.cursor)
 
 
 def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
@@ -196,42 +184,7 @@ def _filter(tenant: str, wanted: DeadLetterFilter) -> DeadFilter:
     )
 
 
-def _list_from(page: DeadList, cursor: str) -> DeadList:
-    died_at, _, name = position_in(cursor).partition(".")
-    run = RunId.parse(page.asked.tenant, name)
-    if run is None or not _is_instant(died_at) or page.next_cursor((int(died_at), run)) != cursor:
-        raise invalid([FOREIGN])
-    return replace(page, after=(int(died_at), run))
-
-
-def _choice_from(chosen: Selection, cursor: str) -> Selection:
-    *instants, name = position_in(cursor).split(".", 3)
-    run = RunId.parse(chosen.asked.tenant if chosen.asked else "", name)
-    if run is None or len(instants) != 3 or not all(map(_is_instant, instants)):
-        raise invalid([FOREIGN])
-    until_at, start_at, died_at = map(int, instants)
-    going_on = replace(chosen, until_at=until_at, start_at=start_at, after=(died_at, run))
-    if going_on.next_cursor(going_on.after, start_at) != cursor:
-        raise invalid([FOREIGN])
-    return going_on
-
-
-def _bound(verb: str, asked: DeadFilter) -> str:
-    job_id = None if asked.job is None else asked.job.job_id
-    return compact(
-        [
-            "dead letters",
-            verb,
-            asked.tenant,
-            job_id,
-            asked.task_id,
-            asked.reason,
-            asked.error,
-            asked.from_at,
-            asked.to_at,
-        ]
-    )
-
-
-def _is_instant(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 14 and int(text) < LATEST
+def _choice_from(chosen: Selection, tenant: str, cursor: str) -> Selection:
+    run_of = partial(RunId.parse, tenant)
+    until_at, start_at, *after = position_in(cursor, chosen.query, number, number, number, run_of)
+    return replace(chosen, until_at=until_at, start_at=start_at, after=(after[0], after[1]))

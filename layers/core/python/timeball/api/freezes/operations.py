@@ -1,13 +1,11 @@
 """Create, list, read and lift freezes. A freeze that has ended no longer exists."""
 
-from typing import Final
-
 from timeball.api.freezes.answers import FreezeAnswer, FreezePageAnswer, freeze_answer
 from timeball.api.freezes.request import FreezeRequest, read_freeze
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.identity import freeze_id, freeze_id_of_key
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
@@ -18,8 +16,6 @@ from timeball.engine.blackouts import freezes as engine
 from timeball.engine.blackouts.freezes import FreezeOutcome, freezes_of
 
 router = Router()
-
-FREEZE_PARAMETERS: Final = ("limit", "cursor")
 
 
 @router.post(
@@ -63,25 +59,17 @@ def create_freeze(edge: ApiContext, request: Request) -> Reply:
     "/v1/freezes",
     "List the freezes that have not ended, the newest first",
     FreezePageAnswer,
-    query=FREEZE_PARAMETERS,
+    query=PAGE,
     access=Access.READ,
 )
 def list_freezes(edge: ApiContext, request: Request) -> Reply:
     """List the freezes that have not ended, the newest first."""
-    reader = QueryReader(request.query, FREEZE_PARAMETERS)
-    limit = reader.limit()
-    if reader.errors:
-        raise invalid(reader.errors)
-    now, after = edge.context.clock.now(), ""
-    if "cursor" in request.query:
-        after = position_in(request.query["cursor"])
-        if cursor_of((request.tenant, "freezes"), after) != request.query["cursor"]:
-            raise invalid([FOREIGN])
+    asked, now = PageQuery(request), edge.context.clock.now()
+    after = asked.after(number, identifier)
     found = freezes_of(edge.context, request.tenant).open_at(now)
     # The freeze at the cursor may have been lifted meanwhile; the next page then begins after its age.
-    left = [one for one in found if not after or _position(one) > after]
-    shown = [(freeze_answer(one, now), cursor_of((request.tenant, "freezes"), _position(one))) for one in left[:limit]]
-    return page_of(shown, shown[-1][1] if len(left) > limit else None, edge.page_bytes)
+    left = [one for one in found if after is None or (-one.created_at, one.name) > (-after[0], after[1])]
+    return asked.first(edge, left, lambda one: freeze_answer(one, now), lambda one: (one.created_at, one.name))
 
 
 @router.get("/v1/freezes/{freezeId}", "Read a freeze", FreezeAnswer, access=Access.READ)
@@ -101,10 +89,6 @@ def lift_freeze(edge: ApiContext, request: Request) -> Reply:
     if lifted is None:
         raise _no_freeze()
     return ok(freeze_answer(lifted, edge.context.clock.now(), is_lifted=True))
-
-
-def _position(freeze: Freeze) -> str:
-    return f"{10**15 - freeze.created_at:016}.{freeze.name}"
 
 
 def _standing(edge: ApiContext, request: Request, now: int) -> Freeze:

@@ -5,9 +5,8 @@ from typing import Final
 
 from timeball.api.history.answers import ChangePageAnswer, change_answer
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, Position, foreign_cursor, number, text_like
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
-from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.reply import Reply
 from timeball.api.http.request import Request
 from timeball.api.http.route import Router
@@ -19,95 +18,67 @@ from timeball.engine.changes.history import ChangeFilter
 
 router = Router()
 
-REVISION_PARAMETERS: Final = ("limit", "cursor")
-CHANGES_PARAMETERS: Final = ("jobId", "actor", "from", "to", "limit", "cursor")
-
 _KEY_ID: Final = re.compile(r"[!-~]{1,100}", re.ASCII)
-_VERSION: Final = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
-_POSITION: Final = re.compile(
-    rf"(\d{{1,14}})/((?:{JOB_ID.pattern})?)/(\d{{1,9}})/(\d{{1,14}})/([!-~]*) ({_KEY_ID.pattern})?", re.ASCII
-)
+_JOB_ID_OR_NONE: Final = re.compile(f"({JOB_ID.pattern})?")
+_TEXT: Final = re.compile(r"[!-~]*", re.ASCII)
 
 
 @router.get(
     "/v1/jobs/{jobId}/revisions",
     "List the changes that made a job, the newest first",
     ChangePageAnswer,
-    query=REVISION_PARAMETERS,
+    query=PAGE,
     access=Access.READ,
 )
 def list_revisions(edge: ApiContext, request: Request) -> Reply:
     """List the changes that made a job's versions."""
-    reader = QueryReader(request.query, REVISION_PARAMETERS)
-    limit = reader.limit()
-    if reader.errors:
-        raise invalid(reader.errors)
+    asked = PageQuery(request)
+    created_at, through = asked.after(number, number) or (None, None)
     job = read_job_row(edge, job_key(request), with_work=True)
-    bound = ("revisions", job.key.tenant, job.key.job_id, job.created_at)
-    through = None
-    if "cursor" in request.query:
-        position = position_in(request.query["cursor"])
-        if not _VERSION.fullmatch(position) or cursor_of(bound, position) != request.query["cursor"]:
-            raise invalid([FOREIGN])
-        through = int(position)
-    entries, next_through = engine.list_revisions(edge.context, job, limit, through)
-    cursor = None if next_through is None else cursor_of(bound, str(next_through))
-    shown = ((change_answer(one, request.bounds), cursor_of(bound, str((one.revision or 1) - 1))) for one in entries)
-    return page_of(shown, cursor, edge.page_bytes)
+    if created_at not in (None, job.created_at):
+        raise foreign_cursor()
+    entries, next_through = engine.list_revisions(edge.context, job, asked.limit, through)
+    shown = ((change_answer(one, request.bounds), (job.created_at, (one.revision or 1) - 1)) for one in entries)
+    return asked.page(edge, shown, None if next_through is None else (job.created_at, next_through))
 
 
 @router.get(
     "/v1/changes",
     "List changes and their actors, the newest first",
     ChangePageAnswer,
-    query=CHANGES_PARAMETERS,
+    query=("jobId", "actor", "from", "to", *PAGE),
     access=Access.READ,
 )
 def list_changes(edge: ApiContext, request: Request) -> Reply:
     """List the changes in a tenant."""
-    reader = QueryReader(request.query, CHANGES_PARAMETERS)
-    limit = reader.limit()
-    asked = _filter(request, reader)
-    if reader.errors:
-        raise invalid(reader.errors)
-    page = engine.list_changes(edge.context, asked, limit, _after(asked, request))
-    cursor = None if page.next_after is None else _cursor(asked, page.next_after[1])
-    cursors = (_cursor(asked, last) for _, last in page.positions)
-    return page_of(zip(map(change_answer, page.items), cursors, strict=True), cursor, edge.page_bytes)
+    asked = PageQuery(request)
+    wanted = _filter(request, asked)
+    page = engine.list_changes(edge.context, wanted, asked.limit, _after(request.tenant, asked))
+    positions = (_position(last) for _, last in page.positions)
+    next_after = page.next_after and _position(page.next_after[1])
+    return asked.page(edge, zip(map(change_answer, page.items), positions, strict=True), next_after)
 
 
-def _filter(request: Request, reader: QueryReader) -> ChangeFilter:
-    from_at, to_at = reader.instant("from"), reader.instant("to")
-    job_id, key_id = request.query.get("jobId"), request.query.get("actor")
-    if from_at is not None and to_at is not None and to_at < from_at:
-        reader.errors.append(FieldError("to", "This is before from; give a later time."))
-    if job_id is not None and not JOB_ID.fullmatch(job_id):
-        reader.errors.append(FieldError("jobId", "Give the id of a job: 1 to 64 letters, digits, - or _."))
-    if key_id is not None and not _KEY_ID.fullmatch(key_id):
-        reader.errors.append(FieldError("actor", "Give the id of an API key, such as acme.0123456789ab."))
+def _filter(request: Request, asked: PageQuery) -> ChangeFilter:
+    from_at, to_at = asked.window()
+    job_id = asked.text("jobId", JOB_ID, "Give the id of a job: 1 to 64 letters, digits, - or _.")
     return ChangeFilter(
         request.tenant,
         from_at=from_at or 0,
         to_at=LATEST if to_at is None else to_at,
         job=None if job_id is None else JobKey(request.tenant, job_id),
-        key_id=key_id,
+        key_id=asked.text("actor", _KEY_ID, "Give the id of an API key, such as acme.0123456789ab."),
     )
 
 
-def _cursor(asked: ChangeFilter, last: Announcement) -> str:
-    bound = (asked.tenant, asked.job and asked.job.job_id, asked.key_id, asked.from_at, asked.to_at)
-    position = f"{last.at}/{last.job.job_id}/{last.version}/{last.fire_at}/{last.asked} {last.key_id}"
-    return cursor_of(("changes", *bound), position)
+def _position(last: Announcement) -> Position:
+    return last.at, last.job.job_id, last.version, last.fire_at, last.asked, last.key_id
 
 
-def _after(asked: ChangeFilter, request: Request) -> tuple[int, Announcement] | None:
-    """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
-    if "cursor" not in request.query:
+def _after(tenant: str, asked: PageQuery) -> tuple[int, Announcement] | None:
+    text = text_like(_TEXT)
+    position = asked.after(number, text_like(_JOB_ID_OR_NONE), number, number, text, text)
+    if position is None:
         return None
-    match = _POSITION.fullmatch(position_in(request.query["cursor"]))
-    if match is not None:
-        job = JobKey(asked.tenant, match[2])
-        last = Announcement(int(match[1]), job, int(match[3]), int(match[4]), match[5], match[6] or "")
-        if _cursor(asked, last) == request.query["cursor"]:
-            return last.at, last
-    raise invalid([FOREIGN])
+    at, job_id, version, fire_at, request_text, key_id = position
+    return at, Announcement(at, JobKey(tenant, job_id), version, fire_at, request_text, key_id)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from timeball.api.http.paging import PAGE_BYTES
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
@@ -17,6 +17,9 @@ from timeball.ports.target import Trials
 from timeball.ports.tenants import Tenants
 from timeball.targets.aws.allowed import NONE_ALLOWED, AllowedArns
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
+
+PAGE_BYTES: Final = 5_000_000
+"""The most bytes of a page: Lambda refuses answers over 6,291,556 bytes, as documented by AWS."""
 
 RandomBytes = Callable[[], bytes]
 """Returns 16 fresh random bytes."""

@@ -37,6 +37,10 @@ class Request:
     """Headers; names are in lower case."""
     path: Mapping[str, str] = field(default_factory=dict)
     """The ids in the path, by name."""
+    route: str = ""
+    """The path of its route, such as `/v1/jobs/{jobId}`."""
+    parameters: tuple[str, ...] = ()
+    """The query parameters that its route has."""
     query: Mapping[str, str] = field(default_factory=dict)
     """Query parameters; the gateway joins the values of a repeated name with commas."""
     raw_query: str = ""
@@ -52,8 +56,11 @@ class Request:
 
     def each(self, name: str) -> list[str]:
         """Return every value of a parameter that may be repeated; a value may contain commas."""
-        given = [text for one, text in parse_qsl(self.raw_query, keep_blank_values=True) if one == name]
-        return given or ([self.query[name]] if name in self.query else [])
+        return [text for one, text in self.parameters_given() if one == name]
+
+    def parameters_given(self) -> list[tuple[str, str]]:
+        """Return each name with each of its values."""
+        return parse_qsl(self.raw_query, keep_blank_values=True) or [*self.query.items()]
 
 
 def expected_version(request: Request) -> int | None:

@@ -10,8 +10,8 @@ from pydantic_core import CoreSchema
 from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import kind_of
+from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.paging import fitting
 from timeball.api.http.problem_details import ItemProblem
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
 from timeball.api.http.reply import AnswerModel, Reply, ok

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from timeball.api.dead_letters.request import ERROR_CHARACTERS, DeadLetterFilter
+from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT
 from timeball.api.http.fields import INSTANT_SCHEMA
 from timeball.api.http.generations import DEPTH, RUN_ID
-from timeball.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT
 from timeball.api.jobs.listing import STATUSES
 from timeball.api.keys.fields import LIMIT_NAME
 from timeball.domain.model.reason import FAILURES

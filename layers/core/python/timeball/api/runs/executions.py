@@ -3,31 +3,26 @@
 Fires that never executed (skipped fires, waiting runs) have no row here; they are in the ledger, `/runs`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from pydantic import Field
 
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PageQuery, number
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.paging import FOREIGN, cursor_of, page_of, position_in
-from timeball.api.http.problems import invalid
 from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Time
 from timeball.api.http.request import Request
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import AttemptAnswer, attempt_answers
-from timeball.api.runs.reading import RUN_PARAMETERS, ledger_query
+from timeball.api.runs.reading import RUN_PARAMETERS, ledger_query, run_of
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import Outcome
 from timeball.domain.time.instants import format_instant
-from timeball.ports.collections import LedgerQuery
 
 router = Router()
-
-_Position = tuple[RunId, int]
-"""The position at which a page ended: a run, and the number of its attempt."""
 
 
 class ExecutionAnswer(AnswerModel):
@@ -62,22 +57,22 @@ class ExecutionPageAnswer(AnswerModel):
 )
 def list_executions(edge: ApiContext, request: Request) -> Reply:
     """List a job's attempts, newest first."""
-    asked = ledger_query(job_key(request), {name: text for name, text in request.query.items() if name != "cursor"})
-    after = _after(asked, request.query)
-    read_job_row(edge, asked.job)
-    page = edge.context.store.runs.ledger(replace(asked, before=None if after is None else after[0]))
+    asked, job = PageQuery(request), job_key(request)
+    query = ledger_query(job, asked)
+    after = asked.after(run_of(job), number)
+    read_job_row(edge, job)
+    page = edge.context.store.runs.ledger(replace(query, before=None if after is None else after[0]))
     begun = [] if after is None else edge.context.store.runs.read([after[0]])
     runs = [*(run for run in begun if run is not None), *page.runs]
     found = list(islice(_executions(edge, runs, after), asked.limit + 1))
-    shown = [
-        (_execution_answer(run, attempt), _cursor(asked, (run.id, attempt.number)))
-        for run, attempt in found[: asked.limit]
-    ]
-    cursor = None if page.next_before is None else _cursor(asked, (page.next_before, 1))
-    return page_of(shown, shown[-1][1] if len(found) > asked.limit else cursor, edge.page_bytes)
+    shown = [(_execution_answer(run, attempt), (run.id, attempt.number)) for run, attempt in found[: asked.limit]]
+    next_after = None if page.next_before is None else (page.next_before, 1)
+    return asked.page(edge, shown, shown[-1][1] if len(found) > asked.limit else next_after)
 
 
-def _executions(edge: ApiContext, runs: Sequence[Run], after: _Position | None) -> Iterator[tuple[Run, AttemptAnswer]]:
+def _executions(
+    edge: ApiContext, runs: Sequence[Run], after: tuple[RunId, int] | None
+) -> Iterator[tuple[Run, AttemptAnswer]]:
     """Yield the attempts of runs, the newest first; of the run at a position only earlier ones.
 
     Stored attempts are read only for a run with several attempts; for other runs the run's row suffices.
@@ -103,21 +98,3 @@ def _execution_answer(run: Run, attempt: AttemptAnswer) -> ExecutionAnswer:
         http_status=attempt.http_status,
         error=attempt.error,
     )
-
-
-def _cursor(asked: LedgerQuery, position: _Position) -> str:
-    bound = (asked.job.tenant, asked.job.job_id, asked.from_at, asked.to_at, ",".join(sorted(asked.states)))
-    return cursor_of(("executions", *bound), f"{position[0]}:{position[1]}")
-
-
-def _after(asked: LedgerQuery, query: Mapping[str, str]) -> _Position | None:
-    """Return the position at which the page before ended. Raises ProblemError for a cursor of another query."""
-    if "cursor" not in query:
-        return None
-    name, _, number = position_in(query["cursor"]).rpartition(":")
-    run_id = RunId.parse(asked.job.tenant, name)
-    if run_id is not None and number.isascii() and number.isdecimal() and len(number) <= 9:
-        position = run_id, int(number)
-        if _cursor(asked, position) == query["cursor"]:
-            return position
-    raise invalid([FOREIGN])

@@ -1,13 +1,11 @@
 """The fire ledger: list a job's runs, newest first, and read a run with every attempt."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from timeball.api.http.access import Access
+from timeball.api.http.cursor import PAGE, PageQuery, Part
 from timeball.api.http.edge import ApiContext, job_key, no_run, read_job_row, run_id_in
-from timeball.api.http.paging import FOREIGN, QueryReader, cursor_of, page_of, position_in
-from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
 from timeball.api.http.route import Router
@@ -20,7 +18,7 @@ from timeball.ports.collections import LedgerQuery
 
 router = Router()
 
-RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
+RUN_PARAMETERS: Final = ("status", "from", "to", *PAGE)
 
 
 @router.get(
@@ -28,11 +26,13 @@ RUN_PARAMETERS: Final = ("status", "from", "to", "limit", "cursor")
 )
 def list_runs(edge: ApiContext, request: Request) -> Reply:
     """List a job's runs, newest first."""
-    query = ledger_query(job_key(request), request.query)
-    read_job_row(edge, query.job)
-    page = edge.context.store.runs.ledger(query)
-    shown = ((run_answer(run), next_cursor(query, run.id) or "") for run in page.runs)
-    return page_of(shown, next_cursor(query, page.next_before), edge.page_bytes)
+    asked, job = PageQuery(request), job_key(request)
+    query = ledger_query(job, asked)
+    (before,) = asked.after(run_of(job)) or (None,)
+    read_job_row(edge, job)
+    page = edge.context.store.runs.ledger(replace(query, before=before))
+    next_before = None if page.next_before is None else (page.next_before,)
+    return asked.page(edge, ((run_answer(run), (run.id,)) for run in page.runs), next_before)
 
 
 @router.get("/v1/runs/{runId}", "Read a run with every attempt", RunDetailAnswer, access=Access.READ)
@@ -45,49 +45,18 @@ def get_run(edge: ApiContext, request: Request) -> Reply:
     return ok(run_detail_answer(run, stored, policy, awaited_by_run(edge.context, run)))
 
 
-def ledger_query(job: JobKey, query: Mapping[str, str]) -> LedgerQuery:
-    """Read the query string of a job's runs. Raises ProblemError that names every bad parameter."""
-    reader = QueryReader(query, RUN_PARAMETERS)
-    asked = LedgerQuery(
-        job=job,
-        limit=reader.limit(),
-        from_at=reader.instant("from"),
-        to_at=reader.instant("to"),
-        states=_states(query.get("status"), reader.errors),
-    )
-    if asked.from_at is not None and asked.to_at is not None and asked.to_at < asked.from_at:
-        reader.errors.append(FieldError("to", "This is before from; give a later time."))
-    if reader.errors:
-        raise invalid(reader.errors)
-    if "cursor" not in query:
-        return asked
-    before = _read_cursor(asked, query["cursor"])
-    if before is None:
-        raise invalid([FOREIGN])
-    return replace(asked, before=before)
+def ledger_query(job: JobKey, asked: PageQuery) -> LedgerQuery:
+    """Read the filters of a job's runs."""
+    from_at, to_at = asked.window()
+    states = asked.choices("status", [*RunState])
+    return LedgerQuery(job, asked.limit, from_at=from_at, to_at=to_at, states=frozenset(map(RunState, states)))
 
 
-def next_cursor(query: LedgerQuery, before: RunId | None) -> str | None:
-    """Return the cursor of a query's next page; None at the end."""
-    if before is None:
-        return None
-    states = ",".join(sorted(query.states))
-    return cursor_of((query.job.tenant, query.from_at, query.to_at, states), str(before))
+def run_of(job: JobKey) -> Part:
+    """Return the function that reads a run of a job in the position of a list."""
 
+    def read(text: str) -> RunId | None:
+        run_id = RunId.parse(job.tenant, text)
+        return run_id if run_id is not None and run_id.job == job else None
 
-def _read_cursor(query: LedgerQuery, cursor: str) -> RunId | None:
-    before = RunId.parse(query.job.tenant, position_in(cursor))
-    is_own = before is not None and before.job == query.job and next_cursor(query, before) == cursor
-    return before if is_own else None
-
-
-def _states(text: str | None, errors: list[FieldError]) -> frozenset[RunState]:
-    """Return the states of `status`; empty if it is not given. Errors are added to `errors`."""
-    if text is None:
-        return frozenset()
-    known = {state.value: state for state in RunState}
-    names = text.split(",")
-    if any(name not in known for name in names):
-        errors.append(FieldError("status", f"Give one or more of {', '.join(known)}, separated by commas."))
-        return frozenset()
-    return frozenset(known[name] for name in names)
+    return read
