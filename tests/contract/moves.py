@@ -16,9 +16,6 @@ from timeball.domain.backfill import (
 from timeball.domain.backfill import (
     advanced as advanced_backfill,
 )
-from timeball.domain.backfill import (
-    due_again as backfill_due_again,
-)
 from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.changes.change import (
     cancelled,
@@ -137,10 +134,10 @@ def _advanced(row: Backfill) -> Backfill:
 BACKFILL_MOVES: dict[str, Callable[[Backfill], Backfill]] = {
     "advanced": _advanced,
     "looking again later": lambda row: waiting(row, NOW),
-    "woken": lambda row: backfill_due_again(row, NOW + 3),
+    "woken": lambda row: replace(row, due_at=NOW + 3),
     "advanced to its end": lambda row: _advanced(replace(row, next_fire_at=row.last_at)),
     "cancelled": lambda row: cancelled_backfill(row, NOW + 5),
-    "cancelled and stopped": lambda row: backfill_due_again(cancelled_backfill(row, NOW + 5), None),
+    "cancelled and stopped": lambda row: replace(cancelled_backfill(row, NOW + 5), due_at=None),
 }
 
 _LOOK = NextBatch(("job", "another"), JobPosition(NOW, "job"), is_last=False)

@@ -9,18 +9,19 @@ from timeball.domain.backfill import (
     Backfill,
     BackfillPlan,
     BackfillStatus,
+    BackfillStep,
     advanced,
     backfill_run,
     cancelled_backfill,
-    due_again,
     instants,
     new_backfill,
+    next_step,
     plan_backfill,
     skipped_backfill_run,
     unbounded,
 )
 from timeball.domain.model.ids import BackfillKey, JobKey, Origin, RunId
-from timeball.domain.model.jobs.job import Job, JobSpec, Priority
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, Priority
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy, Work
@@ -53,6 +54,27 @@ def _backfill(overlap: str, number: int = 0, pace: int = 0, count: int = 10, due
     return replace(
         fresh, next_fire_at=_fire(number), last_run_at=_fire(number - 1), started=number, due_at=NOW + due_ms
     )
+
+
+# Each case: the backfill's status, the state of its job, whether its tenant is disabled, and the step.
+STEPS = {
+    "it has a slot": (BackfillStatus.RUNNING, "pending", False, BackfillStep.START),
+    "it has no slot": (BackfillStatus.WAITING, "pending", False, BackfillStep.WAIT),
+    "a paused job does not stop it": (BackfillStatus.RUNNING, "paused", False, BackfillStep.START),
+    "neither does a job that has ended": (BackfillStatus.WAITING, "failed", False, BackfillStep.WAIT),
+    "its tenant is disabled": (BackfillStatus.RUNNING, "pending", True, BackfillStep.REST),
+    "its tenant is disabled, and it asks for no slot": (BackfillStatus.WAITING, "pending", True, BackfillStep.REST),
+    "its job is cancelled": (BackfillStatus.RUNNING, "cancelled", False, BackfillStep.CANCEL),
+    "its job is gone": (BackfillStatus.WAITING, None, False, BackfillStep.CANCEL),
+    "its job is gone, and its tenant disabled": (BackfillStatus.RUNNING, None, True, BackfillStep.CANCEL),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_the_step_of_a_backfill_follows_from_its_job_its_tenant_and_its_slot(case: str) -> None:
+    status, job_status, is_disabled, step = STEPS[case]
+    job = None if job_status is None else replace(JOB, status=JobStatus(job_status))
+    assert next_step(replace(_backfill("allow"), status=status), job, is_disabled=is_disabled) is step
 
 
 LAST = {
@@ -189,7 +211,6 @@ def test_a_backfill_counts_the_rows_that_stand_and_not_the_planned_ones() -> Non
 def test_a_cancelled_backfill_is_due_until_its_runs_are_stopped() -> None:
     row = cancelled_backfill(_backfill("allow", 3, due_ms=60_000), NOW)
     assert (row.status, row.due_at, row.version) == (BackfillStatus.CANCELLED, NOW, 2)
-    assert (due_again(row, None).status, due_again(row, None).due_at) == (BackfillStatus.CANCELLED, None)
 
 
 def test_a_run_of_a_backfill_has_its_name_and_gives_way_to_live_runs() -> None:

@@ -2,18 +2,18 @@
 
 It has its own plan, pace and overlap policy, works on a paused job, and never moves the job's own schedule. Its name is
 part of the identity of its runs, so a range may be run again any number of times. It waits until it holds one of its
-tenant's slots (slots.py).
+tenant's slots (backfill_slots.py).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from itertools import islice
 
 from timeball.domain.ends.overlap import LockStep, decide_overlap
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, Origin, RunId, fraction_of
-from timeball.domain.model.jobs.job import Job, Priority, RuleSet
+from timeball.domain.model.jobs.job import Job, JobStatus, Priority, RuleSet
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
@@ -107,6 +107,19 @@ class Backfill:
         return None if self.last_run_at is None else run_id(self.key, self.last_run_at)
 
 
+class BackfillStep(Enum):
+    """What is done with a due, open backfill."""
+
+    START = auto()
+    """Plan its next fires."""
+    WAIT = auto()
+    """Ask for a slot, and start if there is one."""
+    REST = auto()
+    """Check again later, because its tenant is disabled."""
+    CANCEL = auto()
+    """Cancel it, because its job is gone or cancelled."""
+
+
 @dataclass(frozen=True)
 class BackfillPlan:
     """What must be written now. Without rows and without `recheck_at`, nothing is written yet."""
@@ -170,6 +183,15 @@ def new_backfill(
     )
 
 
+def next_step(backfill: Backfill, job: Job | None, *, is_disabled: bool) -> BackfillStep:
+    """Return what is done with a due, open backfill of a job; `is_disabled`: its tenant is."""
+    if job is None or job.status is JobStatus.CANCELLED:
+        return BackfillStep.CANCEL
+    if is_disabled:
+        return BackfillStep.REST
+    return BackfillStep.WAIT if backfill.status is BackfillStatus.WAITING else BackfillStep.START
+
+
 def plan_backfill(backfill: Backfill, last: Run | None, now: int) -> BackfillPlan:
     """Plan an open backfill that holds a slot; `last` is the row of its newest run, as read strongly.
 
@@ -213,11 +235,6 @@ def waiting(backfill: Backfill, now: int) -> Backfill:
     """Return the backfill without a slot, due later. The times of many backfills are spread out."""
     spread = 0.75 + fraction_of(backfill.key, backfill.revision) / 2
     return evolve(backfill, due_at=now + int(_RECHECK_FOR_SLOT_MS * spread))
-
-
-def due_again(backfill: Backfill, due_at: int | None) -> Backfill:
-    """Return the backfill in the same status, due at `due_at`; None: out of the due index."""
-    return evolve(backfill, due_at=due_at)
 
 
 def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
