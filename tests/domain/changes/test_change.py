@@ -5,10 +5,20 @@ from typing import Any
 
 import pytest
 
-from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS, cancelled, fenced_through, paused, resumed, revised
-from timeball.domain.model.ids import JobKey, Shards
+from timeball.domain.changes.change import (
+    LONGEST_REQUEST_SECONDS,
+    Alignment,
+    alignment_of,
+    cancelled,
+    fenced_through,
+    paused,
+    resumed,
+    revised,
+)
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Priority, Verb, with_spec
 from timeball.domain.model.jobs.job_states import new_job, settled
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, SECOND_MS, InvalidSchedule, parse_instant
@@ -165,3 +175,50 @@ def test_a_schedule_whose_runs_are_used_up_is_refused(planned: int) -> None:
 
 def test_a_change_closes_the_next_fire_of_any_plan_that_may_still_be_under_way() -> None:
     assert fenced_through(Intent(Verb.CANCEL, NOW, None), 5_000, 2_000) - NOW == (LONGEST_REQUEST_SECONDS + 7) * 1_000
+
+
+AT = NOW + MINUTE_MS
+PENDING = replace(JOB, schedule_version=3)
+PAUSED = replace(PENDING, status=JobStatus.PAUSED)
+CANCELLED = replace(PENDING, status=JobStatus.CANCELLED)
+
+
+def _live(state: RunState = RunState.QUEUED, version: int = 3, at: int = AT, **fields: Any) -> Run:
+    run_id = RunId(JOB.key, at, fields.pop("origin", Origin.SCHEDULE))
+    return Run(run_id, state, version, Priority.NORMAL, 0, at, NOW, **fields)
+
+
+# Each case: a live run, its job after the change, and what becomes of the run.
+ALIGNMENTS = {
+    "its job is cancelled": (_live(), CANCELLED, Alignment.END),
+    "its job is cancelled, and it waits for a retry": (
+        _live(RunState.RETRYING, attempt=1),
+        CANCELLED,
+        Alignment.END,
+    ),
+    "its job is cancelled, and it is manual": (_live(origin=Origin.MANUAL), CANCELLED, Alignment.END),
+    "its job is cancelled, and it is under way": (_live(RunState.RUNNING, attempt=1), CANCELLED, Alignment.STOP),
+    "its job is cancelled, and it was asked to stop": (
+        _live(RunState.RUNNING, attempt=1, cancel_requested=True),
+        CANCELLED,
+        Alignment.KEEP,
+    ),
+    "its job is paused": (_live(), PAUSED, Alignment.WITHDRAW),
+    "its job is paused, and it is withdrawn": (_live(RunState.WITHDRAWN), PAUSED, Alignment.KEEP),
+    "its job is paused, and it has started": (_live(RunState.RETRYING, attempt=1), PAUSED, Alignment.KEEP),
+    "its job is paused, and it is manual": (_live(origin=Origin.MANUAL), PAUSED, Alignment.KEEP),
+    "its job is resumed": (_live(RunState.WITHDRAWN, version=2), PENDING, Alignment.RELEASE),
+    "it may not have been sent": (_live(version=2), PENDING, Alignment.RELEASE),
+    "it was sent after the change": (_live(), PENDING, Alignment.KEEP),
+    "a later change has released it": (_live(version=4), PAUSED, Alignment.KEEP),
+    "the new schedule lacks its fire": (_live(version=2, at=AT + 1), PENDING, Alignment.SUPERSEDE),
+    "the schedule of a paused job lacks its fire": (_live(version=2, at=AT + 1), PAUSED, Alignment.SUPERSEDE),
+    "its job waits for new parents": (_live(version=2), replace(PENDING, waits=True), Alignment.SUPERSEDE),
+    "its parents have let it run since": (_live(), replace(PENDING, waits=True), Alignment.KEEP),
+}
+
+
+@pytest.mark.parametrize("case", ALIGNMENTS)
+def test_a_live_run_is_aligned_with_its_changed_job(case: str) -> None:
+    run, job, alignment = ALIGNMENTS[case]
+    assert alignment_of(run, job) is alignment

@@ -1,16 +1,19 @@
-"""The changes of a job that a user may make: each is one new row, with an intent if runs must be reconciled with it.
+"""The changes of a job or a task that a user may make: each is one new row.
 
-A job with an intent stays in the due index, so that a scan completes a change that crashed.
-
-Users' changes of a task: each function returns the row after one change.
+A job's row gets an intent if its runs must be reconciled with the change. A job with an intent stays in the due index,
+so that a scan completes a change that crashed.
 """
+
+from enum import Enum, auto
 
 from timeball.domain.attempts.retry import longest_life_ms
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Verb
 from timeball.domain.model.jobs.task import Task, TaskSpec
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, InvalidSchedule
-from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire
+from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire, is_occurrence
 
 LONGEST_REQUEST_SECONDS = 29
 """The longest life of a request: a change takes effect this soon after it is asked for, or never."""
@@ -28,9 +31,8 @@ def fenced_through(intent: Intent, lookahead_ms: int, margin_ms: int) -> int:
 
 def cancelled(job: Job, now: int) -> Job:
     """Return the job as cancelled: none of its runs is claimed from now on, and live runs will be stopped."""
-    asked = _asked(job, Verb.CANCEL, now)
     return evolve(
-        asked,
+        _asked(job, Verb.CANCEL, now),
         schedule_version=job.schedule_version + 1,
         status=JobStatus.CANCELLED,
         next_fire_at=None,
@@ -45,14 +47,7 @@ def paused(job: Job, now: int) -> Job:
 
     It then waits for its resume and is no longer blocked.
     """
-    must_notify_children = job.must_notify_children or (job.has_children and job.blocked is not None)
-    return evolve(
-        _asked(job, Verb.PAUSE, now),
-        status=JobStatus.PAUSED,
-        paused_at=now,
-        blocked=None,
-        must_notify_children=must_notify_children,
-    )
+    return evolve(_asked(_unblocked(job), Verb.PAUSE, now), status=JobStatus.PAUSED, paused_at=now)
 
 
 def resumed(job: Job, now: int) -> Job:
@@ -90,8 +85,7 @@ def _asked(job: Job, verb: Verb, now: int, old_schedule: Schedule | None = None)
 
 def skipping(job: Job, fire_at: int, now: int) -> Job:
     """Return a job with one fire that will be skipped: its next fire, or a fire that was sent ahead."""
-    asked = _asked(job, Verb.SKIP, now)
-    return evolve(asked, intent=Intent(Verb.SKIP, now, fire_at))
+    return evolve(_asked(job, Verb.SKIP, now), intent=Intent(Verb.SKIP, now, fire_at))
 
 
 def revised(job: Job, spec: JobSpec, now: int) -> Job:
@@ -100,28 +94,31 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     A new schedule counts from now, supersedes the planned fires, and keeps the count of runs. Raises InvalidSchedule if
     it has no fire left. Work that was not read is neither compared nor changed.
     """
-    work = None if job.spec.work is None else spec.work
+    wanted = _with_new_spec(job, spec)
+    begins_to_wait = spec.schedule.is_one_off and spec.depends_on not in ((), job.spec.depends_on) and not job.waits
+    if spec.schedule != job.spec.schedule or begins_to_wait:
+        return _rescheduled(wanted, job.spec.schedule, now)
+    if wanted.spec == job.spec:
+        return job
+    skipped_to = job.skipped_to if spec.calendar == job.spec.calendar else None  # other fires before it may start
+    return _evaluated_again(evolve(wanted, version=job.version + 1, updated_at=now, skipped_to=skipped_to), now)
+
+
+def _with_new_spec(job: Job, spec: JobSpec) -> Job:
+    """Return a job with another spec, and without what it knows about former parents, or about a former notice."""
     is_watched = spec.notify is not None and spec.notify.watches_streaks
-    failing = job.failing if is_watched else None  # otherwise its recovery would not be recorded
     parents = [parent.job_id for parent in spec.depends_on]
-    wanted = evolve(
+    work = None if job.spec.work is None else spec.work
+    return evolve(
         job,
         spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint),
         proposed=None,
-        failing=failing,
+        failing=job.failing if is_watched else None,  # otherwise its recovery would not be recorded
         ended=tuple(one for one in job.ended if one.job_id in parents),
     )
-    begins_to_wait = spec.schedule.is_one_off and spec.depends_on not in ((), job.spec.depends_on) and not job.waits
-    if spec.schedule == job.spec.schedule and not begins_to_wait:
-        if wanted.spec == job.spec:
-            return job
-        skipped_to = job.skipped_to if spec.calendar == job.spec.calendar else None  # other fires before it may start
-        changed = evolve(wanted, version=job.version + 1, updated_at=now, skipped_to=skipped_to)
-        return _looked_at_again(changed, now)
-    return _rescheduled(wanted, job.spec.schedule, now)
 
 
-def _looked_at_again(job: Job, now: int) -> Job:
+def _evaluated_again(job: Job, now: int) -> Job:
     """Return a job that waits for its parents, which may be new, as due now, so that they are evaluated.
 
     A job without parents left is planned and no longer blocked; its children are then notified.
@@ -130,14 +127,14 @@ def _looked_at_again(job: Job, now: int) -> Job:
         return job
     if job.spec.depends_on:
         return evolve(job, due_at=now)
+    unblocked = _unblocked(job)
+    return evolve(unblocked, waits=False, due_at=now if unblocked.must_notify_children else job.next_fire_at)
+
+
+def _unblocked(job: Job) -> Job:
+    """Return a job as no longer blocked; its children are notified of that."""
     must_notify_children = job.must_notify_children or (job.has_children and job.blocked is not None)
-    return evolve(
-        job,
-        waits=False,
-        blocked=None,
-        must_notify_children=must_notify_children,
-        due_at=now if must_notify_children else job.next_fire_at,
-    )
+    return evolve(job, blocked=None, must_notify_children=must_notify_children)
 
 
 def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
@@ -151,15 +148,13 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
         raise InvalidSchedule(f"The job has had {planned} runs already; give a greater maxRuns.")
     return evolve(
-        _asked(job, Verb.RESCHEDULE, now, old),
+        _asked(_unblocked(job), Verb.RESCHEDULE, now, old),
         schedule_version=job.schedule_version + 1,
         waits=waits,
         waits_since=job.waits_since if job.waits or not waits else now,
         skips=None,
         # A plan that skips its fire, however far ahead, may still write that row: it would be outdated.
         rerun_at_version=job.rerun_at_version if job.skips is None else job.schedule_version + 1,
-        blocked=None,
-        must_notify_children=job.must_notify_children or (job.has_children and job.blocked is not None),
         next_fire_at=first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         runs_planned=max(planned, 0),
@@ -181,6 +176,47 @@ def _planned_ahead(job: Job, schedule: Schedule, now: int) -> int:
         return sum(1 for _ in fires(schedule, now, written_to - 1))
     except InvalidSchedule:
         return 0
+
+
+class Alignment(Enum):
+    """What becomes of a live run after a change of its job."""
+
+    KEEP = auto()
+    """It stays as it is."""
+    END = auto()
+    """It ends, because its job is cancelled."""
+    STOP = auto()
+    """Its executor is asked to stop it, because its job is cancelled."""
+    SUPERSEDE = auto()
+    """It ends, because the new schedule lacks its fire."""
+    WITHDRAW = auto()
+    """It is taken back, because its job is paused."""
+    RELEASE = auto()
+    """It is sent: a pause took it back, or its plan may have died before the send."""
+
+
+def alignment_of(run: Run, job: Job) -> Alignment:
+    """Return what becomes of a live run of a job as it was read."""
+    if job.status is JobStatus.CANCELLED:
+        return _alignment_with_cancelled(run)
+    if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
+        return Alignment.KEEP
+    if run.decided_at_version > job.schedule_version:
+        return Alignment.KEEP  # a later change than this reading of the job has released it
+    is_current = run.decided_at_version == job.schedule_version
+    if job.waits or not is_occurrence(job.spec.schedule, run.id.fire_at):
+        # If it is current, its parents have let the job run at this fire since this reading of the job.
+        return Alignment.KEEP if is_current else Alignment.SUPERSEDE
+    is_queued = run.state is RunState.QUEUED
+    if job.status is JobStatus.PAUSED:
+        return Alignment.WITHDRAW if is_queued else Alignment.KEEP
+    return Alignment.KEEP if is_queued and is_current else Alignment.RELEASE
+
+
+def _alignment_with_cancelled(run: Run) -> Alignment:
+    if run.state is not RunState.RUNNING:
+        return Alignment.END
+    return Alignment.KEEP if run.cancel_requested else Alignment.STOP
 
 
 def new_task(spec: TaskSpec, now: int) -> Task:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from timeball.domain.changes.change import Alignment, alignment_of
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.graphs.evaluation import keeping_ends
@@ -189,22 +190,20 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
 
 def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
     """Return the new state of a live run, or None if it may stay as it is."""
-    if job.status is JobStatus.CANCELLED:
-        if run.state is not RunState.RUNNING:
-            return ended(run, RunState.CANCELLED, now, guarantor_of(run, job, Guarantor.OWNER), Reason.JOB_CANCELLED)
-        return None if run.cancel_requested else asked_to_stop(run, Reason.JOB_CANCELLED)
-    if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
-        return None
-    if run.decided_at_version > job.schedule_version:
-        return None  # a later change than this reading of the job has released it
-    if job.waits or not is_occurrence(job.spec.schedule, run.id.fire_at):
-        if run.decided_at_version == job.schedule_version:
-            return None  # its parents have let the job run at this fire since this reading of the job
-        return superseded(run, job.schedule_version, now, guarantor_of(run, job, Guarantor.OWNER))
-    if job.status is JobStatus.PAUSED:
-        return withdrawn(run) if run.state is RunState.QUEUED else None
-    is_sent = run.state is RunState.QUEUED and run.decided_at_version >= job.schedule_version
-    return None if is_sent else _let_go(job, run, now, misfire_ms)
+    guarantor = guarantor_of(run, job, Guarantor.OWNER)
+    match alignment_of(run, job):
+        case Alignment.END:
+            return ended(run, RunState.CANCELLED, now, guarantor, Reason.JOB_CANCELLED)
+        case Alignment.STOP:
+            return asked_to_stop(run, Reason.JOB_CANCELLED)
+        case Alignment.SUPERSEDE:
+            return superseded(run, job.schedule_version, now, guarantor)
+        case Alignment.WITHDRAW:
+            return withdrawn(run)
+        case Alignment.RELEASE:
+            return _let_go(job, run, now, misfire_ms)
+        case Alignment.KEEP:
+            return None
 
 
 def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
