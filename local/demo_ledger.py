@@ -4,7 +4,7 @@ Different programs write the two: where they agree, neither has lost or invented
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,18 +57,22 @@ def disagreements(ledger: Ledger, due: Iterable[Due], arrivals: Iterable[Receive
         if (instant.job_id, instant.fire_at) not in rows
     ]
     for (job_id, fire_at), run in rows.items():
-        seen = calls[job_id, fire_at]
-        if run["attempt"] != seen:
-            said.append(f"{run['runId']} has {run['attempt']} attempts, but {seen} calls arrived")
-        if (run["status"] == "succeeded") != bool(seen):
-            said.append(f"{run['runId']} is {run['status']}, but {seen} calls arrived")
-        if run["startedAt"] is not None and parse_instant(run["startedAt"]) < fire_at:
-            said.append(f"{run['runId']} started at {run['startedAt']}, before its time")
+        said += _contradictions(run, fire_at, calls[job_id, fire_at])
     return said + [
         f"a call for {job_id} at {fire_at} arrived, but the ledger has no row of it"
         for job_id, fire_at in calls
         if job_id in ledger.jobs and (job_id, fire_at) not in rows
     ]
+
+
+def _contradictions(run: Mapping[str, Any], fire_at: int, seen: int) -> Iterator[str]:
+    """Yield a sentence for each way in which a run's row contradicts the number of calls that arrived."""
+    if run["attempt"] != seen:
+        yield f"{run['runId']} has {run['attempt']} attempts, but {seen} calls arrived"
+    if (run["status"] == "succeeded") != bool(seen):
+        yield f"{run['runId']} is {run['status']}, but {seen} calls arrived"
+    if run["startedAt"] is not None and parse_instant(run["startedAt"]) < fire_at:
+        yield f"{run['runId']} started at {run['startedAt']}, before its time"
 
 
 def earliest_retries(ledger: Ledger) -> dict[tuple[str, int], int]:

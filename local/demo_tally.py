@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from local.receiver import ReceivedRequest
@@ -53,27 +53,30 @@ def tally(due: Iterable[Due], arrivals: Iterable[ReceivedRequest], lost_before: 
     of a second run for an instant.
     """
     wanted = {*due}
-    jobs = {instant.job_id for instant in wanted}
-    called: dict[Due, list[ReceivedRequest]] = {instant: [] for instant in wanted}
-    stray = 0
-    for arrival in sorted(arrivals, key=lambda arrival: arrival.at):
-        instant = Due(arrival.job_id, arrival.fire_at)
-        if instant in called:
-            called[instant].append(arrival)
-        elif arrival.job_id in jobs:
-            stray += 1
-    arrived = {instant for instant, calls in called.items() if any(map(_succeeded, calls))}
-    first = {instant: calls[0] for instant, calls in called.items() if calls}
+    calls, stray = _by_instant(wanted, arrivals)
+    arrived = {instant for instant in wanted if any(map(_succeeded, calls[instant]))}
+    called = sorted((one for one in wanted if calls[one]), key=lambda one: (one.fire_at, one.job_id))
     return DemoTally(
         due=len(wanted),
         arrived=len(arrived),
-        early=sum(call.at < instant.fire_at for instant, calls in called.items() for call in calls),
-        doubled=stray + sum(map(_doubled, called.values())),
+        early=sum(call.at < instant.fire_at for instant in called for call in calls[instant]),
+        doubled=len(stray) + sum(map(_doubled, calls.values())),
         lost=sum(instant.fire_at < lost_before for instant in wanted - arrived),
-        lateness=tuple(
-            first[instant].at - instant.fire_at for instant in sorted(first, key=lambda one: (one.fire_at, one.job_id))
-        ),
+        lateness=tuple(calls[instant][0].at - instant.fire_at for instant in called),
     )
+
+
+def _by_instant(
+    wanted: Collection[Due], arrivals: Iterable[ReceivedRequest]
+) -> tuple[Mapping[Due, list[ReceivedRequest]], list[ReceivedRequest]]:
+    """Return the calls for each instant in the order of arrival, and the calls of these jobs at other instants."""
+    jobs = {instant.job_id for instant in wanted}
+    calls: dict[Due, list[ReceivedRequest]] = {instant: [] for instant in wanted}
+    stray: list[ReceivedRequest] = []
+    for arrival in sorted(arrivals, key=lambda arrival: arrival.at):
+        if arrival.job_id in jobs:
+            calls.get(Due(arrival.job_id, arrival.fire_at), stray).append(arrival)
+    return calls, stray
 
 
 def total(tallies: Iterable[DemoTally]) -> DemoTally:

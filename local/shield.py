@@ -21,7 +21,7 @@ This runs on the emulator's Python, which has none of our code: it imports only 
 """
 
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, MutableMapping
 from typing import Any
 
 _Message = MutableMapping[str, Any]
@@ -54,21 +54,30 @@ def refusal(kind: str, path: str, headers: Iterable[tuple[bytes, bytes]]) -> str
 
     All arguments are as in ASGI: `http` or `websocket`, the decoded path, the headers as they were sent, with repeats.
     """
+    values = _by_name(headers)
+    hosts = values.get("host", [])
+    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+        return WRONG_HOST
+    is_for_api = kind == "http" and _is_for_api(hosts[0], path)
+    if "timeball-run-id" in values and not is_for_api:
+        return WEBHOOK
+    if _is_of_browser(values) and not (is_for_api and _is_from_own_page_or_none(hosts[0], values)):
+        return BROWSER
+    return None
+
+
+def _by_name(headers: Iterable[tuple[bytes, bytes]]) -> Mapping[str, list[str]]:
+    """Return the values of headers by their names in lower case."""
     values: dict[str, list[str]] = {}
     for name, value in headers:
         values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    hosts, origins, sites = (values.get(name, []) for name in ("host", "origin", "sec-fetch-site"))
-    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
-        return WRONG_HOST
-    if "timeball-run-id" in values and not (kind == "http" and _is_for_api(hosts[0], path)):
-        return WEBHOOK
-    # Every browser sends this name, and no client of AWS; a page needs a preflight to change it.
-    is_named_as_browser = any(agent.startswith("Mozilla/") for agent in values.get("user-agent", []))
-    if not (origins or sites or is_named_as_browser):
-        return None
-    if kind == "http" and _is_for_api(hosts[0], path) and _is_from_own_page_or_none(hosts[0], origins, sites):
-        return None
-    return BROWSER
+    return values
+
+
+def _is_of_browser(values: Mapping[str, list[str]]) -> bool:
+    # Every browser names itself Mozilla, and no client of AWS does; a page needs a preflight to change that.
+    is_named_so = any(agent.startswith("Mozilla/") for agent in values.get("user-agent", []))
+    return is_named_so or "origin" in values or "sec-fetch-site" in values
 
 
 def _is_for_api(host: str, path: str) -> bool:
@@ -77,7 +86,8 @@ def _is_for_api(host: str, path: str) -> bool:
     return bool(_HOST_FOR_PATHS.fullmatch(host) and _PATH_OF_API.match(path))
 
 
-def _is_from_own_page_or_none(host: str, origins: list[str], sites: list[str]) -> bool:
+def _is_from_own_page_or_none(host: str, values: Mapping[str, list[str]]) -> bool:
+    origins, sites = values.get("origin", []), values.get("sec-fetch-site", [])
     if origins:
         return origins == [f"http://{host}"] and sites == ["same-origin"]
     return sites in ([], ["none"], ["same-origin"])

@@ -188,7 +188,7 @@ def _live(state: RunState = RunState.QUEUED, version: int = 3, at: int = AT, **f
     return Run(run_id, state, version, Priority.NORMAL, 0, at, NOW, **fields)
 
 
-# Each case: a live run, its job after the change, and what becomes of the run.
+# Each case: a live run, its job after the change, and the effect on the run.
 ALIGNMENTS = {
     "its job is cancelled": (_live(), CANCELLED, Alignment.END),
     "its job is cancelled, and it waits for a retry": (

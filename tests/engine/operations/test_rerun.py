@@ -1,21 +1,74 @@
 """An operation runs a cycle again: whatever crashes, each run of the cycle runs once more, and no other."""
 
+from typing import Any
+
 import pytest
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.reruns import rerun_of, standing
+from tests.engine.operations.operations import operation
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.jobs.job import JobSpec, JobStatus
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, Priority
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.runs.values import FanOut
 from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.operation import (
     JobFault,
+    OperationAction,
     OperationStatus,
+    Rerun,
+    RerunMode,
 )
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.operations.operation import create_operation
+from timeball.engine.operations.rerun import RerunStep, rerun_step
 from timeball.engine.runs.effects import apply_effects
+
+ASKED_AT = BEGIN + MINUTE_MS
+ONCE = evolve(new_job(node("a"), BEGIN, Shards(1)), status=JobStatus.COMPLETED, final_fire_at=BEGIN)
+RECURRING = new_job(evolve(node("a"), schedule=Schedule(Every(60, BEGIN))), BEGIN, Shards(1))
+CHILD = new_job(evolve(node("b", "a"), schedule=Schedule(Every(60, BEGIN))), BEGIN, Shards(1))
+
+
+def _ended(state: RunState = RunState.SUCCEEDED, job: Job = ONCE, **fields: Any) -> Run:
+    return Run(RunId(job.key, BEGIN, Origin.SCHEDULE), state, 1, Priority.NORMAL, 0, BEGIN, BEGIN, attempt=1, **fields)
+
+
+ITEMS = FanOut(RunId(JobKey("acme", "parent"), BEGIN, Origin.SCHEDULE))
+ALL, FAILED = RerunMode.ALL, RerunMode.FAILED
+DOWNSTREAM = RerunMode.FAILED_AND_DOWNSTREAM
+
+# Each case: the part of the cycle, the job as it stands, its run of the cycle, and the step. Job `a` runs again too.
+STEPS = {
+    "its run has ended": (ALL, ONCE, _ended(), RerunStep.CLEAR),
+    "its recurring run has ended": (ALL, RECURRING, _ended(job=RECURRING), RerunStep.CLEAR),
+    "only the failed ones": (FAILED, ONCE, _ended(RunState.FAILED), RerunStep.RETRY),
+    "it was cleared": (ALL, evolve(ONCE, rerun_at=ASKED_AT), _ended(), RerunStep.NOTHING),
+    "its recurring run was cleared": (ALL, RECURRING, _ended(budget_at=ASKED_AT), RerunStep.NOTHING),
+    "it was cleared by an earlier request": (ALL, evolve(ONCE, rerun_at=ASKED_AT - 1), _ended(), RerunStep.CLEAR),
+    "it runs": (ALL, RECURRING, _ended(RunState.RUNNING), RerunStep.WAIT),
+    "the effects of its end are due": (ALL, ONCE, _ended(due_at=BEGIN), RerunStep.WAIT),
+    "it has not run": (ALL, RECURRING, None, RerunStep.NOTHING),
+    "a calendar skipped it": (ALL, RECURRING, _ended(RunState.SKIPPED, reason=Reason.CALENDAR), RerunStep.NOTHING),
+    "its parents skipped it": (ALL, RECURRING, _ended(RunState.SKIPPED, reason=Reason.PARENT_SKIPPED), RerunStep.CLEAR),
+    "it has items, and its parents stay": (DOWNSTREAM, RECURRING, _ended(fan=ITEMS), RerunStep.RETRY),
+    "it has items, and a parent runs again": (DOWNSTREAM, CHILD, _ended(job=CHILD, fan=ITEMS), RerunStep.CLEAR),
+    "it has items, and all jobs run again": (ALL, RECURRING, _ended(fan=ITEMS), RerunStep.CLEAR),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_the_step_of_a_rerun_follows_from_the_job_and_its_run(case: str) -> None:
+    mode, job, run, step = STEPS[case]
+    rerun = Rerun("a", BEGIN, mode)
+    asked = evolve(operation(OperationAction.RERUN, ASKED_AT), rerun=rerun, batch=("a",))
+    assert rerun_step(asked, rerun, job, run) is step
+
 
 OFTEN = evolve(node("a"), schedule=Schedule(Every(1_000, BEGIN)))
 BOTH = pytest.mark.parametrize("first", [node("a"), OFTEN], ids=["once", "recurring"])

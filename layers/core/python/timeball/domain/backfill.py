@@ -108,7 +108,7 @@ class Backfill:
 
 
 class BackfillStep(Enum):
-    """What is done with a due, open backfill."""
+    """The next step of a due, open backfill."""
 
     START = auto()
     """Plan its next fires."""
@@ -184,7 +184,7 @@ def new_backfill(
 
 
 def next_step(backfill: Backfill, job: Job | None, *, is_disabled: bool) -> BackfillStep:
-    """Return what is done with a due, open backfill of a job; `is_disabled`: its tenant is."""
+    """Return the next step of a due, open backfill of a job; `is_disabled`: its tenant is."""
     if job is None or job.status is JobStatus.CANCELLED:
         return BackfillStep.CANCEL
     if is_disabled:

@@ -115,7 +115,7 @@ def cancel_backfill(context: Context, backfill: Backfill) -> tuple[Backfill, tup
 
 
 def _steps(context: Context, backfills: Sequence[Backfill]) -> dict[BackfillKey, BackfillStep]:
-    """Return the step of each backfill; one that waits starts if it gets a slot."""
+    """Return the step of each backfill. A waiting backfill starts if it gets a slot."""
     keys = list({one.key.job: None for one in backfills})
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     stopped = read_stopped(context, [one.key.job.tenant for one in backfills])

@@ -179,7 +179,7 @@ def _planned_ahead(job: Job, schedule: Schedule, now: int) -> int:
 
 
 class Alignment(Enum):
-    """What becomes of a live run after a change of its job."""
+    """The effect of a change of a job on one of its live runs."""
 
     KEEP = auto()
     """It stays as it is."""
@@ -196,7 +196,7 @@ class Alignment(Enum):
 
 
 def alignment_of(run: Run, job: Job) -> Alignment:
-    """Return what becomes of a live run of a job as it was read."""
+    """Return the effect on a live run of a changed job as it was read."""
     if job.status is JobStatus.CANCELLED:
         return _alignment_with_cancelled(run)
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:

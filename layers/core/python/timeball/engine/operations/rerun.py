@@ -5,6 +5,7 @@ is finished has a mark of the operation's instant, so a repeat does not clear it
 """
 
 from collections.abc import Sequence
+from enum import Enum, auto
 
 from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -46,28 +47,51 @@ def being_run(nodes: Sequence[Node]) -> list[str]:
     return [node.job.key.job_id for node in nodes if is_under_way(node.job, node.run)]
 
 
+class RerunStep(Enum):
+    """The step of an operation with one job of the cycle that it runs again."""
+
+    RETRY = auto()
+    """Retry its run."""
+    CLEAR = auto()
+    """Clear it, so that it is evaluated anew."""
+    WAIT = auto()
+    """Come back later: its run, or the effects of its run's end, are under way."""
+    NOTHING = auto()
+    """It is cleared already, or there is nothing to clear."""
+
+
 def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey) -> JobFault | None:
     """Run a job of a cycle again; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:
             return JobFault.JOB_GONE if job is None else JobFault.JOB_CANCELLED
-        is_one_off = job.spec.schedule.is_one_off
-        run_id = RunId(key, (own_fire(job) or 0) if is_one_off else rerun.fire_at, Origin.SCHEDULE)
-        (run,) = context.store.runs.read([run_id])
-        if rerun.mode is RerunMode.FAILED or _keeps_its_items(operation, rerun, job, run):
-            _retry(context, operation, run)
-            return None
-        if is_cleared(job, run, operation.created_at):
-            return None
-        has_effects_due = run is not None and run.is_terminal and run.due_at is not None
-        if is_under_way(job, run) or has_effects_due:  # the effects of its end come first
-            raise UnderWayError(f"{run_id} is being run")
-        if stays(job, run):
-            return None
-        if _clear_job(context, operation, job) if is_one_off else _clear_run(context, operation, job, run):
-            return None
+        fire_at = (own_fire(job) or 0) if job.spec.schedule.is_one_off else rerun.fire_at
+        (run,) = context.store.runs.read([RunId(key, fire_at, Origin.SCHEDULE)])
+        match rerun_step(operation, rerun, job, run):
+            case RerunStep.RETRY:
+                _retry(context, operation, run)
+                return None
+            case RerunStep.WAIT:
+                raise UnderWayError(f"the run of job {key.job_id} at {fire_at} is being run")
+            case RerunStep.NOTHING:
+                return None
+            case RerunStep.CLEAR:
+                if _cleared(context, operation, job, run):
+                    return None
     raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def rerun_step(operation: Operation, rerun: Rerun, job: Job, run: Run | None) -> RerunStep:
+    """Return the step with a job that is not cancelled, and its run of the cycle, as they were read."""
+    if rerun.mode is RerunMode.FAILED or _keeps_its_items(operation, rerun, job, run):
+        return RerunStep.RETRY
+    if is_cleared(job, run, operation.created_at):
+        return RerunStep.NOTHING
+    has_effects_due = run is not None and run.is_terminal and run.due_at is not None
+    if is_under_way(job, run) or has_effects_due:  # the effects of its end come first
+        return RerunStep.WAIT
+    return RerunStep.NOTHING if stays(job, run) else RerunStep.CLEAR
 
 
 def _keeps_its_items(operation: Operation, rerun: Rerun, job: Job, run: Run | None) -> bool:
@@ -88,10 +112,15 @@ def _announce(context: Context, operation: Operation, run: Run) -> None:
     announce(context, run.id.job.tenant, operation.actor, Action.RERUN, [resource])
 
 
-def _clear_run(context: Context, operation: Operation, job: Job, run: Run | None) -> bool:
-    """Clear the run of a recurring job; return whether no other change came in between."""
-    if run is None:
-        return True
+def _cleared(context: Context, operation: Operation, job: Job, run: Run | None) -> bool:
+    """Clear a job's run; return whether no other change came in between."""
+    if job.spec.schedule.is_one_off:
+        return _clear_job(context, operation, job)
+    return run is None or _clear_run(context, operation, job, run)
+
+
+def _clear_run(context: Context, operation: Operation, job: Job, run: Run) -> bool:
+    """Clear the run of a recurring job."""
     now = max(context.clock.now(), operation.created_at)
     if run.state is not RunState.QUEUED:
         _announce(context, operation, run)
@@ -102,11 +131,10 @@ def _clear_run(context: Context, operation: Operation, job: Job, run: Run | None
 
 
 def _clear_job(context: Context, operation: Operation, job: Job) -> bool:
-    """Clear a one-off, which is planned anew at its former fire. Return whether no other change came in between."""
+    """Clear a one-off, which is planned anew at its former fire."""
     now = context.clock.now()
     after = job_cleared(job, operation.created_at, now)
-    if job.is_open:
-        return context.store.jobs.swap([Swap(job, after)], now)[0].done
-    after = changed_by(after, Action.RERUN, operation.actor, now)
-    context.store.changes.note([revision_of(job), change_announced(after)], now)
+    if not job.is_open:
+        after = changed_by(after, Action.RERUN, operation.actor, now)
+        context.store.changes.note([revision_of(job), change_announced(after)], now)
     return context.store.jobs.swap([Swap(job, after)], now)[0].done
