@@ -17,6 +17,7 @@ from tests.simulation.faults.hands import (
     through,
     without,
 )
+from timeball.domain.attempts.due import is_reapable
 from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import RunId
@@ -30,7 +31,6 @@ from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.in_flight import owns
 from timeball.engine.runs import effects
-from timeball.engine.runs.due_runs import is_reapable
 from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery

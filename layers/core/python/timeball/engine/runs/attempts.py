@@ -7,11 +7,13 @@ first), the record is replaced accordingly before a newer attempt takes its plac
 
 from collections.abc import Sequence
 
+from timeball.domain.attempts.callback import cause_of
+from timeball.domain.attempts.retry import after_attempt
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Completion, Job
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.values import Attempt, Outcome
+from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
 from timeball.engine.context import Context
 
 INLINE_BYTES = 200
@@ -30,6 +32,13 @@ def inline(attempt: Attempt) -> Attempt:
 def needs_a_row(attempt: Attempt) -> bool:
     """Return whether an attempt has more than the run's row keeps, which a later attempt replaces."""
     return attempt.outcome is not Outcome.SUCCEEDED or inline(attempt) != attempt
+
+
+def after_report(run: Run, job: Job, attempt: Attempt, now: int, *, may_retry: bool = True) -> Run:
+    """Return the run after an attempt that was handed over has ended. The scan carries out the effects of its end."""
+    failed = Failed(may_retry and job.spec.retry.retries(cause_of(attempt)))
+    verdict = Succeeded() if attempt.outcome is Outcome.SUCCEEDED else failed
+    return after_attempt(run, job, inline(attempt), verdict, now, Guarantor.SCAN)
 
 
 def keep_attempts(context: Context, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> None:

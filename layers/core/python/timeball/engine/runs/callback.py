@@ -7,16 +7,15 @@ because no message is left that would carry out the effects: the scan carries th
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.attempts.callback import awaits_report, cause_of, extended, follows, reported_attempt, takes_report
-from timeball.domain.attempts.retry import after_attempt
+from timeball.domain.attempts.callback import awaits_report, extended, follows, reported_attempt, takes_report
 from timeball.domain.graphs.fan_out import answered_items
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.values import Attempt, Failed, Guarantor, Outcome, Succeeded
+from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.engine.context import Context
-from timeball.engine.runs.attempts import inline, keep_attempts, needs_a_row
+from timeball.engine.runs.attempts import after_report, inline, keep_attempts, needs_a_row
 from timeball.engine.runs.effects import change_run
 from timeball.engine.runs.fan_out import named_by
 from timeball.engine.runs.naming import makes_too_many_runs
@@ -71,9 +70,7 @@ def _report(context: Context, report: Report) -> Answered:
         if report.execution is None and _names_too_much(context, run, report):
             return Refusal.TOO_MANY_RUNS
         attempt = reported_attempt(run, now, report.error, report.body)
-        failed = Failed(report.may_retry and waiting.spec.retry.retries(cause_of(attempt)))
-        verdict = Succeeded() if report.error is None else failed
-        return after_attempt(run, waiting, inline(attempt), verdict, now, Guarantor.SCAN)
+        return after_report(run, waiting, attempt, now, may_retry=report.may_retry)
 
     refusal, run = change_run(context, report.run, after)
     if refusal is None and run is not None and run.last is not None:
