@@ -94,26 +94,30 @@ def answered(context: Context, tenant: str, took_ms: int) -> None:
 
 
 def refused(context: Context, tenant: str, reason: str) -> None:
-    """Record a request whose key is not valid. The tenant is NOBODY if the key belongs to no tenant."""
+    """Record a request whose key is not valid. The tenant is UNKNOWN_TENANT if no tenant has the key."""
     context.telemetry.note([Measurement(Metric.AUTHENTICATIONS_FAILED, tenant, CALLERS, 1, reason)])
 
 
 def _events(before: Run, after: Run) -> Iterator[Measurement]:
-    has_begun = before.first_started_at is None and after.first_started_at is not None
-    late_ms = after.lateness_ms if has_begun else None
-    if has_begun:
-        yield _event(after, Metric.RUNS_STARTED)
-    if late_ms is not None and after.id.origin is not Origin.BACKFILL:
-        yield Measurement(Metric.LATENESS, after.id.job.tenant, after.priority, late_ms, is_timing=True)
-    if after.state is RunState.SUCCEEDED and not before.is_terminal:
-        yield _event(after, Metric.RUNS_SUCCEEDED)
-    if before.state is RunState.RUNNING and after.state is RunState.RUNNING and after.attempt > before.attempt:
-        yield _event(after, Metric.RUNS_TAKEN_OVER, Outcome.LOST)
-    if before.state is RunState.RUNNING and after.state is RunState.RETRYING and after.last is not None:
-        yield _event(after, Metric.RUNS_RETRIED, after.last.outcome)
-    if after.is_dead_letter and not before.is_dead_letter and after.reason is not None:
-        yield _event(after, Metric.DEAD_LETTERS, after.reason)
+    if before.first_started_at is None and after.first_started_at is not None:
+        yield from _start_events(after)
+    match after.state:
+        case RunState.SUCCEEDED if not before.is_terminal:
+            yield _event(after, Metric.RUNS_SUCCEEDED)
+        case RunState.RUNNING if before.state is RunState.RUNNING and after.attempt > before.attempt:
+            yield _event(after, Metric.RUNS_TAKEN_OVER, Outcome.LOST)
+        case RunState.RETRYING if before.state is RunState.RUNNING and after.last is not None:
+            yield _event(after, Metric.RUNS_RETRIED, after.last.outcome)
+        case RunState.FAILED if after.is_dead_letter and not before.is_dead_letter and after.reason is not None:
+            yield _event(after, Metric.DEAD_LETTERS, after.reason)
     yield from _costs(after, after.spent.beyond(before.spent))
+
+
+def _start_events(run: Run) -> Iterator[Measurement]:
+    yield _event(run, Metric.RUNS_STARTED)
+    late_ms = run.lateness_ms
+    if late_ms is not None and run.id.origin is not Origin.BACKFILL:
+        yield Measurement(Metric.LATENESS, run.id.job.tenant, run.priority, late_ms, is_timing=True)
 
 
 def _costs(run: Run, spent: Spent) -> Iterator[Measurement]:

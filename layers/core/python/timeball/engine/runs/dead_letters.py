@@ -37,15 +37,11 @@ class DeadFilter:
 
     def matches(self, run: Run) -> bool:
         """Return whether a row is a dead letter that matches."""
-        error = (run.last.error or "") if run.last is not None else ""
-        return (
-            run.is_dead_letter
-            and self.from_at <= (run.finished_at or 0) <= self.to_at
-            and (self.job is None or run.id.job == self.job)
-            and (self.task_id is None or run.task_id == self.task_id)
-            and (self.reason is None or run.reason is self.reason)
-            and (self.error is None or self.error.lower() in error.lower())
-        )
+        fields = ((self.job, run.id.job), (self.task_id, run.task_id), (self.reason, run.reason))
+        has_fields = all(asked is None or asked == has for asked, has in fields)
+        is_within = self.from_at <= (run.finished_at or 0) <= self.to_at
+        error = "" if run.last is None else run.last.error or ""
+        return run.is_dead_letter and is_within and has_fields and (self.error or "").lower() in error.lower()
 
 
 Position = tuple[int, RunId]

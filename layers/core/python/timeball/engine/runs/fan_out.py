@@ -6,6 +6,7 @@ then it is checked. Each step works from the rows alone, so any process may repe
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 
@@ -116,28 +117,56 @@ def _woken(now: int, _: int, head: Run) -> Run | None:
     return evolve(head, due_at=now) if is_waiting else None
 
 
+class HeadStep(StrEnum):
+    """The next step with a head that has not ended."""
+
+    DROP = "drop"  # a pause took it back: it waits for no time
+    CANCEL = "cancel"  # its job was cancelled before it began
+    WITHDRAW = "withdraw"  # its job was paused before it began
+    BEGIN = "begin"  # fix the list of its items
+    STOP = "stop"  # stop its items
+    RELEASE = "release"  # insert and send the next items
+    WATCH = "watch"  # find out which items have ended
+    CONCLUDE = "conclude"  # all items have ended
+
+
+def next_step(head: Run, fan: FanOut, job: Job | None) -> HeadStep:
+    """Return the next step with a head and its job, as they were read."""
+    if head.state is RunState.WITHDRAWN:
+        return HeadStep.DROP
+    status = JobStatus.CANCELLED if job is None else job.status
+    if head.state is RunState.QUEUED:
+        if status is JobStatus.CANCELLED:
+            return HeadStep.CANCEL
+        return HeadStep.WITHDRAW if status is JobStatus.PAUSED and head.is_unstarted else HeadStep.BEGIN
+    if head.cancel_requested or status is JobStatus.CANCELLED:
+        return HeadStep.STOP
+    if fan.released < fan.count:
+        return HeadStep.RELEASE
+    return HeadStep.WATCH if fan.over < fan.count else HeadStep.CONCLUDE
+
+
 def _step(context: Context, head: Run, job: Job | None) -> bool:
     now, fan = context.clock.now(), head.fan
     if fan is None:
         raise ValueError(f"{head.id} has no items")
-    is_cancelled = job is None or job.status is JobStatus.CANCELLED
-    if head.state is RunState.WITHDRAWN:
-        after = due_again(head, None)
-    elif head.state is RunState.QUEUED and is_cancelled:
-        after = ended(head, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
-    elif head.state is RunState.QUEUED and head.is_unstarted and job is not None and job.status is JobStatus.PAUSED:
-        after = withdrawn(head)
-    elif head.state is RunState.QUEUED:
-        after = _begun(context, head, fan, job, now)
-    elif head.cancel_requested or job is None or is_cancelled:
-        items = _stop(context, head, fan, now)
-        after = concluded(_stopping(head), fan, items, now)
-    elif fan.released < fan.count:
-        after = _release(context, head, fan, job, now)
-    elif fan.over < fan.count:
-        after = watched(head, fan, _items(context, head, fan.over + 1, min(fan.over + _PAGE, fan.count)), now)
-    else:
-        after = concluded(head, fan, _items(context, head, 1, fan.count), now)
+    match next_step(head, fan, job):
+        case HeadStep.DROP:
+            after = due_again(head, None)
+        case HeadStep.CANCEL:
+            after = ended(head, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
+        case HeadStep.WITHDRAW:
+            after = withdrawn(head)
+        case HeadStep.BEGIN:
+            after = _begun(context, head, fan, job, now)
+        case HeadStep.STOP:
+            after = concluded(_stopping(head), fan, _stop(context, head, fan, now), now)
+        case HeadStep.RELEASE if job is not None:
+            after = _release(context, head, fan, job, now)
+        case HeadStep.WATCH:
+            after = watched(head, fan, _items(context, head, fan.over + 1, min(fan.over + _PAGE, fan.count)), now)
+        case _:
+            after = concluded(head, fan, _items(context, head, 1, fan.count), now)
     return change_runs(context, {head.id: job}, [Swap(head, after)], now)[0].done
 
 
@@ -168,42 +197,47 @@ def _named(context: Context, run: Run) -> NamedItems | None:
 def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Run:
     """Insert and send the next items; those that stand already are sent again, or tried again if that is asked.
 
-    If one still runs that its cycle is to run again, it ends before; that makes the head due. Where a quota bounds how
-    many runs are made, the others are made in later minutes: the head is due by so much later than such a minute begins
-    as scans look ahead.
+    An item that still runs must end before a rerun lets it run again; its end makes the head due. A quota may leave the
+    next items to a later minute: a scan finds the head when that minute begins.
     """
     tenant = head.id.job.tenant
     quotas = read_quotas(context, [tenant])[tenant]
     most = most_made(quotas)
-    page = page_of(most) if most else _PAGE
-    room = room_at(context, tenant, quotas, min(page, fan.count - fan.released), now)
+    page = min(page_of(most) if most else _PAGE, fan.count - fan.released)
+    room = room_at(context, tenant, quotas, page, now)
     if room > now:
         return due_again(head, room + context.rules.lookahead_ms)
-    named = read_named(context, head.id, fan.items or "")
-    through = min(fan.released + page, fan.count)
-    texts = named.items[fan.released : through]
-    digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
-    rows = [item_run(head, job, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)]
-    standing = context.store.runs.insert(rows, now)
-    pairs = [(there or row, row) for row, there in zip(rows, standing, strict=True)]
-    pairs = list(takewhile(lambda pair: not still_to_end(*pair, fan), pairs))
-    again = [Swap(item, after) for item, row in pairs if (after := tried_again(item, row, head, fan, now)) is not None]
-    if again and not all(one.done for one in context.store.runs.swap(again, now)):
-        raise UnavailableError(f"the items of run {head.id} kept changing")
+    pairs = _insert(context, head, fan, job, page, now)
+    _try_again(context, head, fan, pairs, now)
     waiting = [item for item, _ in pairs if item.state is RunState.QUEUED and item.due_at is None]
     if not all(send(context, waiting, now)):
         raise UnavailableError(f"the items of run {head.id} could not be sent")
     return released(head, fan, fan.released + len(pairs), now)
 
 
+def _insert(context: Context, head: Run, fan: FanOut, job: Job, page: int, now: int) -> list[tuple[Run, Run]]:
+    """Insert the next items; return each row that stands, beside the new row, up to an item that must end first."""
+    texts = read_named(context, head.id, fan.items or "").items[fan.released : fan.released + page]
+    digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
+    rows = [item_run(head, job, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)]
+    standing = context.store.runs.insert(rows, now)
+    pairs = [(there or row, row) for row, there in zip(rows, standing, strict=True)]
+    return list(takewhile(lambda pair: not still_to_end(*pair, fan), pairs))
+
+
+def _try_again(context: Context, head: Run, fan: FanOut, pairs: Sequence[tuple[Run, Run]], now: int) -> None:
+    """Let items run again that ended before a rerun of the head. Raises UnavailableError if one kept changing."""
+    again = [Swap(item, after) for item, row in pairs if (after := tried_again(item, row, head, fan, now)) is not None]
+    if again and not all(one.done for one in context.store.runs.swap(again, now)):
+        raise UnavailableError(f"the items of run {head.id} kept changing")
+
+
 def _stop(context: Context, head: Run, fan: FanOut, now: int) -> list[Run | None]:
     """Stop the released items; return all items as they stand."""
     reason = _stopping(head).reason or Reason.JOB_CANCELLED
-    rows = _items(context, head, 1, fan.count)
-    jobs = dict(
-        zip([item.id for item in rows if item], read_jobs_of(context, [one for one in rows if one]), strict=True)
-    )
-    live = [item for item in rows if item is not None and not item.is_terminal]
+    items = [item for item in _items(context, head, 1, fan.count) if item is not None]
+    jobs = {item.id: job for item, job in zip(items, read_jobs_of(context, items), strict=True)}
+    live = [item for item in items if not item.is_terminal]
     compare_and_swap(partial(change_runs, context, jobs), live, lambda _, item: stopped(item, now, reason), now)
     return _items(context, head, 1, fan.count)
 

@@ -126,9 +126,8 @@ def take_out_of_lines(context: Context, job: JobKey, lines: Iterable[tuple[Limit
     now = context.clock.now()
     for key, permit in lines:
         names = [run for run in context.store.runs.in_line(key, permit, _MOST_LET_GO) if run.job == job]
-        rows = context.store.runs.read(names) if names else []
-        mine = Waiting(key.name, permit)
-        _send(context, [(run, now) for run in rows if run is not None and run.waiting == mine], now)
+        waiting = _still_waiting(context, names, Waiting(key.name, permit)) if names else []
+        _send(context, [(run, now) for run in waiting], now)
 
 
 def _admit_from(context: Context, limiter: Limiter, over: Sequence[Run] = ()) -> int:
@@ -189,11 +188,14 @@ def _first(context: Context, limiter: Limiter, permit: Permit, room: int) -> tup
     first: list[Run] = []
     standing = read = 0
     while read < len(ids) and len(first) < room:
-        rows = context.store.runs.read(ids[read : read + room + _READ_MORE])
-        there = [run for run in rows if run is not None and run.waiting == mine]
+        there = _still_waiting(context, ids[read : read + room + _READ_MORE], mine)
         first += [run for run in there if run.id not in named]
-        standing, read = standing + len(there), read + len(rows)
+        standing, read = standing + len(there), read + room + _READ_MORE
     return first[:room], len(ids) == limit or read < len(ids) or len(first[:room]) < standing
+
+
+def _still_waiting(context: Context, ids: Sequence[RunId], mine: Waiting) -> list[Run]:
+    return [run for run in context.store.runs.read(ids) if run is not None and run.waiting == mine]
 
 
 def _send(context: Context, admissions: Sequence[tuple[Run, int]], now: int) -> bool:

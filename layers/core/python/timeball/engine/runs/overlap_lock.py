@@ -81,24 +81,35 @@ def _admitted(context: Context, job: Job, run: Run, rows: _Rows, now: int) -> tu
         overlap = decide_overlap(job.spec.overlap, run, holder, next_holder, supersedes=supersedes)
         if run.not_before > now and (overlap.stop_holder or overlap.step in (LockStep.SKIP, LockStep.REPLACE_NEXT)):
             return LockStep.WAIT, None  # at its instant none of this may be necessary
-        make_way = not overlap.stop_holder or holder is None or _is_asked_to_stop(context, job, holder, now)
-        if make_way and overlap.step is LockStep.REPLACE_NEXT and next_holder is not None:
-            reason = Reason.OVERLAP if run.asked_at < next_holder.asked_at else Reason.REPLACED
-            make_way = _end(context, job, next_holder, now, reason)
-        if not make_way:
-            rows = _rows_of(context, [job])  # one of them has changed, or no longer holds anything: decide anew
-            continue
-        match overlap.step:
-            case LockStep.ACQUIRE:
-                handed_at = job.handed_at if job.holder == run.id else None
-                return LockStep.START, locked(
-                    job, run.id, None if job.next_holder == run.id else job.next_holder, handed_at
-                )
-            case LockStep.BECOME_NEXT | LockStep.REPLACE_NEXT:
-                return LockStep.STAY, locked(job, job.holder, run.id)
-            case step:
-                return step, None
+        stop = holder if overlap.stop_holder else None
+        replace = next_holder if overlap.step is LockStep.REPLACE_NEXT else None
+        if _make_way(context, job, run, stop, replace, now):
+            return _granted(job, run, overlap.step)
+        rows = _rows_of(context, [job])  # one of them has changed, or no longer holds anything: decide anew
     return LockStep.WAIT, None
+
+
+def _granted(job: Job, run: Run, step: LockStep) -> tuple[LockStep, Job | None]:
+    """Return what a run gets that nothing keeps from its step, and the job with its changed lock, if it changes."""
+    match step:
+        case LockStep.ACQUIRE:
+            handed_at = job.handed_at if job.holder == run.id else None
+            next_holder = None if job.next_holder == run.id else job.next_holder
+            return LockStep.START, locked(job, run.id, next_holder, handed_at)
+        case LockStep.BECOME_NEXT | LockStep.REPLACE_NEXT:
+            return LockStep.STAY, locked(job, job.holder, run.id)
+        case _:
+            return step, None
+
+
+def _make_way(context: Context, job: Job, run: Run, stop: Run | None, replace: Run | None, now: int) -> bool:
+    """Stop the holder, and end the next holder, where a run needs that; return False if one of them has changed."""
+    if stop is not None and not _is_asked_to_stop(context, job, stop, now):
+        return False
+    if replace is None:
+        return True
+    reason = Reason.OVERLAP if run.asked_at < replace.asked_at else Reason.REPLACED
+    return _end(context, job, replace, now, reason)
 
 
 def _is_asked_to_stop(context: Context, job: Job, holder: Run, now: int) -> bool:
