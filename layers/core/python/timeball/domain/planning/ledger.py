@@ -67,23 +67,27 @@ def met(standing: Run, planned: Run, now: int, rerun_at_version: int = 0) -> Run
     older version can then no longer withdraw or supersede it. After a rerun of the job, a row with a version before
     `rerun_at_version` is outdated: it is planned anew, or counts as the new row if it is being retried already.
     """
-    is_of_before = standing.decided_at_version < rerun_at_version
-    is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
-    if (is_undecided and standing.decided_at_version <= planned.decided_at_version) or (
-        is_of_before and standing.is_terminal
-    ):
-        is_run = planned.state is RunState.QUEUED
-        if is_run:
-            return planned_anew(standing, planned, now) if is_of_before else revived(standing, planned)
-        passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.decided_at_version, now)
-        return evolve(passed, due_at=planned.due_at or passed.due_at)
-    if (
-        standing.state is RunState.QUEUED
-        and standing.is_unstarted
-        and standing.decided_at_version < planned.decided_at_version
-    ):
+    is_outdated = standing.decided_at_version < rerun_at_version
+    if _is_open(standing, planned) or (is_outdated and standing.is_terminal):
+        return _decided(standing, planned, now, is_outdated=is_outdated)
+    is_older = standing.decided_at_version < planned.decided_at_version
+    if standing.state is RunState.QUEUED and standing.is_unstarted and is_older:
         return put_off(standing, standing.not_before, standing.due_at, planned.decided_at_version)
-    return evolve(standing, decided_at_version=planned.decided_at_version) if is_of_before else standing
+    return evolve(standing, decided_at_version=planned.decided_at_version) if is_outdated else standing
+
+
+def _is_open(standing: Run, planned: Run) -> bool:
+    """Say whether a row waits for a plan to decide about it, and this plan is not older than the row."""
+    is_undecided = standing.state is RunState.WITHDRAWN or standing.is_superseded
+    return is_undecided and standing.decided_at_version <= planned.decided_at_version
+
+
+def _decided(standing: Run, planned: Run, now: int, *, is_outdated: bool) -> Run:
+    """Return a row as its plan decides: a run, which keeps its history after a rerun, or a range of its fire."""
+    if planned.state is RunState.QUEUED:
+        return planned_anew(standing, planned, now) if is_outdated else revived(standing, planned)
+    passed = passed_over(standing, planned.reason or Reason.MISFIRED, planned.decided_at_version, now)
+    return evolve(passed, due_at=planned.due_at or passed.due_at)
 
 
 def closing_row(job: Job, fire_at: int, reason: Reason, now: int) -> Run:

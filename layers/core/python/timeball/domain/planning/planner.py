@@ -143,16 +143,21 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Blackou
     starts_at = excluded.starts_at(job.spec.schedule, fire_at)
     if starts_at is None:
         return _calendar_range(job, fire_at, now, excluded)
-    moved_to = None if starts_at == fire_at else starts_at
     not_before = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
-    if not is_missed(job, fire_at, starts_at, now, misfire_ms, excluded):
-        return Start(fire_at, not_before, moved_to)
-    since_at, until = excluded.suspended_at(not_before, now) or (EARLIEST, EARLIEST)
+    start = Start(fire_at, not_before, None if starts_at == fire_at else starts_at)
+    is_late = is_missed(job, fire_at, starts_at, now, misfire_ms, excluded)
+    return _plan_missed(job, start, now, misfire_ms, excluded) if is_late else start
+
+
+def _plan_missed(job: Job, start: Start, now: int, misfire_ms: int, excluded: Blackouts) -> Start | SkippedRange:
+    """Plan a fire that is missed: start it late, or skip it together with the missed fires that follow it."""
+    fire_at, starts_at = start.fire_at, start.fire_at if start.moved_to is None else start.moved_to
+    since_at, until = excluded.suspended_at(start.not_before, now) or (EARLIEST, EARLIEST)
     kept = caught_up(job, now, misfire_ms, excluded, since_at)
     if fire_at in kept:
         # Runs that were sent before a pause are paced from the end of the pause by themselves, and count here.
         paced_at = until + kept.index(fire_at) * PACE_MS
-        return Start(fire_at, max(not_before, now, job.paced_until, paced_at), moved_to)
+        return Start(fire_at, max(start.not_before, now, job.paced_until, paced_at), start.moved_to)
     kept_from = next((at for at in kept if at > fire_at), missed_before(job, now, misfire_ms, excluded))
     other_from = min(kept_from, excluded.dates.next_edge(fire_at), excluded.frozen.next_edge(fire_at))
     missed = takewhile(

@@ -5,7 +5,7 @@ The fire times of a schedule as a person reads them: by local clocks, with a not
 Invariant: a preview shows what the scheduler will do. Its fire times come from the same function as the runs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from itertools import islice
@@ -45,18 +45,23 @@ def clock_change(
     if instant == zone.starts[period] and gap == Gap.NEXT:
         skipped = [_clock(_moment(time), _moment(local)) for time in _skipped(fields, zone, period)]
         if skipped:
-            more = f" and {len(skipped) - _SHOWN} more" if len(skipped) > _SHOWN else ""
-            return f"moved by the clock change from {', '.join(skipped[:_SHOWN])}{more}"
-    # The first fire of a period, if the previous period had a fire too.
-    change_at = zone.starts[period] * 1000
-    if next_fire(fields, zone, change_at - 1, gap, overlap) != fire_at:
-        return None
-    before = next_fire(fields, zone, max(zone.starts[period - 1] * 1000, EARLIEST) - 1, gap, overlap)
-    if before is None or before >= change_at:
+            return f"moved by the clock change from {_first_of(skipped)}"
+    if not _is_first_since_change(
+        zone, period, fire_at, lambda after_at: next_fire(fields, zone, after_at, gap, overlap)
+    ):
         return None
     way = "forward" if zone.offsets[period] > zone.offsets[period - 1] else "back"
     day = _moment(zone.starts[period] + zone.offsets[period])
     return f"the first fire after the clocks went {way} on {day:%Y-%m-%d}"
+
+
+def _is_first_since_change(zone: Zone, period: int, fire_at: int, next_after: Callable[[int], int | None]) -> bool:
+    """Say whether a fire is the first of its period, if the previous period had a fire too."""
+    change_at = zone.starts[period] * 1000
+    if next_after(change_at - 1) != fire_at:
+        return False
+    before = next_after(max(zone.starts[period - 1] * 1000, EARLIEST) - 1)
+    return before is not None and before < change_at
 
 
 def _skipped(fields: CronFields, zone: Zone, period: int) -> Iterator[int]:
@@ -65,6 +70,11 @@ def _skipped(fields: CronFields, zone: Zone, period: int) -> Iterator[int]:
     while minute is not None and minute * 60 < zone.local_starts[period]:
         yield minute * 60
         minute = next_minute(fields, minute + 1)
+
+
+def _first_of(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return f"{', '.join(texts[:_SHOWN])}{more}"
 
 
 def _clock(skipped: datetime, fire: datetime) -> str:

@@ -181,27 +181,35 @@ class _Work:
 
     def _advance(self, nominated: Sequence[Owned], stop_at: int) -> list[Job]:
         """Read the nominated entries and advance them; return the jobs that must be reconciled."""
-        context, store, bisect_until = self.context, self.context.store, self._in(_BISECT_MS, stop_at)
+        store, bisect_until = self.context.store, self._in(_BISECT_MS, stop_at)
         jobs = self._due(JobKey, store.jobs.read, nominated, bisect_until)
         runs = self._due(RunId, store.runs.read, nominated, bisect_until)
         backfills = self._due(BackfillKey, store.backfills.read, nominated, bisect_until)
-        send_again = partial(resend, context, steps_until=self._in(STEPS_MS, stop_at))
+        send_again = partial(resend, self.context, steps_until=self._in(STEPS_MS, stop_at))
         self.done.resent += sum(self._each(send_again, runs, bisect_until))
         limiters = self._due(LimiterKey, store.limiters.read, nominated, bisect_until)
         lines = [one for one in limiters if one.due_at is not None and one.due_at <= self.now]
-        self.done.resent += sum(self._each(partial(admit_waiting, context), lines, self._in(_LINES_MS, stop_at), 1))
-        free = [job for job in jobs if job.intent is None]
-        ended = [job for job in free if job.must_notify_children and job.status is not JobStatus.PENDING]
-        self.done.backlog |= any(self._each(partial(notify_children, context), ended, stop_at, _NOTIFIED_AT_ONCE))
-        self._dispatch([job for job in free if job.status is JobStatus.PENDING], stop_at)
-        until = self._in(_BACKFILL_MS, stop_at)
-        cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
-        cancel_until = self._in(_CANCELLED_MS, until)
-        taken_out = self._each(lambda ones: cancel_backfill(context, ones[0]), cancelled, cancel_until, size=1)
-        going = [one for one in backfills if one.is_open]
-        moved = self._each(partial(advance_backfills, context, stop_at=until), going, until)
-        self.done.backfilled += len(taken_out) + sum(moved)
+        admit = partial(admit_waiting, self.context)
+        self.done.resent += sum(self._each(admit, lines, self._in(_LINES_MS, stop_at), size=1))
+        self._advance_jobs([job for job in jobs if job.intent is None], stop_at)
+        self._advance_backfills(backfills, self._in(_BACKFILL_MS, stop_at))
         return [job for job in jobs if job.intent is not None]
+
+    def _advance_jobs(self, jobs: Sequence[Job], stop_at: int) -> None:
+        """Notify the children of jobs that have ended, then dispatch pending jobs."""
+        ended = [job for job in jobs if job.must_notify_children and job.status is not JobStatus.PENDING]
+        notify = partial(notify_children, self.context)
+        self.done.backlog |= any(self._each(notify, ended, stop_at, _NOTIFIED_AT_ONCE))
+        self._dispatch([job for job in jobs if job.status is JobStatus.PENDING], stop_at)
+
+    def _advance_backfills(self, backfills: Sequence[Backfill], stop_at: int) -> None:
+        """Take cancelled backfills out of the index, then advance open ones."""
+        cancelled = [one for one in backfills if one.status is BackfillStatus.CANCELLED]
+        cancel_until = self._in(_CANCELLED_MS, stop_at)
+        taken_out = self._each(lambda ones: cancel_backfill(self.context, ones[0]), cancelled, cancel_until, size=1)
+        going = [one for one in backfills if one.is_open]
+        moved = self._each(partial(advance_backfills, self.context, stop_at=stop_at), going, stop_at)
+        self.done.backfilled += len(taken_out) + sum(moved)
 
     def _operate(self, nominated: Sequence[Owned], stop_at: int) -> None:
         """Advance the operations that are due, each for its share of the time. The rest waits for the next tick."""

@@ -9,8 +9,9 @@ are more tenants than fit in a page, each one gets something in one of the next 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from timeball.domain.backfill import Backfill
 from timeball.domain.model.jobs.job import Job
@@ -56,26 +57,36 @@ def shared(
     """
     until = clock.now() + _READING_MS
     weights: dict[str, int] = {}
-    asked, latest = list(first), [one for one in first if one[1].stopped is not None]
+    asked, latest = list(first), _unfinished(first)
     taken = {query.bucket: [*page.candidates] for query, page in first}
     full = [query.bucket for query, _ in latest]
     while latest and clock.now() < until:
-        met = dict.fromkeys(tenant_of(one) for query, _ in latest for one in taken[query.bucket])
-        new = [tenant for tenant in met if tenant not in weights]
-        weights |= dict.fromkeys(new, 1) | dict(weights_of(new) if new else {})
-        latest = ask([_further(sweeps, query, page, taken[query.bucket], weights) for query, page in latest])
-        asked += latest
-        for query, page in latest:
+        _weigh(weights, chain.from_iterable(taken[query.bucket] for query, _ in latest), weights_of)
+        pages = ask([_further(sweeps, query, page, taken[query.bucket], weights) for query, page in latest])
+        asked += pages
+        for query, page in pages:
             taken[query.bucket] += page.candidates
-        latest = [one for one in latest if one[1].stopped is not None]
+        latest = _unfinished(pages)
     for bucket in full:
         sweeps.cursors.pop(bucket, None)
         taken[bucket] = _cut(sweeps, bucket, taken[bucket], weights)
-    for query, page in latest:
-        if page.stopped is not None:
-            sweeps.cursors[query.bucket] = page.stopped
-    found = dict.fromkeys(one for bucket in taken.values() for one in bucket)
+    sweeps.cursors.update((query.bucket, page.stopped) for query, page in latest if page.stopped is not None)
+    found = dict.fromkeys(chain.from_iterable(taken.values()))
     return Given(in_turns(found, tenant_of, weights), asked, weights, more=bool(full))
+
+
+def _unfinished(pages: Asked) -> Asked:
+    """Return the pages after which their bucket has more entries."""
+    return [(query, page) for query, page in pages if page.stopped is not None]
+
+
+def _weigh(
+    weights: dict[str, int], taken: Iterable[Owned], weights_of: Callable[[Sequence[str]], Mapping[str, int]]
+) -> None:
+    """Add the weights of the tenants that appear for the first time. A tenant without a weight has weight 1."""
+    new = [tenant for tenant in dict.fromkeys(map(tenant_of, taken)) if tenant not in weights]
+    if new:
+        weights |= dict.fromkeys(new, 1) | dict(weights_of(new))
 
 
 def _further(

@@ -74,10 +74,7 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
         (one, _skip_needless(one.job) if one.job.key in needless else _planned(context, one.job, read_at, kept))
         for one, kept in zip(planning, excluded, strict=True)
     ]
-    _recheck_later(context, [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)], read_at)
-    _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], read_at)
-    writing = [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)]
-    _insert(context, writing, read_at)
+    _write(context, plans, read_at)
     rows = [(one.job, one.row, kept) for one, kept in zip(planning, excluded, strict=True) if one.row is not None]
     post_ahead(context, rows)
     _send(context, dispatched, read_at)
@@ -87,6 +84,14 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
 
 def _with_work_of(job: Job, after: Job | None) -> Job:
     return job if after is None else with_spec(after, work=job.spec.work)
+
+
+def _write(context: Context, plans: Sequence[tuple[Dispatched, Plan | None]], now: int) -> None:
+    """Write what each plan says: the job is checked again later, or the row of its next fire is inserted."""
+    waiting = [(one.job, planned.until) for one, planned in plans if isinstance(planned, Wait)]
+    _recheck_later(context, waiting, now)
+    _hold_back(context, [(one, planned.until) for one, planned in plans if isinstance(planned, Hold)], now)
+    _insert(context, [(one, planned) for one, planned in plans if isinstance(planned, Start | SkippedRange)], now)
 
 
 def push_back(context: Context, job: Job) -> None:
@@ -124,25 +129,31 @@ def _recheck_later(context: Context, waiting: Sequence[tuple[Job, int | None]], 
 
     The other jobs stay due: at their next fire or, if their ledger is complete, for another check.
     """
-    finals = {
-        RunId(job.key, job.final_fire_at, Origin.SCHEDULE): job
-        for job, _ in waiting
-        if job.next_fire_at is None and job.final_fire_at is not None
-    }
+    finals = _final_runs([job for job, _ in waiting])
     rows = dict(zip(finals, context.store.runs.read(list(finals)), strict=True))
     over = [(row, finals[name]) for name, row in rows.items() if row is not None and concludes(row, finals[name])]
     apply_effects(context, over)
     ended = {job.key for _, job in over}
     in_ranges = {name.job for name, row in rows.items() if row is None and not finals[name].spec.schedule.is_one_off}
-
-    def after(job: Job, until: int | None) -> Job:
-        if job.key in in_ranges:
-            return concluded(job, JobStatus.COMPLETED, now)
-        return rechecked_later(job, now) if job.next_fire_at is None else replanned(job, until)
-
-    swaps = [Swap(job, after(job, until)) for job, until in waiting if job.key not in ended]
+    swaps = [
+        Swap(job, _after_wait(job, until, now, is_in_range=job.key in in_ranges))
+        for job, until in waiting
+        if job.key not in ended
+    ]
     if swaps:
         context.store.jobs.swap(swaps, now)
+
+
+def _final_runs(jobs: Sequence[Job]) -> dict[RunId, Job]:
+    """Return the final run of each job whose ledger is complete."""
+    complete = [job for job in jobs if job.next_fire_at is None]
+    return {RunId(job.key, at, Origin.SCHEDULE): job for job in complete if (at := job.final_fire_at) is not None}
+
+
+def _after_wait(job: Job, until: int | None, now: int, *, is_in_range: bool) -> Job:
+    if is_in_range:
+        return concluded(job, JobStatus.COMPLETED, now)
+    return rechecked_later(job, now) if job.next_fire_at is None else replanned(job, until)
 
 
 def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | SkippedRange]], now: int) -> None:
@@ -153,9 +164,7 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
     changing: list[tuple[Dispatched, Swap[Run]]] = []
     for (one, _), row, standing in zip(planned, rows, inserted, strict=True):
         if standing is None:
-            is_counted = row.last_fire_at is not None and row.reason is not Reason.IN_TIME
-            one.row, one.skipped = row, row.count if is_counted else 0
-            _record_skipped(context, one)
+            _note_inserted(context, one, row)
             continue
         one.is_older = standing.decided_at_version < one.job.schedule_version
         after = met(standing, row, now, one.job.rerun_at_version)
@@ -169,6 +178,12 @@ def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | Skippe
         one.row = outcome.row if outcome.done else None
         one.skipped = int(one.row is not None and one.row.is_terminal)
         _record_skipped(context, one)
+
+
+def _note_inserted(context: Context, one: Dispatched, row: Run) -> None:
+    is_counted = row.last_fire_at is not None and row.reason is not Reason.IN_TIME
+    one.row, one.skipped = row, row.count if is_counted else 0
+    _record_skipped(context, one)
 
 
 def _record_skipped(context: Context, one: Dispatched) -> None:

@@ -107,25 +107,34 @@ def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant
     for _ in range(TRIES):
         if not asking:
             break
-        stood = context.store.uniques.insert(list(asking.values()), now)
-        standing = {key: row for key, row in zip(asking, stood, strict=True) if row is not None}
-        jobs = _jobs(context, standing)
-        found: dict[JobKey, Meant] = {}
-        after: dict[JobKey, UniqueKeyRow] = {}
-        for key, row in standing.items():
-            job, run = jobs[key]
-            if not stands_for(row, job, run, now):
-                after[key] = evolve(asking[key], revision=row.revision)
-                continue
-            found[key] = Meant(evolve(meant[key].spec, key=JobKey(key.tenant, row.job_id)), job)
-            after[key] = row if job is not None else lasting(row, asking[key])
-        swaps = {key: Swap(standing[key], row) for key, row in after.items() if row != standing[key]}
-        swapped = zip(swaps, context.store.uniques.swap(list(swaps.values()), now), strict=True)
-        asking = {key: asking[key] for key, done in swapped if not done.done}
-        meant |= {key: one for key, one in found.items() if key not in asking}
+        found, asking = _ask(context, asking, meant, now)
+        meant |= found
     if asking:
         raise ContendedError("a unique key keeps changing")
     return list(meant.values())
+
+
+def _ask(
+    context: Context, asking: Mapping[JobKey, UniqueKeyRow], meant: Mapping[JobKey, Meant], now: int
+) -> tuple[dict[JobKey, Meant], dict[JobKey, UniqueKeyRow]]:
+    """Return the jobs that stand for keys, and the rows that must be asked for again because they have changed."""
+    stood = context.store.uniques.insert(list(asking.values()), now)
+    standing = {key: row for key, row in zip(asking, stood, strict=True) if row is not None}
+    jobs = _jobs(context, standing)
+    found: dict[JobKey, Meant] = {}
+    swaps: dict[JobKey, Swap[UniqueKeyRow]] = {}
+    for key, row in standing.items():
+        job, run = jobs[key]
+        if stands_for(row, job, run, now):
+            found[key] = Meant(evolve(meant[key].spec, key=JobKey(key.tenant, row.job_id)), job)
+            after = row if job is not None else lasting(row, asking[key])
+        else:
+            after = evolve(asking[key], revision=row.revision)
+        if after != row:
+            swaps[key] = Swap(row, after)
+    swapped = zip(swaps, context.store.uniques.swap(list(swaps.values()), now), strict=True)
+    left = {key: asking[key] for key, done in swapped if not done.done}
+    return {key: one for key, one in found.items() if key not in left}, left
 
 
 def _named(spec: JobSpec, now: int) -> UniqueKeyRow | None:
