@@ -1,10 +1,11 @@
-"""What becomes of a job, or of a run in a cycle, that waits for its parents: pure functions from their states.
+"""The next row of a job, or of a run in a cycle, that waits for its parents: pure functions of their states.
 
 Invariant: one write of its row lets it run or skips it, and fixes its fire time. Only then is it planned, like any
 one-off. So it has one run, whichever process evaluates its parents, and whenever.
 """
 
 from collections.abc import Sequence
+from enum import StrEnum, auto
 from typing import TypeVar
 
 from timeball.domain.graphs.trigger_rule import CycleStep, JoinDecision, ParentStanding, join
@@ -13,9 +14,9 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.transitions import ended
+from timeball.domain.model.runs.transitions import ended, withdrawn
 from timeball.domain.model.runs.values import FanOut, Guarantor
-from timeball.domain.model.terms.dependency import State
+from timeball.domain.model.terms.dependency import Ended, State
 from timeball.domain.time.instants import HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 
@@ -29,62 +30,139 @@ LATEST_EVALUATION_MS = HOUR_MS
 """How late they are evaluated again, at the latest."""
 
 
-def evaluated(job: Job, parents: list[ParentStanding], now: int) -> Job:
-    """Return the next row of a waiting job at `now`, given the states of its parents.
+class Need(StrEnum):
+    """The next step that a due job or run needs for its graph."""
 
-    Its children are notified already.
+    NOTIFY = auto()
+    """Its children must learn of its state."""
+    EVALUATE = auto()
+    """It waits: its parents must be evaluated."""
+    START = auto()
+    """It waits for no parent: the job may be planned, the run sent."""
+    NOTHING = auto()
+    """It waits, but not to be evaluated: the job is paused or being changed, the run is not queued."""
 
-    If its blocking run has changed and it has children, that change is written first, and the children are notified.
+
+def need_of(row: Job | Run) -> Need:
+    """Classify a due job or run."""
+    if row.must_notify_children:
+        return Need.NOTIFY
+    if isinstance(row, Run) and row.state is not RunState.QUEUED:
+        return Need.NOTHING
+    if not row.waits:
+        return Need.START
+    return Need.EVALUATE if isinstance(row, Run) or _is_ready(row) else Need.NOTHING
+
+
+def decide(row: Job | Run, job: Job, parents: Sequence[ParentStanding], ends_at: int, now: int) -> JoinDecision:
+    """Decide about a job, or its run in a cycle, that waits until `ends_at` at the latest.
+
+    The run that names its items must have ended too: then no more items can come. If its children have not learned
+    what blocks it now, they are notified before it moves.
     """
+    decision, named = join(job.spec.trigger_rule, parents), _named_by(job, parents)
+    if decision.step is CycleStep.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
+        decision = JoinDecision(CycleStep.WAIT, blocked=named[1].blocked)
+    if decision.step is CycleStep.WAIT and now >= ends_at:
+        decision = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
+    is_news = decision.blocked != row.blocked and job.has_children
+    return evolve(decision, step=CycleStep.NOTIFY) if is_news else decision
+
+
+def job_evaluated(job: Job, parents: Sequence[ParentStanding], now: int) -> Job:
+    """Return the next row of a waiting job, whose children know its state, given the states of its parents."""
     fire_at = fire_time(job, parents, now)
     since_at = max(job.created_at, job.waits_since or 0, job.rerun_at or 0)
-    begins_at = max(fire_at, since_at)
-    ends_at = begins_at + job.spec.dependency_timeout_seconds * SECOND_MS
-    joined = _joined(job, parents)
-    if joined.step is CycleStep.RUN and job.spec.inherits and fire_at > now + AHEAD_MS:
-        fire_at = max((one.fire_at for one in parents if one.fire_at and one.fire_at <= now), default=now)
-    if joined.step is CycleStep.WAIT and now >= ends_at:
-        joined = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
-    unblocked = job.unblocked + (job.blocked is not None and joined.blocked is None)
-    if joined.blocked != job.blocked and job.has_children:
-        return evolve(job, blocked=joined.blocked, unblocked=unblocked, must_notify_children=True, due_at=now)
-    timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
-    planned = evolve(timed, blocked=joined.blocked, unblocked=unblocked, next_fire_at=fire_at, final_fire_at=fire_at)
-    if joined.step is CycleStep.WAIT:
-        kept = keeping_ends(planned, parents)
-        return evolve(kept, due_at=min(next_evaluation_at(since_at, now), max(ends_at, now + SECOND_MS)))
-    let_go = evolve(planned, waits=False, ended=job.ended if _reads_ends(job) else ())
-    return evolve(let_go, skips=joined.reason, due_at=fire_at if joined.step is CycleStep.RUN else now)
-
-
-def cycle_evaluated(run: Run, job: Job, parents: list[ParentStanding], now: int) -> Run:
-    """Return the next row of a waiting run at `now`, given its parents' states in its cycle.
-
-    Its children are notified.
-    """
-    ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
-    joined = _joined(job, parents)
-    if joined.step is CycleStep.WAIT and now >= ends_at:
-        joined = JoinDecision(CycleStep.SKIP, Reason.DEPENDENCY_TIMEOUT)
-    if joined.blocked != run.blocked and job.has_children:
-        return evolve(_blocked_run(run, joined), must_notify_children=True, due_at=now)
-    match joined.step:
-        case CycleStep.RUN:
-            begin_at = max(run.not_before, now)
-            let_go_at = min(max((parent.over_at or 0 for parent in parents), default=0) or now, now)
-            free = evolve(_blocked_run(run, joined), reason=None, let_go_at=let_go_at)
-            free = evolve(free, not_before=begin_at, due_at=begin_at, ended=run.ended if _reads_ends(job) else ())
-            named = _named_by(job, parents)
-            if named is None:
-                return evolve(free, waits=False)
-            of = RunId(JobKey(job.key.tenant, named[0]), named[1].fire_at or 0, Origin.SCHEDULE)
-            return evolve(free, fan=FanOut(of, since=run.budget_at))
-        case CycleStep.SKIP:
-            return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, joined.reason), waits=False)
+    ends_at = max(fire_at, since_at) + job.spec.dependency_timeout_seconds * SECOND_MS
+    decision = decide(job, job, parents, ends_at, now)
+    marked = _marked(job, decision)
+    match decision.step:
+        case CycleStep.NOTIFY:
+            return _notifying(marked, now)
         case CycleStep.WAIT:
-            since_at = max(run.created_at, run.budget_at or 0)
-            look_at = min(next_evaluation_at(since_at, now), max(ends_at, now + SECOND_MS))
-            return evolve(keeping_ends(_blocked_run(run, joined), parents), due_at=look_at)
+            return _waiting_on(_at_fire(marked, fire_at), parents, since_at, ends_at, now)
+        case CycleStep.SKIP:
+            return _let_go(_at_fire(marked, fire_at), decision, due_at=now)
+        case CycleStep.RUN:
+            start_at = _start_of(job, parents, fire_at, now)
+            return _let_go(_at_fire(marked, start_at), decision, due_at=start_at)
+
+
+def run_evaluated(run: Run, job: Job | None, parents: Sequence[ParentStanding], now: int) -> Run:
+    """Return the next row of a waiting run, whose children know its state, given its parents' states in its cycle."""
+    if job is None or job.status is JobStatus.CANCELLED:
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
+    if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
+        return withdrawn(run)
+    ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
+    decision = decide(run, job, parents, ends_at, now)
+    reason = Reason.WAITING_FOR_PARENTS if decision.blocked is None else Reason.BLOCKED
+    marked = evolve(_marked(run, decision), reason=reason)
+    match decision.step:
+        case CycleStep.NOTIFY:
+            return _notifying(marked, now)
+        case CycleStep.WAIT:
+            return _waiting_on(marked, parents, max(run.created_at, run.budget_at or 0), ends_at, now)
+        case CycleStep.SKIP:
+            return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, decision.reason), waits=False)
+        case CycleStep.RUN:
+            return _released(marked, job, parents, now)
+
+
+def _marked(row: Waiting, decision: JoinDecision) -> Waiting:
+    """Return a job or run with what blocks it now; it counts how often it was unblocked."""
+    is_freed = row.blocked is not None and decision.blocked is None
+    return evolve(row, blocked=decision.blocked, unblocked=row.unblocked + is_freed)
+
+
+def _notifying(row: Waiting, now: int) -> Waiting:
+    return evolve(row, must_notify_children=True, due_at=now)
+
+
+def _waiting_on(row: Waiting, parents: Sequence[ParentStanding], since_at: int, ends_at: int, now: int) -> Waiting:
+    """Return a job or run that waits since an instant, and until another at the latest, as it goes on waiting."""
+    due_at = min(next_evaluation_at(since_at, now), max(ends_at, now + SECOND_MS))
+    return evolve(keeping_ends(row, parents), due_at=due_at)
+
+
+def _at_fire(job: Job, fire_at: int) -> Job:
+    timed = with_spec(job, schedule=evolve(job.spec.schedule, timing=At(fire_at)))
+    return evolve(timed, next_fire_at=fire_at, final_fire_at=fire_at)
+
+
+def _start_of(job: Job, parents: Sequence[ParentStanding], fire_at: int, now: int) -> int:
+    """Return the fire time of a job that may run: a time that it inherits and that lies ahead does not delay it."""
+    if not job.spec.inherits or fire_at <= now + AHEAD_MS:
+        return fire_at
+    return max((one.fire_at for one in parents if one.fire_at and one.fire_at <= now), default=now)
+
+
+def _let_go(job: Job, decision: JoinDecision, due_at: int) -> Job:
+    return evolve(job, waits=False, ended=_used_ends(job, job), skips=decision.reason, due_at=due_at)
+
+
+def _used_ends(row: Job | Run, job: Job) -> tuple[Ended, ...]:
+    """Return the ends of its parents that the runs of a job still use after the parents let it run."""
+    return row.ended if job.spec.pass_parents or job.spec.for_each is not None else ()
+
+
+def _released(run: Run, job: Job, parents: Sequence[ParentStanding], now: int) -> Run:
+    """Return a run that its parents let run. A run with items goes on waiting: for the list of its items."""
+    begin_at = max(run.not_before, now)
+    over_at = max((parent.over_at or 0 for parent in parents), default=0) or now
+    free = evolve(run, reason=None, ended=_used_ends(run, job), let_go_at=min(over_at, now))
+    free = evolve(free, not_before=begin_at, due_at=begin_at)
+    named = _named_by(job, parents)
+    if named is None:
+        return evolve(free, waits=False)
+    of = RunId(named[0], named[1].fire_at or 0, Origin.SCHEDULE)
+    return evolve(free, fan=FanOut(of, since=run.budget_at))
+
+
+def _named_by(job: Job, parents: Sequence[ParentStanding]) -> tuple[JobKey, ParentStanding] | None:
+    """Return the parent that names the items, with its state; None: the job has no items."""
+    in_order = zip(job.spec.parent_keys, parents, strict=True)
+    return next(((key, standing) for key, standing in in_order if key.job_id == job.spec.for_each), None)
 
 
 def keeping_ends(child: Waiting, parents: Sequence[ParentStanding]) -> Waiting:
@@ -92,32 +170,7 @@ def keeping_ends(child: Waiting, parents: Sequence[ParentStanding]) -> Waiting:
     return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
 
 
-def _reads_ends(job: Job) -> bool:
-    """Say whether the runs of a job use the ends of its parents after the parents let it run."""
-    return job.spec.pass_parents or job.spec.for_each is not None
-
-
-def _joined(job: Job, parents: list[ParentStanding]) -> JoinDecision:
-    """Decide about a cycle. The run that names its items must have ended too: then no more items can come."""
-    joined, named = join(job.spec.trigger_rule, parents), _named_by(job, parents)
-    if joined.step is CycleStep.RUN and named is not None and named[1].state in (State.GOING, State.BLOCKED):
-        return JoinDecision(CycleStep.WAIT, blocked=named[1].blocked)
-    return joined
-
-
-def _named_by(job: Job, parents: list[ParentStanding]) -> tuple[str, ParentStanding] | None:
-    """Return the parent that names the items, with its state; None: the job has no items."""
-    parents_in_order = zip(job.spec.depends_on, parents, strict=True)
-    return next(((one.job_id, standing) for one, standing in parents_in_order if one.job_id == job.spec.for_each), None)
-
-
-def _blocked_run(run: Run, joined: JoinDecision) -> Run:
-    reason = Reason.WAITING_FOR_PARENTS if joined.blocked is None else Reason.BLOCKED
-    unblocked = run.unblocked + (run.blocked is not None and joined.blocked is None)
-    return evolve(run, blocked=joined.blocked, unblocked=unblocked, reason=reason)
-
-
-def fire_time(job: Job, parents: list[ParentStanding], now: int) -> int:
+def fire_time(job: Job, parents: Sequence[ParentStanding], now: int) -> int:
     """Return the fire time as known by now: the latest of the parents' fire times, or the job's own if that is later.
 
     A parent that was cancelled long before its fire time has none.
@@ -147,25 +200,18 @@ def with_children_notified(job: Job, now: int) -> Job:
     return evolve(job, must_notify_children=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
 
 
-def is_as_notified(row: Job, read: Job) -> bool:
-    """Say whether children that were notified of a job as it was read need no further notification of its row."""
-    seen = (row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_at_version)
-    return row.must_notify_children and seen == (
-        read.status,
-        read.final_fire_at,
-        read.blocked,
-        read.unblocked,
-        read.rerun_at_version,
-    )
+def is_as_notified(row: Job | Run, read: Job | Run) -> bool:
+    """Say whether children that were notified of a job or run as it was read need no further notification of its row.
+
+    The children of a run are those in its cycle.
+    """
+    return row.must_notify_children and _seen_by_children(row) == _seen_by_children(read)
 
 
-def is_run_as_notified(row: Run, read: Run) -> bool:
-    """Say the same of a waiting run, whose children in its cycle were notified."""
-    return row.must_notify_children and (row.state, row.blocked, row.unblocked) == (
-        read.state,
-        read.blocked,
-        read.unblocked,
-    )
+def _seen_by_children(row: Job | Run) -> tuple[object, ...]:
+    if isinstance(row, Run):
+        return row.state, row.blocked, row.unblocked
+    return row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_at_version
 
 
 def woken(job: Job, now: int, parents: Sequence[ParentStanding] | None = None) -> Job | None:
@@ -175,6 +221,8 @@ def woken(job: Job, now: int, parents: Sequence[ParentStanding] | None = None) -
     """
     if job.waits and job.status is JobStatus.PAUSED and parents is not None:
         return keeping_ends(job, parents)
-    if not job.waits or job.status is not JobStatus.PENDING or job.intent is not None:
-        return None
-    return evolve(job, due_at=now)
+    return evolve(job, due_at=now) if job.waits and _is_ready(job) else None
+
+
+def _is_ready(job: Job) -> bool:
+    return job.status is JobStatus.PENDING and job.intent is None

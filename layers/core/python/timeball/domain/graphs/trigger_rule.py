@@ -47,6 +47,8 @@ class CycleStep(StrEnum):
     RUN = auto()
     SKIP = auto()
     WAIT = auto()
+    NOTIFY = auto()
+    """Its children must first learn what blocks it now (evaluation.py)."""
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,18 @@ row, so it refuses an evaluation that began before. A job or run is due until it
 jobs depends on one process: the scan finds each.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.evaluation import (
-    cycle_evaluated,
-    evaluated,
+    Need,
+    Waiting,
     is_as_notified,
-    is_run_as_notified,
+    job_evaluated,
+    need_of,
+    run_evaluated,
     with_children_notified,
     woken,
 )
@@ -29,11 +31,8 @@ from timeball.domain.graphs.trigger_rule import (
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.transitions import ended, withdrawn
-from timeball.domain.model.runs.values import Guarantor
-from timeball.domain.model.terms.dependency import Parent
+from timeball.domain.model.terms.dependency import Blocked, Parent
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any
@@ -41,50 +40,133 @@ from timeball.engine.metrics import moved
 from timeball.engine.notices import post
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
+from timeball.ports.rows import Swap, Swapped
 
 _CHILDREN_AT_ONCE = 1_000
 """How many children are notified together: their rows are read, and then written, side by side."""
 _PAGE = 100
 """How many rows of a ledger are read together: rows that wait, or rows that were skipped."""
+_ROUNDS = 2
+"""A row that must first notify its children is evaluated again at once, in a second round."""
 
-_QUEUED = frozenset({RunState.QUEUED})
+
+def evaluate_jobs(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
+    """Evaluate the parents of waiting jobs. Return, as they stand, the jobs that may run and can be planned.
+
+    ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
+    note what blocks it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
+    """
+    free = _evaluate(jobs, partial(notify_children, context), partial(_next_jobs, context))
+    return {job.key: job for job in free}
 
 
 def evaluate_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
-    """Evaluate the parents of waiting runs; return the runs that may be sent. Raises UnavailableError."""
-    if not runs:
-        return []
-    notified = _notify_children_of_runs(context, [run for run in runs if run.must_notify_children]) + [
-        run for run in runs if not run.must_notify_children
-    ]
-    waiting = [run for run in notified if run.state is RunState.QUEUED and run.waits]
-    jobs = dict(zip(waiting, context.store.jobs.read([run.id.job for run in waiting]), strict=True))
+    """Evaluate the parents of waiting runs, as for jobs; return the runs that may be sent. Raises UnavailableError."""
+    return _evaluate(runs, partial(_notify_cycles, context), partial(_next_runs, context))
+
+
+def _evaluate(
+    rows: Sequence[Waiting],
+    notify: Callable[[list[Waiting]], list[Waiting]],
+    evaluate: Callable[[list[Waiting]], list[Waiting]],
+) -> list[Waiting]:
+    """Give rows what they need, and again what they need after that; return the rows that may start."""
+    due = _by_need(rows)
+    free, waiting = due[Need.START], due[Need.EVALUATE]
+    for _ in range(_ROUNDS):
+        waiting = _by_need(notify(due[Need.NOTIFY]))[Need.EVALUATE] + waiting
+        if not waiting:
+            break
+        due, waiting = _by_need(evaluate(waiting)), []
+        free += due[Need.START]
+    return free
+
+
+def _by_need(rows: Sequence[Waiting]) -> dict[Need, list[Waiting]]:
+    return {need: [row for row in rows if need_of(row) is need] for need in Need}
+
+
+def _next_jobs(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Write the next rows of waiting jobs; return those that were written."""
     now = context.clock.now()
-    standings = standings_of_runs(context, [(run, job) for run, job in jobs.items() if job is not None], now)
-    swaps = [Swap(run, _after(run, jobs[run], standings.get(run, []), now)) for run in waiting]
-    _notify_of_blocks(context, [(one, jobs[one.before]) for one in swaps], now)
+    standings = standings_of_jobs(context, jobs, now)
+    swaps = [Swap(job, job_evaluated(job, standings[job.key], now)) for job in jobs]
+    news = [(job.depth, notice_of_block(job, blocked, now)) for job, blocked in _new_blocks(swaps)]
+    post(context, news)
+    return _written(context.store.jobs.swap(swaps, now))
+
+
+def _next_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
+    """Write the next rows of waiting runs; return those that were written."""
+    jobs = dict(zip([run.id for run in runs], context.store.jobs.read([run.id.job for run in runs]), strict=True))
+    now = context.clock.now()
+    standings = standings_of_runs(context, [(run, job) for run in runs if (job := jobs[run.id]) is not None], now)
+    swaps = [Swap(run, run_evaluated(run, jobs[run.id], standings.get(run.id, []), now)) for run in runs]
+    blocks = [(jobs[run.id], run, blocked) for run, blocked in _new_blocks(swaps)]
+    post(context, [(run.depth, notice_of_block(job, blocked, now, run)) for job, run, blocked in blocks if job])
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
-    standing = [one.row for one in swapped if one.done and one.row is not None]
-    to_notify = [run for run in standing if run.must_notify_children]
-    return [run for run in standing if run.state is RunState.QUEUED and not run.waits] + evaluate_runs(
-        context, to_notify
-    )
+    return _written(swapped)
 
 
-def _notify_children_of_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
-    """Wake the children of the runs' jobs in their cycles; return the runs whose children are notified now.
+def _new_blocks(swaps: Sequence[Swap[Waiting]]) -> list[tuple[Waiting, Blocked]]:
+    """Return the rows that another run blocks than before, with that run."""
+    rows = [(one.before.blocked, one.after) for one in swaps]
+    return [(row, row.blocked) for before, row in rows if row.blocked is not None and row.blocked != before]
 
-    A run keeps its mark if its children would see another state of it by now.
+
+def _written(swapped: Sequence[Swapped[Waiting]]) -> list[Waiting]:
+    return [one.row for one in swapped if one.done and one.row is not None]
+
+
+def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Notify the children of jobs; return, as they stand, the jobs whose children are notified.
+
+    Another process may have written such a job since it was read. The job keeps its mark if its children would see
+    another state of it by now. Raises UnavailableError.
     """
+    if not jobs:
+        return []
+    wake_children(context, [job.key for job in jobs])
+    now = context.clock.now()
+
+    def after(position: int, row: Job) -> Job | None:
+        return with_children_notified(row, now) if is_as_notified(row, jobs[position]) else None
+
+    return _without_mark(compare_and_swap(context.store.jobs.swap, jobs, after, now))
+
+
+def _notify_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
+    """Notify the children of runs in their cycles, as those of jobs."""
     wake_cycles(context, runs)
 
     def after(position: int, run: Run) -> Run | None:
-        return evolve(run, must_notify_children=False) if is_run_as_notified(run, runs[position]) else None
+        return evolve(run, must_notify_children=False) if is_as_notified(run, runs[position]) else None
 
-    standing = compare_and_swap(context.store.runs.swap, runs, after, context.clock.now())
-    return [one.row for one in standing if one.done and one.row is not None and not one.row.must_notify_children]
+    return _without_mark(compare_and_swap(context.store.runs.swap, runs, after, context.clock.now()))
+
+
+def _without_mark(swapped: Sequence[Swapped[Waiting]]) -> list[Waiting]:
+    return [row for row in _written(swapped) if not row.must_notify_children]
+
+
+def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
+    """Schedule an evaluation for each waiting child that still names one of these parents, once if it names several.
+
+    An edge may be out of date. If two jobs have swapped their dependency, they would otherwise wake each other forever.
+    Raises UnavailableError.
+    """
+    for page in _pages_of_children(context, parents):
+        rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
+        ends = ends_for_paused(context, rows, now)
+        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now, ends), now)
+        if not all(one.done for one in standing):
+            raise UnavailableError("jobs that wait for others kept changing")
+        wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
+
+
+def _woken(now: int, ends: Mapping[JobKey, list[ParentStanding]], _: int, job: Job) -> Job | None:
+    return woken(job, now, ends.get(job.key))
 
 
 def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
@@ -96,15 +178,15 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
     for run in runs:
         by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
     for fire_at, parents in by_fire.items():
-        for page in pages_of_children(context, parents):
+        for page in _pages_of_children(context, parents):
             rows = context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page])
-            waiting = {run.id.job: run for run in rows if run is not None and _is_to_be_woken(run)}
+            waiting = {run.id.job: run for run in rows if run is not None and _is_waiting(run)}
             jobs = naming_any(context.store.jobs.read(list(waiting)), parents)
             _wake(context, [waiting[job.key] for job in jobs])
 
 
-def pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
-    """Yield the children of jobs, each once, in pages that are notified together. Raises UnavailableError."""
+def _pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
+    """Yield the children of jobs, each once, in pages that are notified together."""
     children = [*dict.fromkeys(child for page in context.store.edges.children(parents) for child in page)]
     for start in range(0, len(children), _CHILDREN_AT_ONCE):
         yield children[start : start + _CHILDREN_AT_ONCE]
@@ -119,7 +201,8 @@ def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
     """Wake all waiting runs of jobs. Raises UnavailableError."""
     now = context.clock.now()
     for job in jobs:
-        query = LedgerQuery(job.key, _PAGE, earliest_live(job, now, context.rules.misfire_ms), states=_QUEUED)
+        earliest_at = earliest_live(job, now, context.rules.misfire_ms)
+        query = LedgerQuery(job.key, _PAGE, earliest_at, states=frozenset({RunState.QUEUED}))
         page = context.store.runs.ledger(query)
         _wake(context, page.runs)
         while page.next_before is not None:
@@ -127,37 +210,44 @@ def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
             _wake(context, page.runs)
 
 
-def _wake(context: Context, runs: Sequence[Run | None]) -> None:
+def _wake(context: Context, runs: Sequence[Run]) -> None:
     now = context.clock.now()
-    standing = compare_and_swap(context.store.runs.swap, runs, partial(_run_woken, now), now)
-    if not all(one.done for one in standing):
+
+    def due(_: int, run: Run) -> Run | None:
+        return evolve(run, due_at=now) if _is_waiting(run) else None
+
+    if not all(one.done for one in compare_and_swap(context.store.runs.swap, runs, due, now)):
         raise UnavailableError("runs that wait for others kept changing")
 
 
-def _notify_of_blocks(context: Context, swaps: Sequence[tuple[Swap[Run], Job | None]], now: int) -> None:
-    news = [(job, one.after) for one, job in swaps if job and one.after.blocked not in (None, one.before.blocked)]
-    post(context, [(run.depth, notice_of_block(job, run.blocked, now, run)) for job, run in news if run.blocked])
-
-
-def _run_woken(now: int, _: int, run: Run) -> Run | None:
-    return evolve(run, due_at=now) if _is_to_be_woken(run) else None
-
-
-def _is_to_be_woken(run: Run) -> bool:
+def _is_waiting(run: Run) -> bool:
     return run.waits and run.state is RunState.QUEUED
 
 
-def _after(run: Run, job: Job | None, parents: list[ParentStanding], now: int) -> Run:
-    if job is None or job.status is JobStatus.CANCELLED:
-        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
-    if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
-        return withdrawn(run)
-    return cycle_evaluated(run, job, parents, now)
+def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
+    """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
+
+    Other jobs cost no read. Raises UnavailableError.
+    """
+    paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
+    return standings_of_jobs(context, paused, now) if paused else {}
+
+
+def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
+    """Read how the parents of one-offs stand. Raises UnavailableError."""
+    keys = list(dict.fromkeys(key for job in jobs for key in job.spec.parent_keys))
+    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+
+    def standing(job: Job, parent: Parent) -> ParentStanding:
+        row = rows[JobKey(job.key.tenant, parent.job_id)]
+        return by_its_end(standing_of(parent.job_id, row, job, now, kept_of(job, parent.job_id)), parent.on)
+
+    return {job.key: [standing(job, one) for one in job.spec.depends_on] for job in jobs}
 
 
 def standings_of_runs(
     context: Context, runs: Sequence[tuple[Run, Job]], now: int
-) -> Mapping[Run, list[ParentStanding]]:
+) -> Mapping[RunId, list[ParentStanding]]:
     """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
     keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
@@ -177,7 +267,7 @@ def standings_of_runs(
         return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
 
     return {
-        run: [
+        run.id: [
             by_its_end(standing(key, run, job), parent.on)
             for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True)
         ]
@@ -196,88 +286,3 @@ def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None
         return None
     query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
     return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)
-
-
-def evaluate_jobs(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
-    """Evaluate the parents of waiting jobs. Return, as they stand, the jobs that may run and can be planned.
-
-    ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
-    note what blocks it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
-    """
-    asking = [job for job in jobs if job.waits or job.must_notify_children]
-    free = {job.key: job for job in jobs if not (job.waits or job.must_notify_children)}
-    for _ in range(2):
-        asking = notify_children(context, [job for job in asking if job.must_notify_children]) + [
-            job for job in asking if not job.must_notify_children
-        ]
-        waiting = [job for job in asking if job.waits and job.status is JobStatus.PENDING and job.intent is None]
-        if not waiting:
-            break
-        now = context.clock.now()
-        standings = standings_of_jobs(context, waiting, now)
-        swaps = [Swap(job, evaluated(job, standings[job.key], now)) for job in waiting]
-        news = [one.after for one in swaps if one.after.blocked not in (None, one.before.blocked)]
-        post(context, [(job.depth, notice_of_block(job, job.blocked, now)) for job in news if job.blocked is not None])
-        swapped = context.store.jobs.swap(swaps, now)
-        asking = [one.row for one in swapped if one.done and one.row is not None]
-        free |= {job.key: job for job in asking if not job.waits}
-        asking = [job for job in asking if job.must_notify_children]
-    return free
-
-
-def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Notify the children of jobs; return, as they stand, the jobs whose children are notified.
-
-    Another process may have written such a job since it was read. The job keeps its mark if its children would see
-    another state of it by now. Raises UnavailableError.
-    """
-    if not jobs:
-        return []
-    wake_children(context, [job.key for job in jobs])
-    now = context.clock.now()
-
-    def after(position: int, row: Job) -> Job | None:
-        return with_children_notified(row, now) if is_as_notified(row, jobs[position]) else None
-
-    standing = compare_and_swap(context.store.jobs.swap, jobs, after, now)
-    return [one.row for one in standing if one.done and one.row is not None and not one.row.must_notify_children]
-
-
-def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
-    """Schedule an evaluation for each waiting child that still names one of these parents, once if it names several.
-
-    An edge may be out of date. If two jobs have swapped their dependency, they would otherwise wake each other forever.
-    Raises UnavailableError.
-    """
-    for page in pages_of_children(context, parents):
-        rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
-        ends = ends_for_paused(context, rows, now)
-        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now, ends), now)
-        if not all(one.done for one in standing):
-            raise UnavailableError("jobs that wait for others kept changing")
-        wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
-
-
-def _woken(now: int, ends: Mapping[JobKey, list[ParentStanding]], _: int, job: Job) -> Job | None:
-    return woken(job, now, ends.get(job.key))
-
-
-def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
-    """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
-
-    Other jobs cost no read. Raises UnavailableError.
-    """
-    paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
-    return standings_of_jobs(context, paused, now) if paused else {}
-
-
-def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
-    """Read how the parents of one-offs stand. Raises UnavailableError."""
-    keys = list(dict.fromkeys(JobKey(job.key.tenant, one.job_id) for job in jobs for one in job.spec.depends_on))
-    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-
-    def standing(job: Job, parent: Parent) -> ParentStanding:
-        row = rows[JobKey(job.key.tenant, parent.job_id)]
-        return by_its_end(standing_of(parent.job_id, row, job, now, kept_of(job, parent.job_id)), parent.on)
-
-    return {job.key: [standing(job, one) for one in job.spec.depends_on] for job in jobs}

@@ -143,7 +143,7 @@ def awaited_by_run(context: Context, run: Run) -> list[str]:
     job = context.store.jobs.read([run.id.job])[0] if run.waits and run.state is RunState.QUEUED else None
     if job is None:
         return []
-    return _awaited(job, standings_of_runs(context, [(run, job)], context.clock.now())[run])
+    return _awaited(job, standings_of_runs(context, [(run, job)], context.clock.now())[run.id])
 
 
 def _awaited(job: Job, parents: Sequence[ParentStanding]) -> list[str]:
