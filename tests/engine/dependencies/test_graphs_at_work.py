@@ -3,7 +3,7 @@
 import pytest
 
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
-from timeball.api.runs.answers import run_fields
+from timeball.api.runs.answers import waited_for
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus
@@ -172,7 +172,7 @@ def test_a_job_with_its_own_schedule_fires_at_the_later_of_its_own_and_its_paren
         assert graph.called == ["a", "earlier", "later"]
         runs = {name: graph.run(name) for name in ("earlier", "later")}
         assert {name: run.id.fire_at - BEGIN for name, run in runs.items()} == {"earlier": 0, "later": 30_000}
-        waited = {name: run_fields(run)["waited_for"] for name, run in runs.items()}
+        waited = {name: waited_for(run) for name, run in runs.items()}
         assert waited == {"earlier": "dependencies", "later": "schedule"}
 
 

@@ -4,10 +4,8 @@ from typing import Final
 
 from pydantic import Field
 
-from timeball.api.http.reply import AnswerModel, NextCursor, Time
-from timeball.api.runs.answers import RunAnswer, next_attempt_at, run_fields
-from timeball.domain.model.runs.run import Run
-from timeball.domain.time.instants import format_instant
+from timeball.api.http.reply import AnswerModel, NextCursor, Text, Time, attribute
+from timeball.api.runs.answers import RunAnswer, next_attempt_at
 from timeball.engine.runs.dead_letters import Dealt
 
 MAX_SHOWN: Final = 100
@@ -17,9 +15,9 @@ MAX_SHOWN: Final = 100
 class DeadLetterAnswer(RunAnswer):
     """A run that failed for good, with the result of its last attempt."""
 
-    died_at: Time = Field(description="When it failed for good.")
-    error: str | None = Field(description="The first 200 bytes of the last attempt's error.")
-    http_status: int | None = Field(description="The HTTP status of the last attempt.")
+    died_at: Time = attribute("finished_at", description="When it failed for good.")
+    error: str | None = attribute("last.error", description="The first 200 bytes of the last attempt's error.")
+    http_status: int | None = attribute("last.status", description="The HTTP status of the last attempt.")
 
 
 class DeadLetterPageAnswer(AnswerModel):
@@ -32,7 +30,7 @@ class DeadLetterPageAnswer(AnswerModel):
 class DealtRunAnswer(AnswerModel):
     """A dead letter that was replayed or discarded."""
 
-    run_id: str = Field(description="The id of the run.")
+    run_id: Text = attribute("id", description="The id of the run.")
     next_attempt_at: Time | None = Field(description="When a replayed run starts; null for a discarded one.")
 
 
@@ -41,27 +39,11 @@ class DealtAnswer(AnswerModel):
 
     done: int = Field(description="How many were replayed or discarded.")
     runs: list[DealtRunAnswer] = Field(description="The first 100 of them.")
-    refused: list[str] = Field(description="The ids of runs that are not dead letters, or whose job cannot run again.")
+    refused: list[Text] = Field(description="The ids of runs that are not dead letters, or whose job cannot run again.")
     next_cursor: str | None = Field(description="With a filter, the `cursor` of the next request; null at the end.")
-
-
-def dead_letter_answer(run: Run) -> DeadLetterAnswer:
-    """Return the answer about a dead letter."""
-    return DeadLetterAnswer(
-        **run_fields(run),
-        died_at=format_instant(run.finished_at or 0),
-        error=None if run.last is None else run.last.error,
-        http_status=None if run.last is None else run.last.status,
-    )
 
 
 def dealt_answer(dealt: Dealt, next_cursor: str | None) -> DealtAnswer:
     """Return the answer about dead letters that were replayed or discarded."""
-    return DealtAnswer(
-        done=len(dealt.done),
-        runs=[
-            DealtRunAnswer(run_id=str(run.id), next_attempt_at=next_attempt_at(run)) for run in dealt.done[:MAX_SHOWN]
-        ],
-        refused=[str(run_id) for run_id in dealt.refused],
-        next_cursor=next_cursor,
-    )
+    runs = [DealtRunAnswer.about(run, next_attempt_at=next_attempt_at(run)) for run in dealt.done[:MAX_SHOWN]]
+    return DealtAnswer.about(dealt, done=len(dealt.done), runs=runs, next_cursor=next_cursor)

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from timeball.api.dead_letters.answers import DeadLetterPageAnswer, DealtAnswer, dead_letter_answer, dealt_answer
+from timeball.api.dead_letters.answers import DeadLetterAnswer, DeadLetterPageAnswer, DealtAnswer, dealt_answer
 from timeball.api.dead_letters.request import (
     DeadLetterFilter,
     DiscardRequest,
@@ -18,6 +18,7 @@ from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request
 from timeball.api.http.request_model import aliases
 from timeball.api.http.route import Router
+from timeball.api.runs.answers import run_answer
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.context import Context
@@ -45,7 +46,8 @@ def list_dead_letters(edge: ApiContext, request: Request) -> Reply:
     asked = PageQuery(request)
     wanted = read_filter(request, asked)
     found = list_dead(edge.context, wanted, asked.limit, asked.after(number, partial(RunId.parse, request.tenant)))
-    return asked.page(edge, zip(map(dead_letter_answer, found.runs), found.positions, strict=True), found.next_after)
+    shown = (run_answer(run, DeadLetterAnswer) for run in found.runs)
+    return asked.page(edge, zip(shown, found.positions, strict=True), found.next_after)
 
 
 @router.post(

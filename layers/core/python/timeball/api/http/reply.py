@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
-from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AliasChoices,
+    AliasGenerator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 
 from timeball.domain.time.instants import SECOND_MS, format_instant
@@ -47,6 +56,10 @@ class AnswerModel(BaseModel):
             known, value = vars(value), object.__new__(type(value))
             vars(value).update(known, **others)
         return cls.model_validate(value)
+
+
+BY_NAME: Final = ConfigDict(alias_generator=AliasGenerator(serialization_alias=to_camel))
+"""The configuration of a model that is only made by the names of its fields, which is faster for long lists."""
 
 
 def attribute(path: str, *, description: str) -> Any:  # noqa: ANN401 - as pydantic's Field

@@ -17,8 +17,7 @@ from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
 from timeball.api.jobs.of_tasks import shown
-from timeball.api.runs.answers import RunAnswer
-from timeball.api.runs.policy import RetryPolicyAnswer
+from timeball.api.runs.answers import RetryPolicyAnswer, RunAnswer
 from timeball.api.schedules.fields import RulesAnswer
 from timeball.api.targets.answers import TargetAnswer
 from timeball.domain.model.ids import JobKey

@@ -15,7 +15,7 @@ from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.http.token import check_attempt
-from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, heartbeat_answer, run_answer
+from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, run_answer
 from timeball.domain.model.runs.run import Run
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
 from timeball.engine.runs.callback import Report, heartbeat, report
@@ -127,7 +127,8 @@ def fail_run(edge: ApiContext, request: Request) -> Reply:
 def heartbeat_run(edge: ApiContext, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target should stop."""
     _, attempt = _read(HeartbeatRequest, request)
-    return ok(heartbeat_answer(heard(heartbeat(edge.context, [(run_id_in(request), attempt)])[0], attempt)))
+    answered = heartbeat(edge.context, [(run_id_in(request), attempt)])[0]
+    return ok(run_answer(heard(answered, attempt), HeartbeatAnswer))
 
 
 def _read(model: type[_R], request: Request) -> tuple[_R, int]:

@@ -12,7 +12,7 @@ from pydantic import Field
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PageQuery, number
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Time
+from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Text, Time, attribute
 from timeball.api.http.request import Request
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import AttemptAnswer, attempt_answers
@@ -20,7 +20,6 @@ from timeball.api.runs.reading import RUN_PARAMETERS, ledger_query, run_of
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import Outcome
-from timeball.domain.time.instants import format_instant
 
 router = Router()
 
@@ -28,9 +27,9 @@ router = Router()
 class ExecutionAnswer(AnswerModel):
     """An attempt of a run."""
 
-    run_id: str = Field(description="The id of the run.")
+    run_id: Text = Field(description="The id of the run.")
     fire_time: Time = Field(description="The nominal instant of the run.")
-    attempt: int = Field(description="The number of the attempt, from 1.")
+    attempt: int = attribute("number", description="The number of the attempt, from 1.")
     worker_id: str | None = Field(description="The executor that claimed it.")
     claimed_at: Time = Field(description="When it was claimed.")
     started_at: Time | None = Field(description="When the call left.")
@@ -65,7 +64,13 @@ def list_executions(edge: ApiContext, request: Request) -> Reply:
     begun = [] if after is None else edge.context.store.runs.read([after[0]])
     runs = [*(run for run in begun if run is not None), *page.runs]
     found = list(islice(_executions(edge, runs, after), asked.limit + 1))
-    shown = [(_execution_answer(run, attempt), (run.id, attempt.number)) for run, attempt in found[: asked.limit]]
+    shown = [
+        (
+            ExecutionAnswer.model_validate({**dict(attempt), "run_id": run.id, "fire_time": run.id.fire_at}),
+            (run.id, attempt.number),
+        )
+        for run, attempt in found[: asked.limit]
+    ]
     next_after = None if page.next_before is None else (page.next_before, 1)
     return asked.page(edge, shown, shown[-1][1] if len(found) > asked.limit else next_after)
 
@@ -82,19 +87,3 @@ def _executions(
         for attempt in reversed(attempt_answers(run, stored)):
             if after is None or run.id != after[0] or attempt.number < after[1]:
                 yield run, attempt
-
-
-def _execution_answer(run: Run, attempt: AttemptAnswer) -> ExecutionAnswer:
-    return ExecutionAnswer(
-        run_id=str(run.id),
-        fire_time=format_instant(run.id.fire_at),
-        attempt=attempt.number,
-        worker_id=attempt.worker_id,
-        claimed_at=attempt.claimed_at,
-        started_at=attempt.started_at,
-        finished_at=attempt.finished_at,
-        duration_ms=attempt.duration_ms,
-        outcome=attempt.outcome,
-        http_status=attempt.http_status,
-        error=attempt.error,
-    )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from timeball.api.http.reply import AnswerModel, CreatedAt, NextCursor, UpdatedAt
 from timeball.api.jobs.policies import policy_fields
-from timeball.api.runs.policy import RetryPolicyAnswer
+from timeball.api.runs.answers import RetryPolicyAnswer
 from timeball.api.targets.answers import TargetAnswer
 from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.jobs.task import Task

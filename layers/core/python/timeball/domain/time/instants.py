@@ -23,6 +23,8 @@ LATEST = 13_569_465_600_000
 """2400-01-01T00:00:00Z: every instant that Timeball stores is earlier."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_WITHOUT_ZONE = _EPOCH.replace(tzinfo=None)
+"""For lists of instants: a time without a zone is written a third faster."""
 
 
 def parse_instant(text: str) -> int:
@@ -46,8 +48,8 @@ def parse_instant(text: str) -> int:
 
 def format_instant(at: int) -> str:
     """Return an instant as ISO 8601 in UTC with milliseconds: `2026-11-21T09:30:00.000Z`."""
-    moment = _EPOCH + timedelta(milliseconds=at)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    moment = _EPOCH_WITHOUT_ZONE + timedelta(milliseconds=at)
+    return moment.isoformat(timespec="milliseconds") + "Z"
 
 
 class InvalidSchedule(ValueError):  # noqa: N818 - it says what is wrong, as an API error does
