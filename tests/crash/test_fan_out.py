@@ -13,8 +13,8 @@ from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
+from timeball.engine.runs.callback import Naming, name_items
 from timeball.engine.runs.fan_out import named_by
-from timeball.engine.runs.naming import Naming, name_items
 from timeball.ports.rows import Swap
 
 EACH = evolve(CHILD, for_each="a")

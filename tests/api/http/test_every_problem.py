@@ -10,10 +10,10 @@ from tests.api.client import OPERATING, Answer, Api, event_of
 from tests.api.http.broken import broken_api
 from tests.api.runs.rows import called, dead, say, waiting
 from timeball.api.http.body import MAX_BYTES
+from timeball.api.http.generations import MOST
 from timeball.api.http.problems import CONTENT_TYPE, Problem
 from timeball.domain.model.jobs.freeze import MAX_FREEZES
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.planning.generations import MOST
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.errors import UnavailableError
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
+from timeball.api.http.generations import MOST
 from timeball.domain.model.ids import JobKey, Origin, RunId
-from timeball.domain.planning.generations import MOST
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.execution.in_flight import call_of
 from timeball.engine.scanning.buckets import Sweeps

@@ -22,8 +22,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.backfills import create_backfills
 from timeball.engine.dependencies.examine import examine
-from timeball.engine.runs.callback import Report, report
-from timeball.engine.runs.naming import Naming, name_items
+from timeball.engine.runs.callback import Naming, Report, name_items, report
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scheduling.submit import submit
 from timeball.engine.tasks import create_task

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from timeball.domain.time.instants import DAY_MS
-from timeball.domain.usage.figures import BOUNDS, Figures, bucket_of, of_reasons, on_time, percentile
+from timeball.domain.usage.hours import BOUNDS, Figures, bucket_of, of_reasons, on_time, percentile
 
 
 def test_each_bucket_ends_at_most_a_third_above_the_one_before() -> None:

@@ -16,9 +16,9 @@ from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.changes.change import cancel, pause, resume
 from timeball.engine.dependencies.examine import examine
+from timeball.engine.runs.callback import Naming, name_items
+from timeball.engine.runs.effects import Refusal
 from timeball.engine.runs.manual import cancel_runs, retry_runs, succeed_runs
-from timeball.engine.runs.naming import Naming, name_items
-from timeball.engine.runs.refusal import Refusal
 
 
 def each(job_id: str, parent: str, parents: str = "", **fields: Any) -> JobSpec:

@@ -1,6 +1,6 @@
 """The outcome of a change of a single run: it was done, there is no such run, or the reason for the refusal."""
 
-from timeball.engine.runs.refusal import Answered
+from timeball.engine.runs.effects import Answered
 
 DONE = "done"
 NOT_FOUND = "not found"

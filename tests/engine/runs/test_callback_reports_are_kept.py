@@ -13,7 +13,7 @@ from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.attempts import INLINE_BYTES
 from timeball.engine.runs.callback import Report, report
-from timeball.engine.runs.refusal import Refusal
+from timeball.engine.runs.effects import Refusal
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 from timeball.testing.faults import with_outages

@@ -14,7 +14,7 @@ from timeball.domain.model.runs.values import Outcome
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.claim import claim
-from timeball.engine.runs.refusal import Refusal
+from timeball.engine.runs.effects import Refusal
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_store import MemoryStore
 

@@ -17,8 +17,8 @@ from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.due_runs import follow
+from timeball.engine.runs.effects import Refusal
 from timeball.engine.runs.manual import cancel_runs
-from timeball.engine.runs.refusal import Refusal
 from timeball.ports.target import ExecutionStatus
 from timeball.testing.memory_services import MemoryExecutions
 

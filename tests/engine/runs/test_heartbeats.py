@@ -16,7 +16,7 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.changes.change import cancel
 from timeball.engine.runs.callback import heartbeat
 from timeball.engine.runs.due_runs import reap
-from timeball.engine.runs.refusal import Refusal
+from timeball.engine.runs.effects import Refusal
 
 
 def test_a_target_with_regular_heartbeats_keeps_its_run_until_its_time_is_up() -> None:

@@ -18,8 +18,8 @@ from timeball.domain.time.schedule import At, Every, Timing
 from timeball.engine.changes.change import cancel, pause
 from timeball.engine.execution.claim import claim
 from timeball.engine.runs.dead_letters import read_dead, replay
+from timeball.engine.runs.effects import Refusal
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs
-from timeball.engine.runs.refusal import Refusal
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.ports.rows import Swap
 

@@ -11,7 +11,7 @@ from tests.simulation.story import TARGET, Story
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.callback import Report, heartbeat, report
-from timeball.engine.runs.refusal import Answered
+from timeball.engine.runs.effects import Answered
 
 _FATES = ("succeeds", "succeeds", "succeeds", "fails", "fails for good", "stalls")
 

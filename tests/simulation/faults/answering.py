@@ -11,7 +11,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.engine.context import Context
 from timeball.engine.runs.callback import Report, report
 from timeball.engine.runs.dead_letters import DeadFilter, DeadPage, Dealt, replay
-from timeball.engine.runs.refusal import Answered
+from timeball.engine.runs.effects import Answered
 from timeball.ports.rows import Swap
 
 _matches = DeadFilter.matches

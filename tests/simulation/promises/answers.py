@@ -12,7 +12,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.runs.callback import Report
 from timeball.engine.runs.dead_letters import DeadFilter, Dealt, list_dead
-from timeball.engine.runs.refusal import Answered
+from timeball.engine.runs.effects import Answered
 from timeball.engine.runs.trigger import Triggered, Triggering
 from timeball.testing.recorders import KeptTelemetry
 

@@ -12,7 +12,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.terms.target import HttpTarget, is_followed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.runs.naming import Naming, name_items
+from timeball.engine.runs.callback import Naming, name_items
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Answer, Call
 from timeball.targets.answers import unanswered

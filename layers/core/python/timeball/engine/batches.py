@@ -1,6 +1,6 @@
-"""Process items in one batch. If the batch fails, process each half, so that one bad item stops no other.
+"""Process many items: in one batch, of which a failing part is split; or side by side, if they share no row.
 
-Run blocking calls that share no row at the same time: in threads in production, one after the other elsewhere.
+Calls run side by side in threads in production, and one after the other elsewhere.
 """
 
 import logging
@@ -14,8 +14,12 @@ from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)
 
+IN_FLIGHT = 3
+"""How many chunks of jobs a scan dispatches at the same time."""
+
 _Item = TypeVar("_Item")
 _Done = TypeVar("_Done")
+_Answer = TypeVar("_Answer")
 
 
 def bisect(
@@ -41,12 +45,6 @@ def bisect(
                 expected = isinstance(error, UnavailableError)
                 log.warning("%d of %d left for later: %s", len(part), len(items), error, exc_info=not expected)
     return done, failed
-
-
-IN_FLIGHT = 3
-"""How many chunks of jobs a scan dispatches at the same time."""
-
-_Answer = TypeVar("_Answer")
 
 
 class SideBySide(Protocol):

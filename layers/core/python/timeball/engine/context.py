@@ -1,6 +1,6 @@
-"""Rows that a process has read lately and that seldom change, such as calendars and freezes.
+"""The context that every verb of the engine gets: the ports, and the settings that decisions need.
 
-The context that every verb of the engine gets: the ports, and the settings that decisions need.
+It also holds rows that a process has read lately and that seldom change, such as calendars and freezes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,11 @@ from timeball.ports.target import Executions, Unknown
 from timeball.ports.telemetry import Telemetry
 from timeball.setting import whole
 
+MARGIN_SECONDS = 5
+"""How far clocks may differ, and how long a delayed request may be under way."""
+
 _MAX_KNOWN = 5_000
+
 _NEVER = (0, None)
 
 
@@ -66,10 +70,6 @@ class Known:
     def forget(self, kind: str, key: object) -> None:
         """Drop a row that this process has changed, so that the next read fetches it."""
         self._rows.pop((kind, key), None)
-
-
-MARGIN_SECONDS = 5
-"""How far clocks may differ, and how long a delayed request may be under way."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,9 @@
-"""Recent costs of a tenant and of a job. A tenant's costs are counted by the hour; a job's are in its ledger.
+"""Figures of a tenant that cost its runs no write: results, costs, jobs by status, and the use of quotas.
 
-Neither costs a run a write. If a job has more rows than are read here, its costs are estimated from the newest rows.
-
-How many jobs a tenant has in each status that the API shows: estimated from samples, without reading every job.
-
-The listing estimates how many jobs are open, and how many ended in which way. The statuses of open jobs are estimated
-from a sample of SAMPLED jobs, or counted if there are no more than that.
-
-How much of its quotas a tenant uses now, from the rows that enforce them. Nothing is counted for this alone.
-
-The results of a tenant's runs, from hourly counts. No run is read for it.
+Results and the tenant's costs come from hourly counts. The costs of one job come from its ledger; if it has more rows
+than are read here, they are estimated from the newest rows. The use of quotas comes from the rows that enforce them.
+How many jobs are open, or ended in which way, is estimated by the listing; the statuses of open jobs come from a sample
+of SAMPLED jobs, and are exact if there are no more than that.
 """
 
 from collections import Counter, defaultdict
@@ -29,8 +23,7 @@ from timeball.domain.sharing.limiter import tokens_taken, under_way
 from timeball.domain.sharing.stated import bounds_of, is_bound
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import Counted, counts_of
-from timeball.domain.usage.figures import Figures, of_reasons
-from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, HourKey, added, window_from
+from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, Figures, HourKey, added, of_reasons, window_from
 from timeball.domain.usage.spending import Estimate, parted, spent_by
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
@@ -38,8 +31,11 @@ from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
 from timeball.ports.collections import LedgerQuery
 
 COST_WINDOWS: Final = ("day", "month")
+
 MOST_ROWS: Final = 1_000
 """How many rows of a ledger one request reads: at most about 200 read units."""
+
+SAMPLED: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,16 @@ class Costs:
     from_at: int
     counts: Mapping[str, float]
     is_exact: bool = True
+
+
+@dataclass(frozen=True)
+class StatsWindow:
+    """A window's name, its beginning (ms), and its figures: of all runs, and of the runs of each priority."""
+
+    name: str
+    from_at: int
+    total: Figures
+    by_priority: dict[Priority, Figures]
 
 
 def tenant_costs(context: Context, tenant: str, now: int) -> list[Costs]:
@@ -70,40 +76,12 @@ def job_costs(context: Context, job: Job, now: int) -> list[Costs]:
     return [_costs(job, name, page.runs, has_more=page.next_before is not None, now=now) for name in begins]
 
 
-def _costs(job: Job, window: str, newest: Sequence[Run], *, has_more: bool, now: int) -> Costs:
-    """Add up the rows of a window. If it has more rows than were read, extrapolate from the rows that were."""
-    from_at = window_from(window, now)
-    counts: Counter[str] = Counter()
-    for row in newest:
-        if row.id.fire_at >= from_at:
-            counts.update(counts_of(spent_by(row)))
-    if not has_more or newest[-1].id.fire_at < from_at:
-        return Costs(window, from_at, counts)
-    known_ms, all_ms = (now - at for at in (newest[-1].id.fire_at, max(from_at, job.created_at)))
-    part = max(1.0, all_ms / max(1, known_ms))
-    return Costs(window, from_at, {name: count * part for name, count in counts.items()}, is_exact=False)
-
-
-SAMPLED: Final = 1_000
-
-
 def count_jobs(context: Context, tenant: str) -> dict[str, Estimate]:
     """Return how many jobs a tenant has in each status. Raises UnavailableError."""
     counted = context.store.jobs.count(tenant)
     ended = {part.value: estimate for part, estimate in counted.parts.items() if part is not Among.OPEN}
     standing = _open(context, tenant, counted.parts[Among.OPEN])
     return {**standing, JobStatus.COMPLETED.value: counted.completed, **ended}
-
-
-def _open(context: Context, tenant: str, in_all: Estimate) -> dict[str, Estimate]:
-    """Return how many of the open jobs are shown in each status."""
-    statuses = [*sorted(OPEN), RUNNING]
-    sampled = context.store.jobs.sample_open(tenant, SAMPLED) if in_all.count else []
-    jobs = [job for job in context.store.jobs.read(sampled, strong=False) if job is not None]
-    if not jobs:
-        return {status: Estimate(0) for status in statuses} | {JobStatus.PENDING.value: in_all}
-    shown = Counter(shown_statuses(context, jobs).values())
-    return {status: parted(in_all, len(jobs), shown[status])[0] for status in statuses}
 
 
 def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
@@ -129,27 +107,6 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     return used
 
 
-def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
-    now, key, used = context.clock.now(), LimiterKey(tenant), dict[str, int]()
-    limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.shards)
-    if quotas.runs_per_second:
-        used["runs_per_second"] = tokens_taken(evolve(limiter, said=bounds_of(quotas)), now)
-    if quotas.runs_at_once:
-        rows = context.store.runs.read([one.run for one in limiter.begun]) if limiter.begun else []
-        used["runs_at_once"] = under_way(limiter, rows, now)
-    return used
-
-
-@dataclass(frozen=True)
-class StatsWindow:
-    """A window's name, its beginning (ms), and its figures: of all runs, and of the runs of each priority."""
-
-    name: str
-    from_at: int
-    total: Figures
-    by_priority: dict[Priority, Figures]
-
-
 def read_windows(context: Context, tenant: str, now: int) -> list[StatsWindow]:
     """Return the figures of a tenant's runs within each window that ends now. Raises UnavailableError."""
     first_at = min(window_from(name, now) for name in WINDOWS)
@@ -163,6 +120,42 @@ def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple
     hours = [one for tenant in tenants for one in context.store.usage.between(tenant, from_at, now)]
     counts = added(counts for key, counts in hours if key.subject == CALLERS)
     return from_at, of_reasons(counts, Metric.AUTHENTICATIONS_FAILED)
+
+
+def _costs(job: Job, window: str, newest: Sequence[Run], *, has_more: bool, now: int) -> Costs:
+    """Add up the rows of a window. If it has more rows than were read, extrapolate from the rows that were."""
+    from_at = window_from(window, now)
+    counts: Counter[str] = Counter()
+    for row in newest:
+        if row.id.fire_at >= from_at:
+            counts.update(counts_of(spent_by(row)))
+    if not has_more or newest[-1].id.fire_at < from_at:
+        return Costs(window, from_at, counts)
+    known_ms, all_ms = (now - at for at in (newest[-1].id.fire_at, max(from_at, job.created_at)))
+    part = max(1.0, all_ms / max(1, known_ms))
+    return Costs(window, from_at, {name: count * part for name, count in counts.items()}, is_exact=False)
+
+
+def _open(context: Context, tenant: str, in_all: Estimate) -> dict[str, Estimate]:
+    """Return how many of the open jobs are shown in each status."""
+    statuses = [*sorted(OPEN), RUNNING]
+    sampled = context.store.jobs.sample_open(tenant, SAMPLED) if in_all.count else []
+    jobs = [job for job in context.store.jobs.read(sampled, strong=False) if job is not None]
+    if not jobs:
+        return {status: Estimate(0) for status in statuses} | {JobStatus.PENDING.value: in_all}
+    shown = Counter(shown_statuses(context, jobs).values())
+    return {status: parted(in_all, len(jobs), shown[status])[0] for status in statuses}
+
+
+def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
+    now, key, used = context.clock.now(), LimiterKey(tenant), dict[str, int]()
+    limiter = context.store.limiters.read([key])[0] or new_limiter(key, context.shards)
+    if quotas.runs_per_second:
+        used["runs_per_second"] = tokens_taken(evolve(limiter, said=bounds_of(quotas)), now)
+    if quotas.runs_at_once:
+        rows = context.store.runs.read([one.run for one in limiter.begun]) if limiter.begun else []
+        used["runs_at_once"] = under_way(limiter, rows, now)
+    return used
 
 
 def _window(name: str, from_at: int, hours: Sequence[tuple[HourKey, Counts]]) -> StatsWindow:

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.usage.figures import bucket_of
-from timeball.domain.usage.hours import HourKey, hour_of
+from timeball.domain.usage.hours import HourKey, bucket_of, hour_of
 from timeball.engine.execution.invocation import Offload
 from timeball.ports.clock import Clock
 from timeball.ports.counters import Usage

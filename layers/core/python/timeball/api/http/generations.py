@@ -1,7 +1,8 @@
-"""A request that a target sends during a call has a generation; there are five generations at most.
+"""Generations: a user's request is of generation 0, and a request from a call of a run is of the run's next generation.
 
-The target passes on a header of the call: `Timeball-Depth`, or `Timeball-Run-Id`, from which the generation is looked
-up. A request with neither header counts as a user's.
+So a target that creates or starts jobs endlessly, or by mistake, multiplies them five times and no more. The target
+passes on a header of the call: `Timeball-Depth`, or `Timeball-Run-Id`, from which the generation is looked up. A
+request with neither header counts as a user's.
 """
 
 import re
@@ -11,9 +12,16 @@ from timeball.api.http.edge import ApiContext
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
 from timeball.api.http.request import Request
 from timeball.domain.model.ids import RunId
-from timeball.domain.planning.generations import MOST, next_generation
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.counters import CountWindow
+
+MOST: Final = 5
+
+
+def next_generation(depth: int) -> int | None:
+    """Return the generation of work that a run's call makes; None: the call must not make any."""
+    return depth + 1 if depth < MOST else None
+
 
 DEPTH: Final = "Timeball-Depth"
 RUN_ID: Final = "Timeball-Run-Id"

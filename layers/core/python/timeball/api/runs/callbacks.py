@@ -18,10 +18,9 @@ from timeball.api.http.token import check_attempt
 from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, run_answer
 from timeball.domain.model.runs.run import Run
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
-from timeball.engine.runs.callback import Report, heartbeat, report
+from timeball.engine.runs.callback import Report, count_runs_of_each, heartbeat, report
+from timeball.engine.runs.effects import Answered, Refusal
 from timeball.engine.runs.fan_out import named_by
-from timeball.engine.runs.naming import count_runs_of_each
-from timeball.engine.runs.refusal import Answered, Refusal
 
 router = Router()
 

@@ -19,8 +19,8 @@ from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.runs.callbacks import HeartbeatRequest, check_runs, heard, missing
 from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
 from timeball.domain.model.runs.values import MAX_ITEMS
-from timeball.engine.runs.naming import Naming, name_items
-from timeball.engine.runs.refusal import Refusal
+from timeball.engine.runs.callback import Naming, name_items
+from timeball.engine.runs.effects import Refusal
 
 router = Router()
 

@@ -18,8 +18,8 @@ from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.schemas.given import refuse_misfit
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.engine.runs.effects import Answered, Refusal
 from timeball.engine.runs.manual import Edit, cancel_runs, retry_runs, succeed_runs
-from timeball.engine.runs.refusal import Answered, Refusal
 
 router = Router()
 

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from timeball.api.http.reply import AnswerModel, Time
 from timeball.domain.time.instants import SECOND_MS, format_instant
-from timeball.domain.usage.figures import Figures
+from timeball.domain.usage.hours import Figures
 from timeball.domain.usage.spending import Estimate
 from timeball.engine.stats import StatsWindow
 from timeball.ports.queue import Depth

@@ -1,6 +1,4 @@
-"""The row for an event that matches a job's pattern, given the job's status: a run, a skipped row, or none.
-
-The row that a plan writes to the fire ledger, and the plan's effect on a row that is there already.
+"""The rows of the fire ledger: of a plan, of an event, of a skipped fire; and a plan's effect on a row that exists.
 
 Invariant: an instant has one row. Only a run has no `last_fire_at`, so the row itself says whether it counts as a run.
 """

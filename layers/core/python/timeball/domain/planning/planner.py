@@ -1,15 +1,13 @@
-"""Jitter: a fire starts up to a given number of seconds later, the same on every replay. The fire time never moves.
-
-The decision about missed fires, which is the same in the scan, the claim and the resume of a job.
-
-A fire is missed once it is `misfire_ms` late; its job's jitter does not count as lateness. A fire whose start lay in a
-pause or a freeze of its job is also missed, however recent, once that time is over. The newest missed fires are caught
-up, as many and as old as the job's policy allows, one a second; all others are skipped. One-offs never misfire.
-
-The idea of Timeball: from a job's row and an instant, the one row that must be written to the ledger now.
+"""The idea of Timeball: from a job's row and an instant, the one row that must be written to the ledger now.
 
 The row belongs to the job's next fire, and is a run or a skipped range. The first row that is stored there decides for
 all processes: a later process continues after it. So any process may plan, at any time, and repeatedly.
+
+A fire starts up to its job's jitter later, the same on every replay; the fire time never moves. A fire is missed once
+it is `misfire_ms` late, where jitter does not count as lateness. A fire whose start lay in a pause or a freeze of its
+job is also missed, however recent, once that time is over. The newest missed fires are caught up, as many and as old as
+the job's policy allows, one a second; all others are skipped. Scan, claim and resume share that decision. One-offs
+never misfire.
 """
 
 from dataclasses import dataclass
@@ -23,62 +21,6 @@ from timeball.domain.model.terms.policies import PACE_MS
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.time.instants import EARLIEST, SECOND_MS
 from timeball.domain.time.schedule import fires, next_fire
-
-
-def jitter_ms(key: JobKey, fire_at: int, jitter_seconds: int) -> int:
-    """Return how much later (ms) a fire of a job starts: a hash of both picks a delay in [0, jitter)."""
-    if not jitter_seconds:
-        return 0
-    return int(fraction_of("jitter", key.tenant, key.job_id, fire_at) * jitter_seconds * SECOND_MS)
-
-
-def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int, excluded: Blackouts) -> bool:
-    """Say whether a fire whose start, apart from jitter, is `starts_at` counts as missed at `now`."""
-    if job.spec.schedule.is_one_off:
-        return False
-    if starts_at < _late_before(job, now, misfire_ms):
-        return True
-    start_at = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
-    return excluded.suspended_at(start_at, now) is not None
-
-
-def missed_before(job: Job, now: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> int:
-    """Return the instant before which a job's fires may count as missed at `now`; later fires never do."""
-    return max(_late_before(job, now, misfire_ms), excluded.suspended_before(now))
-
-
-def caught_up(
-    job: Job, now: int, misfire_ms: int, excluded: Blackouts = NOTHING, since_at: int = EARLIEST
-) -> list[int]:
-    """Return the missed fires from an instant on that are caught up, earliest first.
-
-    A fire that the job's calendar skips is not caught up and does not count against the policy's limit. A fire that the
-    calendar moves is only as old as its start. The number of steps is bounded, however much was missed: by the policy's
-    limit, and by the fires within a pause, the jitter before it, and the time after which a fire is late.
-    """
-    policy = job.spec.catch_up
-    oldest_at = max(now - policy.max_age_seconds * SECOND_MS, since_at - _most_jitter_ms(job))
-    before_at = missed_before(job, now, misfire_ms, excluded)
-    latest_first: list[int] = []
-    while len(latest_first) < policy.limit:
-        fire_at = excluded.previous_fire(job.spec.schedule, before_at, oldest_at)
-        if fire_at is None:
-            break
-        starts_at = excluded.starts_at(job.spec.schedule, fire_at)
-        if starts_at is not None and is_missed(job, fire_at, starts_at, now, misfire_ms, excluded):
-            latest_first.append(fire_at)
-        before_at = fire_at
-    return latest_first[::-1]
-
-
-def _late_before(job: Job, now: int, misfire_ms: int) -> int:
-    """Return the instant before which fires are missed by their age alone."""
-    return EARLIEST if job.spec.schedule.is_one_off else now - misfire_ms - _most_jitter_ms(job)
-
-
-def _most_jitter_ms(job: Job) -> int:
-    return job.spec.jitter_seconds * SECOND_MS
-
 
 MAX_STEPS = 1_000
 """The most fires that one range skips: a job that is far behind continues with the next plan."""
@@ -149,6 +91,68 @@ def plan(job: Job, now: int, horizon_at: int, misfire_ms: int, excluded: Blackou
     return _plan_missed(job, start, now, misfire_ms, excluded) if is_late else start
 
 
+def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> int | None:
+    """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
+
+    A fire that is skipped stays skipped, and a claim never runs a fire that an earlier plan skipped. A run that was put
+    off to be caught up is judged by its new start.
+    """
+    fire_at, not_before = run.id.fire_at, run.not_before
+    is_late = not_before < now - misfire_ms or excluded.suspended_at(not_before, now) is not None
+    if not is_late or not is_missed(job, fire_at, run.regular_at, now, misfire_ms, excluded):
+        return not_before
+    regular_start_at = run.regular_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
+    since_at, _ = excluded.suspended_at(regular_start_at, now) or (EARLIEST, EARLIEST)
+    kept = caught_up(job, now, misfire_ms, excluded, since_at)
+    return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None
+
+
+def is_missed(job: Job, fire_at: int, starts_at: int, now: int, misfire_ms: int, excluded: Blackouts) -> bool:
+    """Say whether a fire whose start, apart from jitter, is `starts_at` counts as missed at `now`."""
+    if job.spec.schedule.is_one_off:
+        return False
+    if starts_at < _late_before(job, now, misfire_ms):
+        return True
+    start_at = starts_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
+    return excluded.suspended_at(start_at, now) is not None
+
+
+def missed_before(job: Job, now: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> int:
+    """Return the instant before which a job's fires may count as missed at `now`; later fires never do."""
+    return max(_late_before(job, now, misfire_ms), excluded.suspended_before(now))
+
+
+def caught_up(
+    job: Job, now: int, misfire_ms: int, excluded: Blackouts = NOTHING, since_at: int = EARLIEST
+) -> list[int]:
+    """Return the missed fires from an instant on that are caught up, earliest first.
+
+    A fire that the job's calendar skips is not caught up and does not count against the policy's limit. A fire that the
+    calendar moves is only as old as its start. The number of steps is bounded, however much was missed: by the policy's
+    limit, and by the fires within a pause, the jitter before it, and the time after which a fire is late.
+    """
+    policy = job.spec.catch_up
+    oldest_at = max(now - policy.max_age_seconds * SECOND_MS, since_at - _most_jitter_ms(job))
+    before_at = missed_before(job, now, misfire_ms, excluded)
+    latest_first: list[int] = []
+    while len(latest_first) < policy.limit:
+        fire_at = excluded.previous_fire(job.spec.schedule, before_at, oldest_at)
+        if fire_at is None:
+            break
+        starts_at = excluded.starts_at(job.spec.schedule, fire_at)
+        if starts_at is not None and is_missed(job, fire_at, starts_at, now, misfire_ms, excluded):
+            latest_first.append(fire_at)
+        before_at = fire_at
+    return latest_first[::-1]
+
+
+def jitter_ms(key: JobKey, fire_at: int, jitter_seconds: int) -> int:
+    """Return how much later (ms) a fire of a job starts: a hash of both picks a delay in [0, jitter)."""
+    if not jitter_seconds:
+        return 0
+    return int(fraction_of("jitter", key.tenant, key.job_id, fire_at) * jitter_seconds * SECOND_MS)
+
+
 def _plan_missed(job: Job, start: Start, now: int, misfire_ms: int, excluded: Blackouts) -> Start | SkippedRange:
     """Plan a fire that is missed: start it late, or skip it together with the missed fires that follow it."""
     fire_at, starts_at = start.fire_at, start.fire_at if start.moved_to is None else start.moved_to
@@ -180,17 +184,10 @@ def _calendar_range(job: Job, fire_at: int, now: int, excluded: Blackouts) -> Sk
     return SkippedRange(fire_at, last_at, Reason.CALENDAR)
 
 
-def may_start_at(job: Job, run: Run, now: int, misfire_ms: int, excluded: Blackouts = NOTHING) -> int | None:
-    """Return from when an unstarted run of a job's schedule may start; None if the catch-up policy skips it.
+def _late_before(job: Job, now: int, misfire_ms: int) -> int:
+    """Return the instant before which fires are missed by their age alone."""
+    return EARLIEST if job.spec.schedule.is_one_off else now - misfire_ms - _most_jitter_ms(job)
 
-    A fire that is skipped stays skipped, and a claim never runs a fire that an earlier plan skipped. A run that was put
-    off to be caught up is judged by its new start.
-    """
-    fire_at, not_before = run.id.fire_at, run.not_before
-    is_late = not_before < now - misfire_ms or excluded.suspended_at(not_before, now) is not None
-    if not is_late or not is_missed(job, fire_at, run.regular_at, now, misfire_ms, excluded):
-        return not_before
-    regular_start_at = run.regular_at + jitter_ms(job.key, fire_at, job.spec.jitter_seconds)
-    since_at, _ = excluded.suspended_at(regular_start_at, now) or (EARLIEST, EARLIEST)
-    kept = caught_up(job, now, misfire_ms, excluded, since_at)
-    return max(not_before, now + kept.index(fire_at) * PACE_MS) if fire_at in kept else None
+
+def _most_jitter_ms(job: Job) -> int:
+    return job.spec.jitter_seconds * SECOND_MS

@@ -1,17 +1,15 @@
-"""The two day fields of a cron expression, resolved together into one set of days for each month shape.
-
-If both fields are restricted, a day matches if *either* does (POSIX); otherwise it must match both. As in cronie, a
-field is unrestricted if it *begins* with `*` or `?`: `*/2` in day-of-month with `MON` in day-of-week means the Mondays
-that are odd days. A day that a month lacks (`31W` in June, `5#5` in most months) is skipped, never moved.
-
-A cron expression, parsed once: its fields become sets, and the two day fields become one set per month shape.
+"""A cron expression, parsed once: its fields become sets, and the two day fields become one set per shape of a month.
 
 The rules of cronie (crontab(5)) apply wherever cronie has one:
-- Day-of-month and day-of-week both restricted: a day matches if *either* does; otherwise it must match both (see
-  cron_days.py for what counts as restricted).
+- Day-of-month and day-of-week both restricted: a day matches if *either* does (POSIX); otherwise it must match both. A
+  field is unrestricted if it *begins* with `*` or `?`: `*/2` in day-of-month with `MON` in day-of-week means the
+  Mondays that are odd days. A day that a month lacks (`31W` in June, `5#5` in most months) is skipped, never moved.
 - Sunday is 0 and 7, and a range runs upwards: `FRI-SUN` is 5-7, `FRI-MON` is refused.
 - An expression is *interval-like* if its minute or hour has a `*` or a step, and *fixed* otherwise; stepper.py treats
   the two differently when clocks change.
+
+The shape of a month is its length (28 to 31) and the weekday of its first day. The days that a schedule picks depend on
+nothing else. There are 28 shapes, and each that a month can have occurs within 400 years. Weekdays count from Sunday.
 """
 
 import re
@@ -20,8 +18,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from timeball.domain.time import calendar
-from timeball.domain.time.calendar import SHAPES
 from timeball.domain.time.cron_field import (
     DAY_OF_MONTH,
     DAY_OF_WEEK,
@@ -36,19 +32,170 @@ from timeball.domain.time.cron_field import (
     split_items,
 )
 
+MAX_EXPRESSION_LENGTH: Final = 256
+
+_NICKNAMES: Final = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+
+_YEAR: Final = re.compile(r"(19|20|21)\d\d\b.*", re.ASCII)
+
+SHAPES: Final = tuple((length, weekday) for length in range(28, 32) for weekday in range(7))
+"""Every (length, weekday of day 1). The shape of a month is its index here: `(length - 28) * 7 + weekday`."""
+
+_LENGTHS: Final = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
 Matches = Callable[[int, int, int], bool]
 """Whether an item picks a day of a month, given the day (1 to 31), its weekday, and the month's length."""
 
 _FROM_LAST: Final = re.compile(r"L-(\d+)", re.ASCII)
+
 _WORKDAY: Final = re.compile(r"(\d+)W", re.ASCII)
+
 _LAST_WEEKDAY: Final = re.compile(r"(\d+|[A-Z]{3})L", re.ASCII)
+
 _LAST_WEEKDAY_REVERSED: Final = re.compile(r"L([0-7]|[A-Z]{3})", re.ASCII)
+
 _NTH_WEEKDAY: Final = re.compile(r"(\d+|[A-Z]{3})#(\d+)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CronFields:
+    """The meaning of an expression: bit sets of minutes, hours and months (bit 1 = January), and of days.
+
+    Expressions with the same meaning are equal.
+    """
+
+    minutes: int
+    """The minutes, as a bit set."""
+    hours: int
+    """The hours, as a bit set."""
+    months: int
+    """The months, as a bit set: bit 1 is January."""
+    days: tuple[int, ...]
+    """`days[shape]` is the set of matching days of a month of that shape."""
+    fixed: bool
+    """Neither minute nor hour has a `*` or a step: the schedule names times of day, not an interval."""
+    first_time: int
+    """The earliest matching time of a day, in minutes."""
+    expression: str = field(compare=False)
+    """The expression as it was written, without surrounding blanks."""
+
+
+@lru_cache(maxsize=4096)
+def parse_cron(expression: str) -> CronFields:
+    """Return the meaning of a five-field cron expression or a nickname.
+
+    Raises InvalidSchedule, whose text says what to write instead.
+    """
+    if len(expression) > MAX_EXPRESSION_LENGTH:
+        reject(
+            f"The cron expression has {len(expression)} characters",
+            f"at most {MAX_EXPRESSION_LENGTH}, or split it into several jobs",
+        )
+    source = expression.strip()
+    minute, hour, day_of_month, month, day_of_week = _split(source)
+    minutes = read_values(minute, MINUTE)
+    hours = read_values(hour, HOUR)
+    months = read_values(month, MONTH)
+    days = read_days(day_of_month, day_of_week)
+    if not _ever_fires(months, days):
+        reject(
+            f'"{source}" never fires, because its months have no such day',
+            "a day that they have, or L for the last day of the month",
+        )
+    return CronFields(
+        minutes=minutes,
+        hours=hours,
+        months=months,
+        days=days,
+        fixed=not any(sign in minute + hour for sign in "*/"),
+        first_time=_lowest(hours) * 60 + _lowest(minutes),
+        expression=source,
+    )
+
+
+def month_length(year: int, month: int) -> int:
+    """Count the days of a month."""
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return 29 if month == 2 and is_leap else _LENGTHS[month]
+
+
+def shapes_of(month: int) -> range:
+    """List the indexes of the shapes that a month (1 to 12) can have."""
+    longest = 29 if month == 2 else _LENGTHS[month]
+    return range((_LENGTHS[month] - 28) * 7, (longest - 27) * 7)
+
+
+def _split(source: str) -> list[str]:
+    if not source:
+        reject("The cron expression is empty", 'five fields, such as "0 9 * * MON-FRI"')
+    for character in source:
+        if not (" " <= character <= "~" or character == "\t"):
+            reject(
+                f"The cron expression contains the character U+{ord(character):04X}",
+                "only digits, English names and the signs * , - / ? #",
+            )
+    if source.startswith("@"):
+        return _expand(source.lower()).split()
+    fields = source.upper().split()
+    if len(fields) != 5:
+        _reject_count(source.split())
+    return fields
+
+
+def _expand(nickname: str) -> str:
+    if nickname == "@reboot":
+        reject(
+            "@reboot names no instant, because nothing here boots",
+            "@hourly or @daily, or trigger the job by hand",
+        )
+    if nickname not in _NICKNAMES:
+        reject(f'"{nickname}" is no known nickname', f"five fields or one of {', '.join(_NICKNAMES)}")
+    return _NICKNAMES[nickname]
+
+
+def _reject_count(fields: list[str]) -> NoReturn:
+    count = len(fields)
+    if count == 7:
+        reject(
+            "The cron expression has seven fields, with seconds and a year",
+            f'"{" ".join(fields[1:6])}" with weekdays by name, and bound it with startAt and endAt',
+        )
+    if count == 6 and (_YEAR.fullmatch(fields[5]) or "?" in (fields[2], fields[4])):
+        reject(
+            "The cron expression has six fields, the last of them a year",
+            f'"{" ".join(fields[:5])}" with weekdays by name, and bound it with startAt and endAt',
+        )
+    if count == 6:
+        reject(
+            "The cron expression has six fields, the first of them seconds",
+            f'"{" ".join(fields[1:])}", or use everySeconds for less than a minute',
+        )
+    reject(
+        f"The cron expression has {count} field{'s' if count > 1 else ''}",
+        "five: minute, hour, day-of-month, month and day-of-week",
+    )
+
+
+def _ever_fires(months: int, days: tuple[int, ...]) -> bool:
+    """Say whether any month of the set has a matching day, in any year."""
+    return any(months >> month & 1 and any(days[shape] for shape in shapes_of(month)) for month in range(1, 13))
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
 
 
 @lru_cache(maxsize=1024)
 def read_days(day_of_month: str, day_of_week: str) -> tuple[int, ...]:
-    """Return a set of days per month shape, in the order of `calendar.SHAPES`, from both fields.
+    """Return a set of days per month shape, in the order of `SHAPES`, from both fields.
 
     The cache is separate from the expression's, because most expressions differ only in the time of day.
     """
@@ -121,135 +268,3 @@ def _weekday(item: str) -> Matches:
         reject('The day-of-week "L" does not say which day', '"6L" for the last Saturday of the month, or "SAT"')
     weekdays = read_item(item, DAY_OF_WEEK)
     return lambda _day, weekday, _length: bool(weekdays >> weekday & 1)
-
-
-MAX_EXPRESSION_LENGTH: Final = 256
-
-_NICKNAMES: Final = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
-_YEAR: Final = re.compile(r"(19|20|21)\d\d\b.*", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class CronFields:
-    """The meaning of an expression: bit sets of minutes, hours and months (bit 1 = January), and of days.
-
-    Expressions with the same meaning are equal.
-    """
-
-    minutes: int
-    """The minutes, as a bit set."""
-    hours: int
-    """The hours, as a bit set."""
-    months: int
-    """The months, as a bit set: bit 1 is January."""
-    days: tuple[int, ...]
-    """`days[shape]` is the set of matching days of a month of that shape (see calendar.py)."""
-    fixed: bool
-    """Neither minute nor hour has a `*` or a step: the schedule names times of day, not an interval."""
-    first_time: int
-    """The earliest matching time of a day, in minutes."""
-    expression: str = field(compare=False)
-    """The expression as it was written, without surrounding blanks."""
-
-
-@lru_cache(maxsize=4096)
-def parse_cron(expression: str) -> CronFields:
-    """Return the meaning of a five-field cron expression or a nickname.
-
-    Raises InvalidSchedule, whose text says what to write instead.
-    """
-    if len(expression) > MAX_EXPRESSION_LENGTH:
-        reject(
-            f"The cron expression has {len(expression)} characters",
-            f"at most {MAX_EXPRESSION_LENGTH}, or split it into several jobs",
-        )
-    source = expression.strip()
-    minute, hour, day_of_month, month, day_of_week = _split(source)
-    minutes = read_values(minute, MINUTE)
-    hours = read_values(hour, HOUR)
-    months = read_values(month, MONTH)
-    days = read_days(day_of_month, day_of_week)
-    if not _ever_fires(months, days):
-        reject(
-            f'"{source}" never fires, because its months have no such day',
-            "a day that they have, or L for the last day of the month",
-        )
-    return CronFields(
-        minutes=minutes,
-        hours=hours,
-        months=months,
-        days=days,
-        fixed=not any(sign in minute + hour for sign in "*/"),
-        first_time=_lowest(hours) * 60 + _lowest(minutes),
-        expression=source,
-    )
-
-
-def _lowest(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1
-
-
-def _split(source: str) -> list[str]:
-    if not source:
-        reject("The cron expression is empty", 'five fields, such as "0 9 * * MON-FRI"')
-    for character in source:
-        if not (" " <= character <= "~" or character == "\t"):
-            reject(
-                f"The cron expression contains the character U+{ord(character):04X}",
-                "only digits, English names and the signs * , - / ? #",
-            )
-    if source.startswith("@"):
-        return _expand(source.lower()).split()
-    fields = source.upper().split()
-    if len(fields) != 5:
-        _reject_count(source.split())
-    return fields
-
-
-def _expand(nickname: str) -> str:
-    if nickname == "@reboot":
-        reject(
-            "@reboot names no instant, because nothing here boots",
-            "@hourly or @daily, or trigger the job by hand",
-        )
-    if nickname not in _NICKNAMES:
-        reject(f'"{nickname}" is no known nickname', f"five fields or one of {', '.join(_NICKNAMES)}")
-    return _NICKNAMES[nickname]
-
-
-def _reject_count(fields: list[str]) -> NoReturn:
-    count = len(fields)
-    if count == 7:
-        reject(
-            "The cron expression has seven fields, with seconds and a year",
-            f'"{" ".join(fields[1:6])}" with weekdays by name, and bound it with startAt and endAt',
-        )
-    if count == 6 and (_YEAR.fullmatch(fields[5]) or "?" in (fields[2], fields[4])):
-        reject(
-            "The cron expression has six fields, the last of them a year",
-            f'"{" ".join(fields[:5])}" with weekdays by name, and bound it with startAt and endAt',
-        )
-    if count == 6:
-        reject(
-            "The cron expression has six fields, the first of them seconds",
-            f'"{" ".join(fields[1:])}", or use everySeconds for less than a minute',
-        )
-    reject(
-        f"The cron expression has {count} field{'s' if count > 1 else ''}",
-        "five: minute, hour, day-of-month, month and day-of-week",
-    )
-
-
-def _ever_fires(months: int, days: tuple[int, ...]) -> bool:
-    """Say whether any month of the set has a matching day, in any year."""
-    return any(
-        months >> month & 1 and any(days[shape] for shape in calendar.shapes_of(month)) for month in range(1, 13)
-    )

@@ -1,10 +1,6 @@
-"""Instants are integers: milliseconds since 1970 in UTC. Text exists only at the edges.
+"""Instants are ints in ms since 1970 in UTC, and durations are whole seconds. Text exists only at the edges.
 
 Invariant: `parse_instant(format_instant(at)) == at` for every instant between EARLIEST and LATEST.
-
-The errors of the domain: each says in one sentence what is wrong and what to do instead.
-
-Durations are whole seconds. ISO 8601 text exists only at the edges.
 """
 
 import re
@@ -15,7 +11,6 @@ SECOND_MS = 1000
 MINUTE_MS = 60 * SECOND_MS
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
-
 EARLIEST = 0
 """1970-01-01T00:00:00Z: no instant that Timeball stores is earlier."""
 
@@ -25,6 +20,21 @@ LATEST = 13_569_465_600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_WITHOUT_ZONE = _EPOCH.replace(tzinfo=None)
 """For lists of instants: a time without a zone is written a third faster."""
+
+LONGEST_PERIOD_SECONDS: Final = 10 * 366 * 86_400
+"""Ten years: no interval is longer."""
+
+_DURATION: Final = re.compile(
+    r"P(?:(?P<weeks>\d{1,9})W|(?:(?P<days>\d{1,9})D)?"
+    r"(?:T(?=\d)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?)?)",
+    re.ASCII,
+)
+
+_UNITS: Final = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
+
+
+class InvalidSchedule(ValueError):  # noqa: N818 - it says what is wrong, as an API error does
+    """A schedule that is invalid: its text says what is wrong and what to write instead."""
 
 
 def parse_instant(text: str) -> int:
@@ -50,21 +60,6 @@ def format_instant(at: int) -> str:
     """Return an instant as ISO 8601 in UTC with milliseconds: `2026-11-21T09:30:00.000Z`."""
     moment = _EPOCH_WITHOUT_ZONE + timedelta(milliseconds=at)
     return moment.isoformat(timespec="milliseconds") + "Z"
-
-
-class InvalidSchedule(ValueError):  # noqa: N818 - it says what is wrong, as an API error does
-    """A schedule that is invalid: its text says what is wrong and what to write instead."""
-
-
-LONGEST_PERIOD_SECONDS: Final = 10 * 366 * 86_400
-"""Ten years: no interval is longer."""
-
-_DURATION: Final = re.compile(
-    r"P(?:(?P<weeks>\d{1,9})W|(?:(?P<days>\d{1,9})D)?"
-    r"(?:T(?=\d)(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?)?)",
-    re.ASCII,
-)
-_UNITS: Final = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
 def parse_duration(text: str) -> int:

@@ -1,10 +1,8 @@
 """When a job is due: at one instant, by an interval or by a cron expression, within a window; or on events alone.
 
-This module computes fire times and applies no policy.
+This module computes fire times, and the shortest time between two of them by local clocks. It applies no policy.
 
 Invariant: fire times depend on the schedule alone, never on when, or from which instant, they are computed.
-
-The shortest time between two fires of a schedule, by local clocks.
 """
 
 from collections.abc import Iterator
@@ -12,12 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from timeball.domain.time.calendar import SHAPES
-from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.cron import SHAPES, parse_cron
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.domain.time.stepper import DstOverlap, Gap
 from timeball.domain.time.stepper import next_fire as next_cron_fire
 from timeball.domain.time.zones import load_zone
+
+_DAY_MINUTES: Final = 24 * 60
+_MINUTE_SECONDS: Final = 60
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,6 @@ def fires(schedule: Schedule, first_at: int, through_at: int) -> Iterator[int]:
     while fire_at is not None and fire_at <= through_at:
         yield fire_at
         fire_at = next_fire(schedule, fire_at)
-
-
-_DAY_MINUTES: Final = 24 * 60
-_MINUTE_SECONDS: Final = 60
 
 
 def least_period_seconds(schedule: Schedule) -> int | None:

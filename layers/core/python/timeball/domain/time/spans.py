@@ -1,8 +1,6 @@
 """Spans of time, such as the days of a calendar: each from its start up to its end, which is excluded.
 
 Invariant: they are in order and do not touch each other, so an instant lies in one of them at most.
-
-The same time of day on later days, as the clocks of a zone show it.
 """
 
 from bisect import bisect_right

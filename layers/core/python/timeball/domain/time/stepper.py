@@ -19,8 +19,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from timeball.domain.time.calendar import month_length
-from timeball.domain.time.cron import CronFields
+from timeball.domain.time.cron import CronFields, month_length
 from timeball.domain.time.instants import DAY_MS, LATEST
 from timeball.domain.time.zones import Zone
 

@@ -1,8 +1,7 @@
-"""The prices of AWS in dollars: the only source for the costs that tenants see and for those that `bench` prints.
+"""The bill of counted usage, item by item, in dollars by the prices of AWS.
 
-They are the prices of us-east-1, from AWS's public price pages of 2026-11-21. Free tiers and discounts are left out.
-
-The bill of what was counted, item by item and in dollars.
+The prices are those of us-east-1, from AWS's public price pages of 2026-11-21, without free tiers and discounts. They
+are the only source for the costs that tenants see and for those that `bench` prints.
 
 The writes of a run are known (spending.py), and so is its share of its executors' time. Its share of a batch is known
 from the batch in which an executor received it; the other batches on its way are assumed to be as full.

@@ -1,14 +1,13 @@
-"""Estimates of how many rows there are, from a part of them: rows lie in strata, and each stratum is a fair sample.
+"""The cost of an attempt by DynamoDB's published rules, and estimates of how many rows there are.
 
-The stratum of a row depends on a hash of its name alone, so the share of each stratum is known. The strata are counted
-one after the other, the smallest first, for as long as that is cheap; after all are counted, the count is exact. An
-estimate never drifts: it is computed anew from the rows, and nothing is written for it.
+Every run of a kind makes the same writes, so its writes are looked up and not counted: all that it takes from its plan
+to its end. tests/contract/costs/test_run_costs.py compares this table with the actual writes. Work for several runs or
+other purposes (a scan's queries, notes about a resource, a user's changes) is not included.
 
-The cost of an attempt by DynamoDB's published rules: the writes that its run takes from its plan to its end.
-
-A run's writes are not counted one by one, because every run of a kind makes the same writes.
-tests/contract/costs/test_run_costs.py compares this table with the actual writes. Work for several runs or other
-purposes (a scan's queries, notes about a resource, a user's changes) is not included.
+Rows lie in strata, and each stratum is a fair sample: the stratum of a row depends on a hash of its name alone, so the
+share of each stratum is known. The strata are counted one after the other, the smallest first, for as long as that is
+cheap; after all are counted, the count is exact. An estimate never drifts: it is computed anew from the rows, and
+nothing is written for it.
 """
 
 from collections.abc import Mapping

@@ -3,10 +3,10 @@
 `classify` says what a due run needs, and each action has a handler. A message is always sent before the row says so;
 the due key is dropped last.
 
-Two actions end attempts whose targets do not answer. *Follow* polls an execution: one that is under way gets a longer
-lease, so it uses no executor's time; one whose run must stop, or is out of time, is stopped, and the run goes on until
-it ends. *Reap* ends an attempt whose target did not report in time. Both write a run on the condition that it is still
-as it was read, so a report or a heartbeat in between wins.
+Two actions end attempts whose targets do not answer. *Follow* polls an execution. While the execution is under way, the
+run's lease is extended, so it uses no executor's time. If the run must stop, or is out of time, the execution is
+stopped, and the run goes on until that has ended. *Reap* ends an attempt whose target did not report in time. Both
+write a run on the condition that it is still as it was read, so a report or a heartbeat in between wins.
 """
 
 import logging
@@ -104,7 +104,7 @@ _HANDLERS: Mapping[DueAction, Callable[[Context, Sequence[Run], int], list[Swap[
     DueAction.FINISH: _finish,
     DueAction.DROP: _drop,
 }
-"""What each action does before one write of all due runs; it returns the swaps of that write."""
+"""The handlers of the actions that share one write: each returns its swaps of that write."""
 
 
 def reap(context: Context, runs: Sequence[Run], now: int) -> int:

@@ -1,4 +1,4 @@
-"""Carry out the effects of runs' ends. Every change of runs goes through `change_runs`, so no verb can forget them.
+"""Change runs, and carry out the effects of their ends. Every change of a run goes through here, so none forgets them.
 
 Invariant: no end goes without its effects. Either its row is in the due index until the scan has repeated the effects,
 or the process that wrote it raises until they are carried out, and holds what brings another process here: see
@@ -8,7 +8,7 @@ or the process that wrote it raises until they are carried out, and holds what b
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from enum import StrEnum
 
 from timeball.domain.ends.effects import concludes, final_status, frees_slots, releases
 from timeball.domain.ends.notices import may_notify
@@ -31,7 +31,23 @@ from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 
-Refusal = TypeVar("Refusal")
+
+class Refusal(StrEnum):
+    """Why a change of a single run is refused, whether a person or the run's target asks for it."""
+
+    WRONG_STATE = "wrong_state"  # the run's state does not allow it
+    JOB_CANCELLED = "job_cancelled"  # its job is cancelled, or gone
+    STALE = "stale"  # a report of an attempt that is not under way
+    EXPIRED = "expired"  # a heartbeat after the lease has expired
+    NOT_EXPECTED = "not_expected"  # the run's job takes no report
+    CONFLICT = "conflict"  # the same request has named other items before
+    TOO_MANY = "too_many"  # too many items, with those that were named before
+    TOO_LARGE = "too_large"  # items that are too large together
+    TOO_MANY_RUNS = "too_many_runs"  # items that would make too many runs
+
+
+Answered = tuple[Refusal | None, Run | None]
+"""Why the change was refused, or None if it is done; and the run as it stands, or None if there is no such run."""
 
 
 def change_runs(
@@ -54,9 +70,7 @@ def change_runs(
     return swapped
 
 
-def change_run(
-    context: Context, run_id: RunId, change: Callable[[Run, Job | None, int], Run | Refusal]
-) -> tuple[Refusal | None, Run | None]:
+def change_run(context: Context, run_id: RunId, change: Callable[[Run, Job | None, int], Run | Refusal]) -> Answered:
     """Change a run, computed from the run and its job at each try; return why it was refused, if so, and the run.
 
     `change` returns the changed run, the same run if nothing changes, or the reason for a refusal. Raises

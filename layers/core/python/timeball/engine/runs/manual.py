@@ -16,8 +16,7 @@ from timeball.domain.model.runs.transitions import asked_to_stop, due_again, end
 from timeball.domain.model.runs.values import Guarantor
 from timeball.engine.context import Context
 from timeball.engine.runs.due_runs import resend_if_possible
-from timeball.engine.runs.effects import change_run
-from timeball.engine.runs.refusal import Answered, Refusal
+from timeball.engine.runs.effects import Answered, Refusal, change_run
 
 _RENEWABLE = frozenset({RunState.FAILED, RunState.RETRYING})
 

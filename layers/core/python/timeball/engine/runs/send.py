@@ -2,10 +2,9 @@
 
 Invariant: no message of a run is sent that is not watched (watch.py), so the loss of a message loses nothing.
 
-Count the runs that events and fan-outs make, before they are made, if a quota of their tenant bounds them.
-
-A page is counted as a whole, or not at all: it is made in a later minute then. A page that is made again after a crash,
-or because it could not be stored, counts twice.
+If a quota bounds how many runs events and fan-outs make, `room_at` counts a page of them before they are made: as a
+whole, or not at all. Without room it is made in a later minute. A page that is made again after a crash, or because it
+could not be stored, counts twice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,8 @@ from timeball.engine.context import Context
 from timeball.ports.counters import CountWindow
 from timeball.ports.queue import MAX_WATCHED, Watch
 
+_NAME = "made-runs"
+
 
 def send(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
     """Send each run's message, delayed until its instant. False: the result is unknown, send it again.
@@ -31,16 +32,6 @@ def send(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
     return [able and next(sent) for able in is_watched]
 
 
-def _watches(runs: Sequence[Run], now: int) -> Iterator[Watch]:
-    for start in range(0, len(runs), MAX_WATCHED):
-        together = runs[start : start + MAX_WATCHED]
-        last_at = max(now, *(run.not_before for run in together))
-        yield Watch(tuple(run.id for run in together), last_at + FIRST_RECHECK_MS)
-
-
-_NAME = "made-runs"
-
-
 def room_at(context: Context, tenant: str, quotas: Quotas, amount: int, now: int) -> int:
     """Count runs that are about to be made; return `now`, or the start of the next minute if this one has no room.
 
@@ -51,3 +42,10 @@ def room_at(context: Context, tenant: str, quotas: Quotas, amount: int, now: int
         return now
     window = CountWindow(tenant, _NAME, now - now % MINUTE_MS, 60)
     return now if context.store.windows.take(window, amount, most) else window.ends_at
+
+
+def _watches(runs: Sequence[Run], now: int) -> Iterator[Watch]:
+    for start in range(0, len(runs), MAX_WATCHED):
+        together = runs[start : start + MAX_WATCHED]
+        last_at = max(now, *(run.not_before for run in together))
+        yield Watch(tuple(run.id for run in together), last_at + FIRST_RECHECK_MS)

@@ -1,15 +1,14 @@
-"""Read sent runs again: send a run again if its message was lost, and carry out the missing effects of an end.
+"""Repair what a lost message leaves undone: read sent runs again, and reconcile messages that the queue gave up on.
 
 Each send also puts a watch on a queue of its own. The watch comes back some seconds after the run's instant, and then
-at growing intervals, until its runs have ended or are in the due index. It costs no write. The reads are as cheap as
-possible, because the claim refuses any action that is based on an old reading.
-
-A queue that is full of messages has lost none: its executors are behind, and nothing is added to it.
-
-Reconcile a message that the queue gave up on with the run's row, which alone decides. Then the message may go.
+at growing intervals, until its runs have ended or are in the due index. It sends a run again if its message was lost,
+and carries out the missing effects of an end. It costs no write. The reads are as cheap as possible, because the claim
+refuses any action that is based on an old reading. A queue that is full of messages has lost none: its executors are
+behind, and nothing is added to it.
 
 A queue gives up on a message that came back too often. That says nothing about the run: it may have ended, or run well.
-A run that still waits goes back into the due index, and only its own count makes it fail as undeliverable.
+The run's row alone decides. A run that still waits goes back into the due index, and only its own count makes it fail
+as undeliverable. Then the message may go.
 """
 
 import logging
@@ -39,27 +38,11 @@ _KEEPS_UP = 100
 """How many messages may wait in a queue whose executors keep up."""
 
 _BISECT_MS = 20 * SECOND_MS
-
 _ABSENT_ROUNDS = 3
 """A row that was absent lately may have been written just before; a row that stays absent has expired."""
 
-
-def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
-    """Check each watched run; return for each watch whether its message may go, because another one replaces it.
-
-    A run that cannot be read at the moment stops no other: it is watched again. If no run of a watch can be read, the
-    watch comes again.
-    """
-    stop_at = context.clock.now() + _BISECT_MS
-    runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
-    parts, _ = bisect(partial(_recheck, context), runs, context.clock, stop_at)
-    found = {run: finding for part in parts for run, finding in part.items()}
-    now = context.clock.now()
-    seen = [watch for watch in dict.fromkeys(watches) if not found.keys().isdisjoint(watch.runs)]
-    left = [(watch, after) for watch in seen if (after := _following(watch, found, now)) is not None]
-    followed, _ = bisect(partial(_watch_on, context), left, context.clock, stop_at)
-    gone = (set(seen) - {watch for watch, _ in left}).union(*followed)
-    return [watch in gone for watch in watches]
+MAX_DELIVERY_FAILURES = 5
+"""How often the queue may give up on a queued run before the run fails."""
 
 
 def _watch_on(context: Context, left: Sequence[tuple[Watch, Watch]]) -> list[Watch]:
@@ -105,8 +88,22 @@ def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:
     apply_effects(context, list(zip(over, jobs, strict=True)))
 
 
-MAX_DELIVERY_FAILURES = 5
-"""How often the queue may give up on a queued run before the run fails."""
+def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
+    """Check each watched run; return for each watch whether its message may go, because another one replaces it.
+
+    A run that cannot be read at the moment stops no other: it is watched again. If no run of a watch can be read, the
+    watch comes again.
+    """
+    stop_at = context.clock.now() + _BISECT_MS
+    runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
+    parts, _ = bisect(partial(_recheck, context), runs, context.clock, stop_at)
+    found = {run: finding for part in parts for run, finding in part.items()}
+    now = context.clock.now()
+    seen = [watch for watch in dict.fromkeys(watches) if not found.keys().isdisjoint(watch.runs)]
+    left = [(watch, after) for watch in seen if (after := _following(watch, found, now)) is not None]
+    followed, _ = bisect(partial(_watch_on, context), left, context.clock, stop_at)
+    gone = (set(seen) - {watch for watch, _ in left}).union(*followed)
+    return [watch in gone for watch in watches]
 
 
 def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:

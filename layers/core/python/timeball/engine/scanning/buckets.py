@@ -9,9 +9,8 @@ If nothing was found for a minute, only every third scan queries the open days, 
 Entries that exist are found no later because of that; only new entries wait up to two seconds more.
 
 Entries that cannot be processed are at the head of their bucket and hide nothing: a pass continues after them, and a
-bucket with more than a page is read further (shares.py).
-
-A scan's reads about its partition: whether its owner still drives it, and how many shards there are in all.
+bucket with more than a page is read further (shares.py). A scan reads two more things: whether its owner still drives
+the partition, and how many shards there are in all.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,13 +27,17 @@ PAGE = 250
 _STILL_OPEN_MS = 2 * MINUTE_MS
 _DRAINED_AFTER_MS = HOUR_MS
 """Longer than an invocation, which takes the day from its clock, and longer than the index lags."""
+
 _MAX_DAYS = 4
 """How many days of one shard one scan queries."""
+
 _IDLE_AFTER_MS = MINUTE_MS
 _REST_MS = 2_500
 """Of scans that come each second, some ms early or late, every third one then queries."""
+
 _FURTHER_MS = 2_000
 """How much further such a scan looks ahead, because the next scans do not query."""
+
 _UNKNOWN_DAYS = 31
 """How many days back a shard without a stored oldest day is queried: none of its days was ever found drained."""
 

@@ -1,11 +1,10 @@
 """Submit jobs: store them before the answer, and dispatch at once those that are due within the look-ahead.
 
-Find the job of a unique key. The key's row names the job before it is stored, and any request may store that job.
-
-① Insert the key's row: it names the request's job. If a row exists and still stands for its job, that job is the
-answer; otherwise swap the row, so that it names the request's job. ② Submit under the named id. If a process dies after
-①, the key names a job that does not exist: the next request stores its own job under that id, with its own window. If
-the row might expire too soon for that, it is swapped first.
+A job with a unique key is found by `meant_by` first. The key's row names the job before it is stored, and any request
+may store that job: ① Insert the key's row: it names the request's job. If a row exists and still stands for its job,
+that job is the answer; otherwise swap the row, so that it names the request's job. ② Submit under the named id. If a
+process dies after ①, the key names a job that does not exist: the next request stores its own job under that id, with
+its own window. If the row might expire too soon for that, it is swapped first.
 """
 
 import logging
