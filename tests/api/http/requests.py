@@ -13,7 +13,7 @@ from timeball.api.dead_letters.request import DiscardRequest, ReplayRequest
 from timeball.api.events.request import EventsRequest
 from timeball.api.freezes.request import FreezeRequest
 from timeball.api.http.route import Route
-from timeball.api.jobs.batch import BatchRequest
+from timeball.api.jobs.creating import BatchRequest
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.triggering import TriggerRequest
 from timeball.api.keys.request import LimitBody

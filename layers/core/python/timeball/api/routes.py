@@ -15,7 +15,6 @@ from timeball.api.freezes.operations import router as freezes
 from timeball.api.history.reading import router as history
 from timeball.api.history.restoring import router as restoring
 from timeball.api.http.route import Route
-from timeball.api.jobs.batch import router as job_batches
 from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
 from timeball.api.jobs.listing import router as job_list
@@ -40,7 +39,7 @@ from timeball.api.tasks.listing import router as task_list
 from timeball.api.tasks.operations import router as tasks
 
 _ROUTERS = (
-    *(creating_jobs, job_list, job_batches, replacing_jobs, reading_jobs, changing_jobs),
+    *(creating_jobs, job_list, replacing_jobs, reading_jobs, changing_jobs),
     *(skipping_fires, triggering_jobs, graphs, cycles, cycle_reruns, events, history, restoring),
     *(backfills, backfill_list, runs, executions, manual, callbacks, fan_out, dead_letters),
     *(operations, operation_list, tasks, task_list, targets, schedules, calendars, freezes, limits, stats, costs),

@@ -1,9 +1,14 @@
-"""Whether jobs may depend on the jobs that their requests name, also on items of the same batch."""
+"""Whether jobs may depend on the jobs that their requests name, also on items of the same batch.
 
+Items of a batch refer to each other by names, and are created in rounds; both are read from the bodies as they arrived,
+because invalid bodies are refused later.
+"""
+
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from timeball.api.http.problems import FieldError
 from timeball.domain.model.evolve import evolve
@@ -30,6 +35,11 @@ class BatchItem:
     errors: list[FieldError] = field(default_factory=list)
     """What is wrong with its parents."""
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it will not be created."""
+        return self.is_refused or bool(self.errors)
+
 
 def examine_together(
     context: Context,
@@ -44,26 +54,31 @@ def examine_together(
     existing jobs. The caller sees only jobs with the tags of `within`. Each item gets its parents, the schedule that it
     inherits, and its errors. Items without parents cost nothing. Raises UnavailableError.
     """
-    names = {**{item.ref: item.spec.key.job_id for item in items if item.ref}, **standing}
+    names = {item.ref: item.spec.key.job_id for item in items if item.ref} | {**standing}
     for item in items:
-        parents = enumerate(item.spec.depends_on)
-        item.errors += [FieldError(f"dependsOn.{index}", REFUSED) for index, one in parents if one.job_id in lost]
-        meant = [evolve(one, job_id=names.get(one.job_id, one.job_id)) for one in item.spec.depends_on]
-        for_each = item.spec.for_each and names.get(item.spec.for_each, item.spec.for_each)
-        item.spec = evolve(item.spec, depends_on=tuple(meant), for_each=for_each)
-        item.errors += misnamed(item.spec)
+        _resolve(item, names, lost)
     by_key = {item.spec.key: item for item in items}
     order = [by_key[key] for key in _parents_first(by_key)]
     for item in order:
         _refuse_with_parents(item, by_key)
-    good = [item for item in order if not (item.is_refused or item.errors)]
+    good = [item for item in order if not item.is_lost]
     for item, examined in zip(good, examine(context, [item.spec for item in good], within), strict=True):
         item.spec, item.ancestors = examined.spec, examined.ancestors
         item.errors += field_errors(examined)
     for item in order:
-        if not item.errors:
-            _refuse_with_parents(item, by_key)
+        _refuse_with_parents(item, by_key)
     return order
+
+
+def _resolve(item: BatchItem, names: Mapping[str, str], lost: Collection[str]) -> None:
+    """Replace the refs of an item's parents by the ids of their jobs; a ref of a lost item is an error."""
+    parents, for_each = item.spec.depends_on, item.spec.for_each
+    item.errors += [
+        FieldError(f"dependsOn.{index}", REFUSED) for index, one in enumerate(parents) if one.job_id in lost
+    ]
+    meant = tuple(evolve(one, job_id=names.get(one.job_id, one.job_id)) for one in parents)
+    item.spec = evolve(item.spec, depends_on=meant, for_each=for_each and names.get(for_each, for_each))
+    item.errors += misnamed(item.spec)
 
 
 def field_errors(examined: Examined) -> list[FieldError]:
@@ -110,5 +125,35 @@ def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
 def _refuse_with_parents(item: BatchItem, items: Mapping[JobKey, BatchItem]) -> None:
     for index, key in enumerate(item.spec.parent_keys):
         parent = items.get(key)
-        if parent is not None and parent is not item and (parent.errors or parent.is_refused) and not item.errors:
+        if parent is not None and parent is not item and parent.is_lost and not item.errors:
             item.errors.append(FieldError(f"dependsOn.{index}", REFUSED))
+
+
+def refs_of(bodies: Sequence[Mapping[str, Any]], given: Sequence[str | None]) -> list[str | None]:
+    """Return the name by which others may refer to each item: its `ref`, or a name that no other item has."""
+    named = [name if isinstance(name := body.get("name"), str) and name else None for body in bodies]
+    counts = Counter(named)
+    return [
+        name if ref is None and len(bodies) > 1 and counts[name] == 1 and name not in given else ref
+        for ref, name in zip(given, named, strict=True)
+    ]
+
+
+def next_round(bodies: Sequence[Mapping[str, Any]], refs: Sequence[str | None], left: Sequence[int]) -> list[int]:
+    """Return the indexes of the items that are created next.
+
+    A round has one item of each unique key, and no item that depends on an item of a later round, unless all do.
+    """
+    keys = {index: bodies[index].get("uniqueKey") for index in left}
+    first = {index if key is None else f"key {key}": index for index, key in reversed(keys.items())}
+    going, behind = sorted(first.values()), {*left} - {*first.values()}
+    while waiting := {index for index in going if _depends_on_any(bodies[index], {refs[one] for one in behind})}:
+        going, behind = [index for index in going if index not in waiting], behind | waiting
+    return going or sorted(first.values())
+
+
+def _depends_on_any(body: Mapping[str, Any], refs: Collection[str | None]) -> bool:
+    named = body.get("dependsOn")
+    parents = named if isinstance(named, list) else []
+    ids = [parent.get("jobId") if isinstance(parent, dict) else parent for parent in parents]
+    return any(isinstance(job_id, str) and job_id in refs for job_id in ids)

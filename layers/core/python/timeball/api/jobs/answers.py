@@ -1,5 +1,6 @@
 """The models of answers about jobs, and how they are filled from the domain's jobs.
 
+from timeball.engine.resolving import resolved
 `latestRun`, `waitingFor` and `claimedRuns` are set only in the answers to the requests that they concern.
 """
 
@@ -16,7 +17,6 @@ from timeball.api.http.reply import AnswerModel, CreatedAt, Time, UpdatedAt, Ver
 from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
-from timeball.api.jobs.of_tasks import shown
 from timeball.api.runs.answers import RetryPolicyAnswer, RunAnswer
 from timeball.api.schedules.fields import RulesAnswer
 from timeball.api.targets.answers import TargetAnswer
@@ -33,6 +33,7 @@ from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Timing, fires
 from timeball.domain.time.stepper import DstOverlap, Gap, clock_policies
 from timeball.engine.blackouts.read import NO_CALENDAR, CalendarOutlook, outlooks
+from timeball.engine.resolving import resolved
 
 SHOWN: Final = 5
 """How many of the next fire times an answer shows."""
@@ -130,7 +131,7 @@ def shown_job(edge: ApiContext, job: Job, status: str | None = None, **about: An
     """Return the answer about a job with its task and its calendar as they are now; the rest as `job_answer`."""
     now = edge.context.clock.now()
     calendars = outlooks(edge.context, [job], now)
-    return job_answer(shown(edge, [job])[0], now, status, calendars=calendars, **about)
+    return job_answer(resolved(edge.context, [job])[0], now, status, calendars=calendars, **about)
 
 
 def job_answer(

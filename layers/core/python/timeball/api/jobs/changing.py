@@ -15,10 +15,9 @@ from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
-from timeball.api.jobs.of_tasks import tasks_of, unfit_for_task
 from timeball.api.jobs.patch import read_patch
 from timeball.api.jobs.request import JobRequest
-from timeball.api.jobs.spec import form_of, over_quotas, spec_of, unfit
+from timeball.api.jobs.spec import form_of, over_quotas, spec_of, tasks_of, unfit, unfit_for_task
 from timeball.api.schedules.fields import no_calendar
 from timeball.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.jobs.job import Job, JobSpec

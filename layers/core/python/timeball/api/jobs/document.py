@@ -1,4 +1,4 @@
-"""What a job's user asked for, by the names of the API: for answers, and as the body of a request.
+"""A job's fields by the names of the API, for its answers, and the document that asks for such a job.
 
 Invariant: a job's document, read as a request, asks for exactly the stored job.
 """

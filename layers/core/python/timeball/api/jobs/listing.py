@@ -13,12 +13,12 @@ from timeball.api.http.reply import AnswerModel, NextCursor, Reply
 from timeball.api.http.request import Request
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobSummaryAnswer, job_summary
-from timeball.api.jobs.of_tasks import shown
 from timeball.api.jobs.reading import starting_at
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.time.instants import LATEST
 from timeball.engine.blackouts.read import outlooks
+from timeball.engine.resolving import resolved
 from timeball.engine.scheduling import list_jobs as engine
 from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, starts_of
 
@@ -49,7 +49,7 @@ def list_jobs(edge: ApiContext, request: Request) -> Reply:
     after = asked.after(number, identifier)
     page = engine.list_jobs(edge.context, wanted, asked.limit, after and (after[0], JobKey(request.tenant, after[1])))
     now = edge.context.clock.now()
-    jobs = shown(edge, [one.job for one in page.items])
+    jobs = resolved(edge.context, [one.job for one in page.items])
     calendars = outlooks(edge.context, jobs, now)
     starts = starts_of(edge.context, jobs)
     items = (

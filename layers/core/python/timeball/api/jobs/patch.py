@@ -1,4 +1,4 @@
-"""What a merge patch (RFC 7396) makes of a stored job's document."""
+"""Apply a merge patch (RFC 7396) to the document of a stored job."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -52,33 +52,59 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     task, the job's default values are dropped because the task states them. Fields that are only valid beside a
     replaced field are dropped too, unless the patch itself gives them: then they are validated as in any request.
     """
-    merged = merge(document, patch)
-    given = {name for name, value in patch.items() if value is not None}
+    merged, given = merge(document, patch), _given(patch)
     for alternatives in (SCHEDULE_FORMS, TO_CALL):
-        if given & set(alternatives):
-            merged = {name: merged[name] for name in merged if name not in alternatives or name in given}
+        if given & {*alternatives}:
+            _drop(merged, {*alternatives} - given)
     _replace_targets(merged, document, patch)
-    if "taskId" not in document and ("taskId" in given or _names_a_task(patch.get("handler"))):
-        merged = {name: merged[name] for name in merged if name in given or not _is_default(name, merged[name])}
+    if _has_task(patch) and "taskId" not in document:
+        _drop(merged, {name for name in merged if _is_default(name, merged[name])} - given)
     _drop_meaningless(merged, given, JOB_NEEDS)
+    _drop_meaningless_parts(merged, patch)
+    if merged.get("completion") != Completion.CALLBACK and not _has_task(merged):
+        _drop(merged, {"heartbeatSeconds"} - given)
+    return merged
+
+
+def _drop_meaningless_parts(merged: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Leave out when no target of `notify` is called, and the number of missed fires if not all run."""
     notify, asked_of = merged.get("notify"), patch.get("notify")
     if isinstance(notify, dict) and isinstance(asked_of, dict):
-        _drop_meaningless(notify, {name for name, value in asked_of.items() if value is not None}, WHEN_NEEDS)
-    of_task = "taskId" in merged or _names_a_task(merged.get("handler"))
-    if "heartbeatSeconds" not in given and merged.get("completion") != Completion.CALLBACK and not of_task:
-        merged.pop("heartbeatSeconds", None)
+        _drop_meaningless(notify, _given(asked_of), WHEN_NEEDS)
     catch_up, asked = merged.get("catchUp"), patch.get("catchUp")
     if isinstance(catch_up, dict) and isinstance(asked, dict) and catch_up.get("policy") != CatchUpPolicy.ALL:
         catch_up["maxRuns"] = asked.get("maxRuns")
-    return merged
+
+
+def _given(patch: Mapping[str, Any]) -> set[str]:
+    """Return the names of the fields that a patch gives a value."""
+    return {name for name, value in patch.items() if value is not None}
+
+
+def _drop(merged: dict[str, Any], names: set[str]) -> None:
+    for name in names:
+        merged.pop(name, None)
+
+
+def _has_task(document: Mapping[str, Any]) -> bool:
+    """Say whether a document or a patch names a task, in `taskId` or as a handler that is not a URL."""
+    handler = document.get("handler")
+    return document.get("taskId") is not None or (isinstance(handler, str) and "://" not in handler)
+
+
+def _changed_targets(
+    document: Mapping[str, Any], patch: Mapping[str, Any], merged: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Yield each target that a patch changes: the field, the target before, the patch of it, and the target after."""
+    for field in _TARGETS:
+        before, asked, after = (_part(one, field) for one in (document, patch, merged))
+        if isinstance(before, dict) and isinstance(asked, dict) and isinstance(after, dict):
+            yield field, before, asked, after
 
 
 def _replace_targets(merged: dict[str, Any], document: Mapping[str, Any], patch: Mapping[str, Any]) -> None:
     """Keep nothing of a target when the patch changes its type, and no queue ARN beside a new URL."""
-    for field in _TARGETS:
-        before, asked, after = (_part(one, field) for one in (document, patch, merged))
-        if not (isinstance(before, dict) and isinstance(asked, dict) and isinstance(after, dict)):
-            continue
+    for _, before, asked, after in _changed_targets(document, patch, merged):
         if not _is_same_type(before, asked):
             replaced = merge({}, asked)
             after.clear()
@@ -95,10 +121,6 @@ def _drop_meaningless(merged: dict[str, Any], given: set[str], needs: Mapping[st
     for name, partners in needs.items():
         if name not in given and not merged.keys() & set(partners):
             merged.pop(name, None)
-
-
-def _names_a_task(handler: object) -> bool:
-    return isinstance(handler, str) and "://" not in handler
 
 
 def _is_default(name: str, value: object) -> bool:
@@ -152,21 +174,22 @@ def _taken_elsewhere(
 
     A header's value is never shown, so a patch must not send it to a host of its choice.
     """
-    for field in _TARGETS:
-        before, after, asked = (_part(one, field) for one in (document, merged, patch))
-        if not (isinstance(before, dict) and isinstance(after, dict) and isinstance(asked, dict)):
-            continue
-        if "url" not in asked or "url" not in before or not _is_same_type(before, asked):
-            continue
-        if _origin(before["url"]) == _origin(after.get("url")):
-            continue
+    for field, before, asked, after in _changed_targets(document, patch, merged):
         headers = asked.get("headers", {})
-        for name in before["headers"] if isinstance(headers, dict) else ():
+        if not isinstance(headers, dict) or not _is_moved(before, asked, after):
+            continue
+        for name in before["headers"]:
             if name not in headers:
                 yield FieldError(
                     f"{field}.headers.{shortened(name)}",
                     "This value was given for another host; give it again, or null.",
                 )
+
+
+def _is_moved(before: Mapping[str, Any], asked: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Say whether a patch moves a webhook to another host."""
+    has_urls = "url" in before and "url" in asked and _is_same_type(before, asked)
+    return has_urls and _origin(before["url"]) != _origin(after.get("url"))
 
 
 def _part(document: Mapping[str, Any], field: str) -> object:

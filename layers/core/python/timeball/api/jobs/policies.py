@@ -133,7 +133,7 @@ def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | No
     """
     reports = request.completion is Completion.CALLBACK or ("completion" in names and request.completion is None)
     has_heartbeat = "heartbeatSeconds" in names
-    seconds = request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
+    seconds = _timeout_of(request, names)
     if has_heartbeat and not reports:
         yield FieldError(
             "heartbeatSeconds", "This is only valid with completion callback; give that too, or leave this out."
@@ -147,6 +147,11 @@ def beyond_an_answer(request: PolicyFields, names: set[str], target: Target | No
         )
     if reports and 0 < seconds < (request.heartbeat_seconds or 0):
         yield FieldError("heartbeatSeconds", f"This is longer than timeoutSeconds, which is {seconds}; give less.")
+
+
+def _timeout_of(request: PolicyFields, names: set[str]) -> int:
+    """Return the timeout of a request in seconds; 0 if it is not valid."""
+    return request.timeout_seconds or (0 if "timeoutSeconds" in names else JobSpec.timeout_seconds)
 
 
 def stated_policies(request: PolicyFields) -> dict[str, Any]:

@@ -4,21 +4,20 @@ Invariant: the same request may be repeated. Its relative times (a delay, an int
 count from the job's creation, and a job that is already as the request says gets no new version.
 """
 
-from timeball.api.dependencies.examining import BatchItem, examine_together
-from timeball.api.events.subscribing import give_rules_back, unheard
 from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.bounds import check_flow, check_job
 from timeball.api.http.edge import ApiContext, new_job_key
-from timeball.api.http.generations import generation_of, given_depth
+from timeball.api.http.generations import given_depth
 from timeball.api.http.identity import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
-from timeball.api.http.quotas import count_again, count_submits, quotas_of, uncount_submits
-from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.quotas import quotas_of
+from timeball.api.http.reply import Reply, ok
 from timeball.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from timeball.api.http.route import Router
-from timeball.api.jobs.answers import JobAnswer, job_answer, shown_job
+from timeball.api.jobs.answers import JobAnswer, shown_job
+from timeball.api.jobs.candidates import Candidate, NewJob, settle
 from timeball.api.jobs.changing import (
     changed_answer,
     changed_job,
@@ -28,19 +27,15 @@ from timeball.api.jobs.changing import (
     timed_as,
     with_parents,
 )
+from timeball.api.jobs.creating import created_reply
 from timeball.api.jobs.flow import flow_of
-from timeball.api.jobs.of_tasks import seen, tasks_of, unfit_for_task
 from timeball.api.jobs.patch import kept_times
 from timeball.api.jobs.request import JobRequest, read_job_request
 from timeball.api.jobs.spec import over_quotas, spec_of, unfit
-from timeball.api.schedules.fields import no_calendar
-from timeball.api.schemas.cpu_limit import Allowance
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import Action
-from timeball.engine.blackouts.calendars import note_uses
-from timeball.engine.blackouts.read import outlooks
-from timeball.engine.scheduling.submit import Submission, submit
+from timeball.ports.errors import ContendedError
 
 router = Router()
 
@@ -91,31 +86,11 @@ def _check_key(wanted: JobRequest, standing: Job | None) -> None:
 
 def _create(edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
     check_flow(edge, request, spec.flow)
-    tasks = tasks_of(edge, spec.key.tenant, [wanted])
-    misfits = unfit(edge, wanted, spec, None, now) + over_quotas(spec, None, quotas_of(edge, request))
-    misfits += unfit_for_task(wanted, spec, tasks, Allowance())
-    if not misfits and note_uses(edge.context, [spec], now):
-        misfits = [no_calendar()]
-    (item,) = examine_together(edge.context, [BatchItem(spec, is_refused=bool(misfits))], request.bounds)
-    if misfits or item.errors:
-        raise invalid([*misfits, *item.errors])
-    depth = generation_of(edge, request)
-    counted = count_submits(edge, request, 1)
-    if refused := unheard(edge, [item.spec], now):
-        uncount_submits(edge, counted, 1)
-        raise refused[spec.key]
-    try:
-        counted = count_again(edge, request, counted)
-    except ProblemError:
-        give_rules_back(edge, [item.spec], now)
-        raise
-    done = submit(edge.context, [item.spec], now, request.by, depth, {spec.key: item.ancestors})[0]
-    if done.outcome is Submission.CREATED:
-        answer = job_answer(seen(tasks, done.job), now, calendars=outlooks(edge.context, [done.job]))
-        return created(answer, f"/v1/jobs/{spec.key.job_id}", version=done.job.version)
-    uncount_submits(edge, counted, 1)
-    give_rules_back(edge, [item.spec], now)
-    raise stale("job", done.job.version, "replace")
+    errors = [*unfit(edge, wanted, spec, None, now), *over_quotas(spec, None, quotas_of(edge, request))]
+    (made,) = settle(edge, request, [Candidate(wanted, spec, errors, is_own_id=True)], now)
+    if isinstance(made, NewJob):
+        return created_reply(edge, made)
+    raise made or ContendedError(f"the unique key of job {spec.key.job_id} kept changing")
 
 
 def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:

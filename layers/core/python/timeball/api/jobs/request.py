@@ -156,12 +156,7 @@ def read_job_request(body: Mapping[str, Any], now: int) -> tuple[JobRequest, lis
 
 
 def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
-    if "handler" in given and "target" in given:
-        yield FieldError("handler", "Give either handler or target, not both.")
-    if "taskId" in given and given & {"handler", "target"}:
-        yield FieldError("taskId", "The task states what to call; leave out handler and target, or this.")
-    if not given & {"handler", "target", "taskId"}:
-        yield FieldError("handler", "Say what to call: give handler, an https:// URL, or target, or a taskId.")
+    yield from _what_to_call(given)
     forms = [form for form in SCHEDULE_FORMS if form in given]
     if len(forms) > 1:
         for form in forms:
@@ -179,6 +174,15 @@ def _together(request: JobRequest, given: set[str]) -> Iterator[FieldError]:
         yield FieldError("overlapPolicy", "The runs of its items overlap: with forEach only allow is possible.")
     if named_task(request) is None:  # with a task the result depends on the task's policies
         yield from beyond_an_answer(request, given, request.target)
+
+
+def _what_to_call(given: set[str]) -> Iterator[FieldError]:
+    if "handler" in given and "target" in given:
+        yield FieldError("handler", "Give either handler or target, not both.")
+    if "taskId" in given and given & {"handler", "target"}:
+        yield FieldError("taskId", "The task states what to call; leave out handler and target, or this.")
+    if not given & {"handler", "target", "taskId"}:
+        yield FieldError("handler", "Say what to call: give handler, an https:// URL, or target, or a taskId.")
 
 
 def _beside_events(request: JobRequest, given: set[str]) -> Iterator[FieldError]:

@@ -1,4 +1,9 @@
-"""From a valid request to a spec for the engine: now, delays and intervals become instants here."""
+"""From a valid request to a spec for the engine, and the reasons why the spec is refused now.
+
+Now, delays and intervals become instants here.
+"""
+
+from collections.abc import Iterator, Sequence
 
 from timeball.api.dependencies.fields import stated_dependencies
 from timeball.api.events.fields import event_of
@@ -12,16 +17,24 @@ from timeball.api.jobs.notify import notify_of, targets_of
 from timeball.api.jobs.policies import PolicyFields, stated_policies
 from timeball.api.jobs.request import JobRequest, has_schedule, named_task
 from timeball.api.schedules.fields import calendar_use, timing_of
+from timeball.api.schemas.cpu_limit import Allowance
+from timeball.api.schemas.fit import misfits
 from timeball.api.targets.refused import closed_target
 from timeball.api.targets.request import target_of
-from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.changes.resolve import resolve_spec
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.jobs.job import Completion, JobSpec
+from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.policies import CatchUp, OverlapPolicy, Work
-from timeball.domain.model.terms.target import HttpTarget, Override, TaskUse
+from timeball.domain.model.terms.target import HttpTarget, Override, Target, TaskUse, is_followed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire, least_period_seconds
+from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
+from timeball.engine.resolving import read_tasks
 from timeball.targets.aws.allowed import too_large
+
+Tasks = dict[TaskKey, Task]
 
 
 def schedule_of(request: JobRequest, now: int) -> Schedule:
@@ -56,18 +69,68 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
 
 def unfit(edge: ApiContext, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
     """Return what is wrong with a valid request at an instant (ms); what the job had `before` is accepted."""
-    misfits: list[FieldError] = []
-    if before is None or before.schedule != spec.schedule:
-        misfits += _never_fires(request, spec.schedule, now)
-    if before is None or before.work is None or spec.work is None or before.work.target != spec.work.target:
-        misfits += _closed_target(edge, request, spec)
-    if spec.work is not None and (before is None or before.work != spec.work):
-        sentence = too_large(spec.work.target, spec.work.payload)
-        misfits += [] if sentence is None else [FieldError("payload", sentence)]
-    if before is None or before.notify != spec.notify:
+    errors: list[FieldError] = []
+    had = (None, None, None) if before is None else (before.schedule, before.work, before.notify)
+    schedule, work, notify = had
+    if schedule != spec.schedule:
+        errors += _never_fires(request, spec.schedule, now)
+    if spec.work is not None and (work is None or work.target != spec.work.target):
+        errors += _closed_target(edge, request, spec.key.tenant, spec.work.target)
+    if spec.work is not None and work != spec.work:
+        errors += _large(spec.work, spec.work.target)
+    if notify != spec.notify:
         for name, target in targets_of(spec.notify):
-            misfits += closed_target(edge, spec.key.tenant, f"notify.{name}", target, f"notify.{name}")
-    return misfits
+            errors += closed_target(edge, spec.key.tenant, f"notify.{name}", target, f"notify.{name}")
+    return errors
+
+
+def _large(work: Work | None, target: Target) -> list[FieldError]:
+    """Return the error of a payload that is too large for a target."""
+    sentence = too_large(target, None if work is None else work.payload)
+    return [] if sentence is None else [FieldError("payload", sentence)]
+
+
+def tasks_of(edge: ApiContext, tenant: str, requests: Sequence[JobRequest]) -> Tasks:
+    """Return the tasks that requests name, as they are now; no read if none is named."""
+    names = [name for request in requests if (name := named_task(request)) is not None]
+    return read_tasks(edge.context, [TaskKey(tenant, name) for name in names])
+
+
+def unfit_for_task(request: JobRequest, spec: JobSpec, tasks: Tasks, allowance: Allowance) -> list[FieldError]:
+    """Return why a valid request cannot have the task that it names: it is missing, or does not fit the request."""
+    if spec.task is None:
+        return []
+    task = tasks.get(TaskKey(spec.key.tenant, spec.task.task_id))
+    if task is None or task.is_deleted:
+        field = "handler" if request.task_id is None else "taskId"
+        return [FieldError(field, "You have no task with this id; list yours at /v1/tasks.")]
+    schema = task.spec.payload_schema
+    wrong = [] if schema is None else misfits(schema, request.payload, allowance)
+    return [*_beyond_the_task(spec, task), *wrong, *_large(spec.work, task.spec.target)]
+
+
+def _beyond_the_task(spec: JobSpec, task: Task) -> Iterator[FieldError]:
+    """Yield what in a job conflicts with its task: completion, heartbeats and timeouts."""
+    own = () if spec.task is None else spec.task.own
+    both = resolve_spec(task, spec)
+    reports = both.completion is Completion.CALLBACK
+    if not reports and Override.HEARTBEAT in own:
+        yield FieldError(
+            Override.HEARTBEAT, "This is only valid with completion callback, of the job or of its task; leave it out."
+        )
+    has_time = is_followed(task.spec.target) or (reports and both.heartbeat_seconds is not None)
+    if both.timeout_seconds > LONGEST_CALL_SECONDS and not has_time:
+        field = Override.TIMEOUT if Override.TIMEOUT in own else Override.COMPLETION
+        yield FieldError(
+            field,
+            f"An attempt may take {both.timeout_seconds} s; more than {LONGEST_CALL_SECONDS} s is only valid with "
+            "completion callback and heartbeatSeconds.",
+        )
+    if both.heartbeat_seconds is not None and both.heartbeat_seconds > both.timeout_seconds:
+        field = Override.HEARTBEAT if Override.HEARTBEAT in own else Override.TIMEOUT
+        yield FieldError(
+            field, f"heartbeatSeconds, {both.heartbeat_seconds}, is longer than timeoutSeconds, {both.timeout_seconds}."
+        )
 
 
 def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[FieldError]:
@@ -101,12 +164,11 @@ def form_of(schedule: Schedule) -> str:
     return "everySeconds" if isinstance(schedule.timing, Every) else "cronExpression"
 
 
-def _closed_target(edge: ApiContext, request: JobRequest, spec: JobSpec) -> list[FieldError]:
+def _closed_target(edge: ApiContext, request: JobRequest, tenant: str, target: Target) -> list[FieldError]:
     """Return the errors of a request's own target if this deployment may not call it."""
-    if named_task(request) is not None or spec.work is None:
+    if named_task(request) is not None:
         return []
-    url_field = "handler" if request.target is None else None
-    return closed_target(edge, spec.key.tenant, "target", spec.work.target, url_field)
+    return closed_target(edge, tenant, "target", target, "handler" if request.target is None else None)
 
 
 def _work(request: JobRequest) -> Work:
