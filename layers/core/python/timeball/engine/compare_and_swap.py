@@ -6,7 +6,7 @@ The change is computed anew from the row that stands. Nothing of an earlier try 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from timeball.ports.errors import ContendedError
+from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Row, Rows, Swap, Swapped
 
 TRIES = 10
@@ -32,6 +32,18 @@ def put(rows: Rows[Any, Row], before: Row | None, after: Row, now: int) -> Row |
         return after if standing is None else None
     (swapped,) = rows.swap([Swap(before, after)], now)
     return swapped.row if swapped.done else None
+
+
+def change_all(
+    swap: Callable[[list[Swap[Row]], int], list[Swapped[Row]]],
+    rows: Sequence[Row | None],
+    change: Callable[[int, Row], Row | None],
+    now: int,
+    subject: str,
+) -> None:
+    """Change rows as `compare_and_swap` does. Raises UnavailableError if one of them kept changing."""
+    if not all(one.done for one in compare_and_swap(swap, rows, change, now)):
+        raise UnavailableError(f"{subject} kept changing")
 
 
 def compare_and_swap(

@@ -33,13 +33,12 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked, Parent
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any
 from timeball.engine.metrics import moved
 from timeball.engine.notices import post
 from timeball.ports.collections import LedgerQuery
-from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
 _CHILDREN_AT_ONCE = 1_000
@@ -159,9 +158,7 @@ def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
     for page in _pages_of_children(context, parents):
         rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
         ends = ends_for_paused(context, rows, now)
-        standing = compare_and_swap(context.store.jobs.swap, rows, partial(_woken, now, ends), now)
-        if not all(one.done for one in standing):
-            raise UnavailableError("jobs that wait for others kept changing")
+        change_all(context.store.jobs.swap, rows, partial(_woken, now, ends), now, "jobs that wait for others")
         wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
 
 
@@ -216,8 +213,7 @@ def _wake(context: Context, runs: Sequence[Run]) -> None:
     def due(_: int, run: Run) -> Run | None:
         return evolve(run, due_at=now) if _is_waiting(run) else None
 
-    if not all(one.done for one in compare_and_swap(context.store.runs.swap, runs, due, now)):
-        raise UnavailableError("runs that wait for others kept changing")
+    change_all(context.store.runs.swap, runs, due, now, "runs that wait for others")
 
 
 def _is_waiting(run: Run) -> bool:

@@ -5,7 +5,7 @@ open job still names an expired job of the same id: then that id has edges. With
 if the parents' rows cannot rule out too many ancestors.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -20,7 +20,7 @@ from timeball.engine.context import Context
 ANY: Mapping[str, str] = MappingProxyType({})
 """No bounds."""
 _UNKNOWN = "a job that you do not see"
-PROPOSED_MS = MINUTE_MS
+_PROPOSED_MS = MINUTE_MS
 """How long proposed parents count: longer than the request that proposed them lasts."""
 
 
@@ -32,7 +32,7 @@ class ParentFault:
     index: int | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Examined:
     """A spec with the schedule that it inherits, what is wrong with its parents, and at most how many ancestors."""
 
@@ -50,26 +50,17 @@ def examine(
     children already: the parents that it has are not examined for visibility again. Raises UnavailableError.
     """
     now = context.clock.now()
-    asked = {spec.key: spec for spec in specs if spec.depends_on}
+    asked = [spec for spec in specs if spec.depends_on]
     if not asked:
         return [Examined(spec) for spec in specs]
-    keys = dict.fromkeys(parent for spec in asked.values() for parent in spec.parent_keys)
-    rows = dict(zip(keys, context.store.jobs.read(list(keys)), strict=True))
-    named: Collection[JobKey] = _with_edges(context, list(asked)) if before is None else asked
-    together: dict[JobKey, Examined] = {}
+    keys = list(dict.fromkeys(parent for spec in asked for parent in spec.parent_keys))
+    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+    own = [spec.key for spec in asked]
+    named = _with_edges(context, own) if before is None else set(own)
+    examination = _Examination(context, within, now, rows, before.parent_keys if before else [], named)
     for spec in specs:
-        one = Examined(spec)
-        if spec.depends_on:
-            had = [] if before is None else before.parent_keys
-            known = {key: row for key, row in rows.items() if key in had or _is_known(row, within)}
-            gone = frozenset(key for key in had if rows.get(key) is None)
-            one.faults += _unfit_parents(context, spec, known, together, gone)
-            if not one.faults:
-                one.spec = _timed(spec, rows, together)
-                one.faults += _unshared(one.spec, rows, together)
-                _examine_graph(context, one, rows, together, within, now, may_be_named=spec.key in named)
-        together[spec.key] = one
-    return list(together.values())
+        examination.together[spec.key] = examination.examine(spec) if spec.depends_on else Examined(spec)
+    return list(examination.together.values())
 
 
 def _with_edges(context: Context, keys: Sequence[JobKey]) -> set[JobKey]:
@@ -77,93 +68,109 @@ def _with_edges(context: Context, keys: Sequence[JobKey]) -> set[JobKey]:
     return {key for key, children in zip(keys, context.store.edges.children(keys), strict=True) if children}
 
 
+@dataclass(frozen=True)
+class _Examination:
+    """The examination of the specs of one request, in their order."""
+
+    context: Context
+    within: Mapping[str, str]
+    """The tags of the jobs that the caller sees."""
+    now: int
+    rows: Mapping[JobKey, Job | None]
+    """The jobs that the specs name, as they are stored."""
+    had: Sequence[JobKey]
+    """The parents that the job has already."""
+    named: Collection[JobKey]
+    """The examined jobs that others may depend on: existing jobs, and those with an expired job's edges."""
+    together: dict[JobKey, Examined] = field(default_factory=dict)
+    """The specs that are examined so far."""
+
+    def examine(self, spec: JobSpec) -> Examined:
+        """Examine a spec with parents."""
+        most = self.context.rules.max_parents
+        if len(spec.depends_on) > most:
+            sentence = f"A job may depend on at most {most} jobs; put another job in between."
+            return Examined(spec, [ParentFault(sentence)])
+        faults = _faults(spec, self._unfit)
+        if faults:
+            return Examined(spec, faults)
+        timed = self._timed(spec)
+        too_deep, ancestors = self._depth(timed)
+        return Examined(timed, [*_faults(timed, self._unshared), *too_deep], ancestors)
+
+    def _parent(self, key: JobKey) -> JobSpec | None:
+        """Return the spec of a parent that the caller sees."""
+        if key in self.together:
+            return self.together[key].spec
+        row = self.rows.get(key)
+        return row.spec if row is not None and (key in self.had or _is_known(row, self.within)) else None
+
+    def _unfit(self, spec: JobSpec, key: JobKey) -> str | None:
+        """Return why no job may depend on a parent as a spec does. A former parent that is gone is accepted."""
+        parent = self._parent(key)
+        if key == spec.key:
+            return "A job cannot wait for itself; leave it out."
+        if parent is None:
+            is_gone = key in self.had and self.rows.get(key) is None
+            return None if is_gone else "You have no job with this id; create it first."
+        if isinstance(parent.schedule.timing, OnEvents):
+            return "It runs on events alone, outside any cycle; give it a schedule to wait for."
+        if key.job_id == spec.for_each and parent.for_each is not None:
+            return "This job has a run for each item itself, and names none; add a job between."
+        if not _has_room(self.context, key, self.rows.get(key), spec.key):
+            return f"{self.context.rules.max_children} jobs depend on this one already, which is the maximum."
+        return None
+
+    def _timed(self, spec: JobSpec) -> JobSpec:
+        """Return the spec of a job without a schedule of its own, with the recurrence of its parents, if one has any.
+
+        Otherwise the job is a one-off, at the latest fire time of its parents.
+        """
+        if not spec.inherits:
+            return spec
+        schedules = [parent.schedule for key in spec.parent_keys if (parent := self._parent(key))]
+        recurring = [schedule for schedule in schedules if not schedule.is_one_off]
+        if recurring:
+            return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
+        timings = [schedule.timing for schedule in schedules]
+        latest_at = max((timing.at for timing in timings if isinstance(timing, At)), default=None)
+        if latest_at is None:  # all parents have expired since the job was created
+            return spec
+        return evolve(spec, schedule=evolve(spec.schedule, timing=At(latest_at)))
+
+    def _unshared(self, spec: JobSpec, key: JobKey) -> str | None:
+        """Return why a recurring parent has other fire times than a spec: runs of a cycle share their fire time."""
+        parent = self._parent(key)
+        if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
+            return None
+        if spec.schedule.is_one_off:
+            return "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once."
+        if spec.inherits:
+            return "Its recurrence differs from that of the first; give all the same recurrence and anchor."
+        return "Its recurrence differs from that of this job; give both the same, or leave it out."
+
+    def _depth(self, spec: JobSpec) -> tuple[list[ParentFault], int]:
+        """Count the ancestors of a job. Walk up if they may be too many, or if other jobs may depend on it already."""
+        most = self.context.rules.max_ancestors
+        above = [self.together.get(key) or self.rows[key] for key in spec.parent_keys]
+        ancestors = sum(1 if one is None else 1 + one.ancestors for one in above)
+        if spec.key not in self.named and ancestors <= most:
+            return [], ancestors
+        cycle, ancestors = cycle_of(self.context, spec, self.together, self.within, self.now)
+        if cycle:
+            return [ParentFault(cycle_sentence(cycle))], ancestors
+        sentence = f"With its parents' parents it depends on more than {most} jobs; split the graph."
+        return [ParentFault(sentence)] if ancestors > most else [], ancestors
+
+
+def _faults(spec: JobSpec, check: Callable[[JobSpec, JobKey], str | None]) -> list[ParentFault]:
+    """Return a fault for each parent of a spec in which a check finds one."""
+    sentences = [check(spec, key) for key in spec.parent_keys]
+    return [ParentFault(sentence, index) for index, sentence in enumerate(sentences) if sentence is not None]
+
+
 def _is_known(row: Job | None, within: Mapping[str, str]) -> bool:
     return row is not None and within.items() <= row.spec.tags.items()
-
-
-def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
-    """Return the jobs that still name one of these parents. An edge only says that they named it once."""
-    wanted = frozenset(parents)
-    return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.parent_keys)]
-
-
-def cycle_of(
-    context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], within: Mapping[str, str], now: int
-) -> tuple[list[str], int]:
-    """Walk up from a job: return the cycle that it would close, from it to itself, and how many ancestors it has.
-
-    Jobs that the caller may not see are not named. The walk stops when there are too many ancestors. Parents that other
-    changes have proposed meanwhile count. Raises UnavailableError.
-    """
-    below: dict[JobKey, JobKey] = {}
-    names = {spec.key: spec.key.job_id} | {key: key.job_id for key in known}
-    level = dict.fromkeys(spec.parent_keys, spec.key)
-    while level and len(below) <= context.rules.max_ancestors:
-        below |= level
-        if spec.key in level:
-            return [names[key] for key in _path(below, spec.key)], len(below)
-        read = [key for key in level if key not in known]
-        rows = dict(zip(read, context.store.jobs.read(read), strict=True))
-        names |= {key: key.job_id if _is_known(row, within) else _UNKNOWN for key, row in rows.items()}
-        above: dict[JobKey, JobKey] = {}
-        for key in level:
-            above |= {parent: key for parent in _named(key, known, rows.get(key), now) if parent not in below}
-        level = above
-    return [], len(below)
-
-
-def _named(key: JobKey, known: Mapping[JobKey, Examined], row: Job | None, now: int) -> list[JobKey]:
-    if key in known:
-        return known[key].spec.parent_keys
-    if row is None:
-        return []
-    is_proposed = row.proposed is not None and now < row.proposed.at + PROPOSED_MS
-    proposed = row.proposed.parents if row.proposed is not None and is_proposed else ()
-    return [*row.spec.parent_keys, *(JobKey(key.tenant, job_id) for job_id in proposed)]
-
-
-def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
-    """Return the path from a job down to itself, in reverse: each job waits for the next."""
-    path, key = [start], below[start]
-    while key != start:
-        path.append(key)
-        key = below[key]
-    return [*path[:1], *path[:0:-1], start]
-
-
-def _unfit_parents(
-    context: Context,
-    spec: JobSpec,
-    rows: Mapping[JobKey, Job | None],
-    together: Mapping[JobKey, Examined],
-    gone: Collection[JobKey],
-) -> list[ParentFault]:
-    """Return what is wrong with the parents of a spec. Former parents of its job that are `gone` are accepted."""
-    faults = []
-    if len(spec.depends_on) > context.rules.max_parents:
-        return [
-            ParentFault(f"A job may depend on at most {context.rules.max_parents} jobs; put another job in between.")
-        ]
-    for index, key in enumerate(spec.parent_keys):
-        parent = _spec_of(key, rows, together)
-        if key == spec.key:
-            faults.append(ParentFault("A job cannot wait for itself; leave it out.", index))
-        elif parent is None and key in gone:
-            continue
-        elif parent is None:
-            faults.append(ParentFault("You have no job with this id; create it first.", index))
-        elif isinstance(parent.schedule.timing, OnEvents):
-            faults.append(
-                ParentFault("It runs on events alone, outside any cycle; give it a schedule to wait for.", index)
-            )
-        elif key.job_id == spec.for_each and parent.for_each is not None:
-            faults.append(
-                ParentFault("This job has a run for each item itself, and names none; add a job between.", index)
-            )
-        elif not _has_room(context, key, rows.get(key), spec.key):
-            most = context.rules.max_children
-            faults.append(ParentFault(f"{most} jobs depend on this one already, which is the maximum.", index))
-    return faults
 
 
 def _has_room(context: Context, parent: JobKey, row: Job | None, child: JobKey) -> bool:
@@ -191,78 +198,60 @@ def _forget_ended_children(context: Context, parent: JobKey, children: Sequence[
     return len(over)
 
 
-def _spec_of(key: JobKey, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> JobSpec | None:
-    if key in together:
-        return together[key].spec
-    row = rows.get(key)
-    return None if row is None else row.spec
+def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[Job]:
+    """Return the jobs that still name one of these parents. An edge only says that they named it once."""
+    wanted = frozenset(parents)
+    return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.parent_keys)]
 
 
-def _timed(spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]) -> JobSpec:
-    """Return the spec of a job without a schedule of its own, with the recurrence of its parents, if one has any.
+def cycle_of(
+    context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], within: Mapping[str, str], now: int
+) -> tuple[list[str], int]:
+    """Walk up from a job: return the cycle that it would close, from it to itself, and how many ancestors it has.
 
-    Otherwise the job is a one-off, at the latest fire time of its parents.
+    Jobs that the caller may not see are not named. The walk stops when there are too many ancestors. Parents that other
+    changes have proposed meanwhile count. Raises UnavailableError.
     """
-    if not spec.inherits:
-        return spec
-    schedules = [parent.schedule for key in spec.parent_keys if (parent := _spec_of(key, rows, together))]
-    recurring = [schedule for schedule in schedules if not schedule.is_one_off]
-    if recurring:
-        return evolve(spec, schedule=evolve(recurring[0], max_runs=None))
-    timings = [schedule.timing for schedule in schedules]
-    latest_at = max((timing.at for timing in timings if isinstance(timing, At)), default=None)
-    if latest_at is None:  # all parents have expired since the job was created
-        return spec
-    return evolve(spec, schedule=evolve(spec.schedule, timing=At(latest_at)))
+    below: dict[JobKey, JobKey] = {}
+    rows: dict[JobKey, Job | None] = {}
+    level = dict.fromkeys(spec.parent_keys, spec.key)
+    while level and len(below) <= context.rules.max_ancestors:
+        below |= level
+        if spec.key in level:
+            seen = {spec.key, *known, *(key for key, row in rows.items() if _is_known(row, within))}
+            return _shown(_path(below, spec.key), seen), len(below)
+        stored = [key for key in level if key not in known]
+        rows |= zip(stored, context.store.jobs.read(stored), strict=True)
+        above = {parent: key for key in level for parent in _named(known.get(key), rows.get(key), now)}
+        level = {parent: key for parent, key in above.items() if parent not in below}
+    return [], len(below)
 
 
-def _unshared(
-    spec: JobSpec, rows: Mapping[JobKey, Job | None], together: Mapping[JobKey, Examined]
-) -> Iterator[ParentFault]:
-    """Yield a fault for each recurring parent with other fire times: runs of a cycle share their fire time."""
-    for index, key in enumerate(spec.parent_keys):
-        parent = _spec_of(key, rows, together)
-        if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
-            continue
-        if spec.schedule.is_one_off:
-            yield ParentFault(
-                "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once.",
-                index,
-            )
-        elif spec.inherits:
-            yield ParentFault(
-                "Its recurrence differs from that of the first; give all the same recurrence and anchor.", index
-            )
-        else:
-            yield ParentFault(
-                "Its recurrence differs from that of this job; give both the same, or leave it out.", index
-            )
+def _named(known: Examined | None, row: Job | None, now: int) -> list[JobKey]:
+    """Return the jobs that a job of the request, or else a stored one, depends on or may be about to depend on."""
+    if known is not None:
+        return known.spec.parent_keys
+    if row is None:
+        return []
+    return [*row.spec.parent_keys, *(JobKey(row.key.tenant, job_id) for job_id in proposed_parents(row, now))]
 
 
-def _examine_graph(
-    context: Context,
-    one: Examined,
-    rows: Mapping[JobKey, Job | None],
-    together: Mapping[JobKey, Examined],
-    within: Mapping[str, str],
-    now: int,
-    *,
-    may_be_named: bool,
-) -> None:
-    """Count the ancestors of a job. Walk up if they may be too many, or if other jobs may depend on it already."""
-    most = context.rules.max_ancestors
-    for key in one.spec.parent_keys:
-        above = together.get(key) or rows[key]
-        one.ancestors += 1 + (0 if above is None else above.ancestors)
-    if not may_be_named and one.ancestors <= most:
-        return
-    cycle, one.ancestors = cycle_of(context, one.spec, together, within, now)
-    if cycle:
-        one.faults.append(ParentFault(cycle_sentence(cycle)))
-    elif one.ancestors > most:
-        one.faults.append(
-            ParentFault(f"With its parents' parents it depends on more than {most} jobs; split the graph.")
-        )
+def proposed_parents(row: Job, now: int) -> tuple[str, ...]:
+    """Return the ids of the parents that changes propose for a job at the moment."""
+    return row.proposed.parents if row.proposed is not None and now < row.proposed.at + _PROPOSED_MS else ()
+
+
+def _shown(keys: Sequence[JobKey], seen: Collection[JobKey]) -> list[str]:
+    return [key.job_id if key in seen else _UNKNOWN for key in keys]
+
+
+def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
+    """Return the path from a job down to itself, in reverse: each job waits for the next."""
+    path, key = [start], below[start]
+    while key != start:
+        path.append(key)
+        key = below[key]
+    return [*path[:1], *path[:0:-1], start]
 
 
 def cycle_sentence(cycle: Sequence[str]) -> str:

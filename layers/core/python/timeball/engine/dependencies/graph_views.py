@@ -16,6 +16,7 @@ from timeball.domain.model.terms.dependency import State
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import range_over, standings_of_jobs, standings_of_runs
+from timeball.engine.dependencies.examine import naming_any
 
 
 @dataclass(frozen=True)
@@ -34,50 +35,55 @@ def read_graph(context: Context, key: JobKey) -> Graph | None:
     if job is None:
         return None
 
-    def parents(level: Sequence[Job]) -> Sequence[Sequence[JobKey]]:
-        return [one.spec.parent_keys for one in level]
+    def up(level: Sequence[Job]) -> list[JobKey]:
+        return [key for one in level for key in one.spec.parent_keys]
 
-    up, is_cut_above = _walk(context, job, parents, lambda _, __: True)
-    down, is_cut_below = _walk(
-        context, job, partial(children, context), lambda parent, child: parent in child.spec.parent_keys
-    )
-    return Graph(job, tuple(up), tuple(down), is_cut_above or is_cut_below)
+    ancestors, is_cut_above = _walk(context, job, up, lambda rows, _: rows)
+    descendants, is_cut_below = _walk(context, job, partial(_children, context), _naming)
+    return Graph(job, tuple(ancestors[1:]), tuple(descendants[1:]), is_cut_above or is_cut_below)
 
 
-def children(context: Context, parents: Sequence[Job]) -> list[list[JobKey]]:
-    """Return each job's children, by its edges. A job without children costs no read. Raises UnavailableError."""
-    named = [parent.key for parent in parents if parent.has_children]
-    found = dict(zip(named, context.store.edges.children(named), strict=True))
-    return [found.get(parent.key, []) for parent in parents]
+def _children(context: Context, parents: Sequence[Job]) -> list[JobKey]:
+    """Return the children of jobs, by their edges. A job without children costs no read."""
+    edges = context.store.edges.children([parent.key for parent in parents if parent.has_children])
+    return [child for children in edges for child in children]
+
+
+def _naming(rows: Sequence[Job], level: Sequence[Job]) -> list[Job]:
+    """Return the rows that still depend on a job of a level."""
+    return naming_any(rows, [one.key for one in level])
 
 
 def is_depended_on(context: Context, parent: JobKey) -> bool:
     """Return whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
     rows = context.store.jobs.read(context.store.edges.children([parent])[0])
-    return any(row is not None and row.is_open and parent in row.spec.parent_keys for row in rows)
+    return any(row.is_open for row in naming_any(rows, [parent]))
 
 
 def _walk(
     context: Context,
     start: Job,
-    following: Callable[[Sequence[Job]], Sequence[Sequence[JobKey]]],
-    is_edge: Callable[[JobKey, Job], bool],
+    following: Callable[[Sequence[Job]], Sequence[JobKey]],
+    belonging: Callable[[Sequence[Job], Sequence[Job]], Sequence[Job]],
+    goes_on: Callable[[Job], bool] = lambda _: True,
 ) -> tuple[list[Job], bool]:
-    """Walk from a job along `following`, level by level; return the jobs found, and whether there are more."""
-    found: dict[JobKey, Job] = {start.key: start}
+    """Walk from a job level by level; return the jobs found, and whether there are more.
+
+    `following` names the jobs beside a level. `belonging` gets those that exist, and the level, and selects some. The
+    walk continues from those of them that `goes_on` selects.
+    """
+    found = {start.key: start}
     level = [start]
     while level:
-        named = dict(zip([one.key for one in level], following(level), strict=True))
-        keys = list(dict.fromkeys(key for keys in named.values() for key in keys if key not in found))
+        keys = [key for key in dict.fromkeys(following(level)) if key not in found]
         left = context.rules.max_ancestors - len(found) + 1
-        rows = {row.key: row for row in context.store.jobs.read(keys[:left]) if row is not None}
-        level = [
-            row for row in rows.values() if any(row.key in keys and is_edge(of, row) for of, keys in named.items())
-        ]
-        found |= {row.key: row for row in level}
+        rows = [row for row in context.store.jobs.read(keys[:left]) if row is not None]
+        added = belonging(rows, level)
+        found |= {row.key: row for row in added}
         if len(keys) > left:
-            return [*found.values()][1:], True
-    return [*found.values()][1:], False
+            return list(found.values()), True
+        level = [row for row in added if goes_on(row)]
+    return list(found.values()), False
 
 
 @dataclass(frozen=True)
@@ -193,29 +199,20 @@ def own_fire(job: Job) -> int | None:
 
 
 def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
-    """Walk up and down from a job, level by level; return the jobs found, and whether there are more."""
-    found = {start.key: start}
-    level = {start.key: start}
-    while level:
-        above = dict.fromkeys(key for one in level.values() for key in one.spec.parent_keys)
-        below = [key for keys in children(context, [*level.values()]) for key in keys]
-        keys = [key for key in dict.fromkeys([*above, *below]) if key not in found]
-        left = context.rules.max_ancestors - len(found) + 1
-        rows = [row for row in context.store.jobs.read(keys[:left]) if row is not None]
-        meant = [row for row in rows if _belongs(row, start, level, above)]
-        found |= {row.key: row for row in meant}
-        if len(keys) > left:
-            return list(found.values()), True
-        level = {row.key: row for row in meant if row.spec.schedule.is_one_off is start.spec.schedule.is_one_off}
-    return list(found.values()), False
+    """Walk up and down from a job; return the jobs found, and whether there are more. A gate is found as a parent."""
 
+    def is_alike(row: Job) -> bool:
+        return row.spec.schedule.is_one_off is start.spec.schedule.is_one_off
 
-def _belongs(row: Job, start: Job, level: Mapping[JobKey, Job], above: Mapping[JobKey, None]) -> bool:
-    """Return whether a job that an edge names belongs to the graph: as a parent or gate, or as a child."""
-    if row.key in above:
-        return True
-    is_child = any(key in level for key in row.spec.parent_keys)
-    return is_child and row.spec.schedule.is_one_off is start.spec.schedule.is_one_off
+    def following(level: Sequence[Job]) -> list[JobKey]:
+        return [*(key for one in level for key in one.spec.parent_keys), *_children(context, level)]
+
+    def belonging(rows: Sequence[Job], level: Sequence[Job]) -> list[Job]:
+        above = {key for one in level for key in one.spec.parent_keys}
+        below = {row.key for row in _naming(rows, level) if is_alike(row)}
+        return [row for row in rows if row.key in above | below]
+
+    return _walk(context, start, following, belonging, is_alike)
 
 
 def _parents_first(jobs: Sequence[Job]) -> list[Job]:

@@ -12,6 +12,7 @@ request that made it lasts.
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from enum import StrEnum, auto
 
 from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.model.evolve import evolve
@@ -19,10 +20,10 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.terms.dependency import Edge, Proposed
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.dependencies.examine import ANY, PROPOSED_MS, Examined, examine
-from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.engine.dependencies.examine import ANY, Examined, examine, proposed_parents
+from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap
 
 
@@ -34,7 +35,7 @@ def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
     edges = [Edge(parent, job.key) for job in jobs for parent in job.spec.parent_keys]
     if not edges:
         return list(jobs)
-    gates = {key for job in jobs for key in job.spec.parent_keys if not job.spec.schedule.is_one_off}
+    gates = {key for job in jobs for key in _gates(job.spec)}
     note_children(context, edges, gates, {job.key for job in jobs}, now)
     named = {edge.parent for edge in edges}
     return [
@@ -53,14 +54,32 @@ def note_children(
     context.store.edges.note(edges, now)
     keys = [key for key in dict.fromkeys(edge.parent for edge in edges) if key not in new]
     rows = context.store.jobs.read(keys)
-    swapped = compare_and_swap(context.store.jobs.swap, rows, lambda _, job: _with_children(job, gates), now)
-    if not all(one.done for one in swapped):
-        raise UnavailableError("a parent job kept changing")
+    change_all(context.store.jobs.swap, rows, lambda _, job: _with_children(job, gates), now, "a parent job")
 
 
 def _with_children(job: Job, gates: AbstractSet[JobKey]) -> Job | None:
     is_gate = job.is_gate or (job.key in gates and job.spec.schedule.is_one_off)
     return None if job.has_children and job.is_gate == is_gate else evolve(job, has_children=True, is_gate=is_gate)
+
+
+class Adoption(StrEnum):
+    """The examination that a change of a job needs."""
+
+    NONE = auto()
+    """Its parents and its fire times stay."""
+    EXAMINE = auto()
+    """Its fire times change, which its parents must share."""
+    PROPOSE = auto()
+    """It gets new parents, or other cycles with the same parents: this might close a cycle of jobs."""
+
+
+def adoption_of(before: JobSpec, after: JobSpec) -> Adoption:
+    """Classify a change of a job by its specs."""
+    if not after.depends_on:
+        return Adoption.NONE
+    if _added(before, after) or _is_renewed(before, after):
+        return Adoption.PROPOSE
+    return Adoption.NONE if before.schedule == after.schedule else Adoption.EXAMINE
 
 
 def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] = ANY) -> Examined:
@@ -69,26 +88,47 @@ def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] =
     The caller sees only jobs with the tags of `within`. A job that gets no new parent costs nothing. Raises
     UnavailableError, and ContendedError if the job kept changing.
     """
-    added = _added(job, spec)
-    if not added and (not spec.depends_on or spec.schedule == job.spec.schedule):
+    adoption = adoption_of(job.spec, spec)
+    if adoption is Adoption.NONE:
         return Examined(spec)
     (examined,) = examine(context, [spec], within, before=job.spec)
-    is_renewed = spec.schedule.is_one_off is not job.spec.schedule.is_one_off
-    if examined.faults or not (added or is_renewed):
+    if examined.faults or adoption is Adoption.EXAMINE:
         return examined
     now = context.clock.now()
-    keys = [key for key in spec.parent_keys if key.job_id in added or is_renewed]
+    proposed = _propose(context, job, spec, now)
+    (again,) = examine(context, [spec], within, before=job.spec)
+    if again.faults:
+        context.store.jobs.swap([Swap(proposed, evolve(proposed, proposed=job.proposed))], now)
+    return again
+
+
+def _propose(context: Context, job: Job, spec: JobSpec, now: int) -> Job:
+    """Write the edges of a changed job, and propose its new parents; return its row."""
+    added = _added(job.spec, spec)
+    keys = [key for key in spec.parent_keys if key.job_id in added or _is_renewed(job.spec, spec)]
     note_children(context, [Edge(key, job.key) for key in keys], _gates(spec), set(), now)
     (proposed,) = compare_and_swap(context.store.jobs.swap, [job], lambda _, row: _proposing(row, added, now), now)
     if proposed.row is None or not proposed.done:
         raise ContendedError(f"job {job.key.job_id} kept changing")
-    (again,) = examine(context, [spec], within, before=job.spec)
-    if again.faults:
-        context.store.jobs.swap([Swap(proposed.row, evolve(proposed.row, proposed=job.proposed))], now)
-    return again
+    return proposed.row
+
+
+def _proposing(row: Job, added: list[str], now: int) -> Job:
+    """Return the row with the proposed parents, added to those that other changes propose for it at the moment."""
+    return evolve(row, proposed=Proposed(now, tuple(dict.fromkeys((*proposed_parents(row, now), *added)))))
+
+
+def _is_renewed(before: JobSpec, after: JobSpec) -> bool:
+    return before.schedule.is_one_off is not after.schedule.is_one_off
+
+
+def _added(before: JobSpec, after: JobSpec) -> list[str]:
+    had = {parent.job_id for parent in before.depends_on}
+    return [parent.job_id for parent in after.depends_on if parent.job_id not in had]
 
 
 def _gates(spec: JobSpec) -> set[JobKey]:
+    """Return the jobs that are gates if they are one-offs: a recurring job waits for them."""
     return set() if spec.schedule.is_one_off else set(spec.parent_keys)
 
 
@@ -97,22 +137,10 @@ def may_adopt(row: Job, before: Job, spec: JobSpec, now: int) -> bool:
 
     A job that has got children meanwhile may also not change between one-off and recurring.
     """
-    if row.has_children and row.spec.schedule.is_one_off is not spec.schedule.is_one_off:
+    if row.has_children and _is_renewed(row.spec, spec):
         return False
-    added = _added(before, spec)
-    if not added:
-        return True
-    proposed = row.proposed
-    is_in_time = proposed is not None and now <= proposed.at + LONGEST_REQUEST_SECONDS * SECOND_MS
-    return is_in_time and proposed is not None and set(added) <= set(proposed.parents)
-
-
-def _added(job: Job, spec: JobSpec) -> list[str]:
-    had = {parent.job_id for parent in job.spec.depends_on}
-    return [parent.job_id for parent in spec.depends_on if parent.job_id not in had]
-
-
-def _proposing(row: Job, added: list[str], now: int) -> Job:
-    """Return the row with the proposed parents, added to those that other changes propose for it at the moment."""
-    others = row.proposed.parents if row.proposed is not None and now < row.proposed.at + PROPOSED_MS else ()
-    return evolve(row, proposed=Proposed(now, tuple(dict.fromkeys((*others, *added)))))
+    added, proposed = _added(before.spec, spec), row.proposed
+    if not added or proposed is None:
+        return not added
+    is_in_time = now <= proposed.at + LONGEST_REQUEST_SECONDS * SECOND_MS
+    return is_in_time and set(added) <= set(proposed.parents)
