@@ -14,6 +14,7 @@ from timeball.api.events.publishing import router as events
 from timeball.api.freezes.operations import router as freezes
 from timeball.api.history.reading import router as history
 from timeball.api.history.restoring import router as restoring
+from timeball.api.http.access import Access
 from timeball.api.http.route import Route
 from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
@@ -38,24 +39,28 @@ from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.listing import router as task_list
 from timeball.api.tasks.operations import router as tasks
 
-_ROUTERS = (
+ROUTERS = (
     *(creating_jobs, job_list, replacing_jobs, reading_jobs, changing_jobs),
     *(skipping_fires, triggering_jobs, graphs, cycles, cycle_reruns, events, history, restoring),
     *(backfills, backfill_list, runs, executions, manual, callbacks, fan_out, dead_letters),
     *(operations, operation_list, tasks, task_list, targets, schedules, calendars, freezes, limits, stats, costs),
     *(tenants, signing_secret, service),
+    *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )
 
-ROUTES: tuple[Route, ...] = (
-    *(route for router in _ROUTERS for route in router.routes),
-    *keys.below("/v1/admin"),
-    *keys.below("/v1/admin/tenants/{tenant}", of="Tenant"),
-)
+ROUTES: tuple[Route, ...] = tuple(route for router in ROUTERS for route in router.routes)
 
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.is_public)
 """The paths that are answered without an API key; none of them has a parameter."""
+
+_REPORTS = tuple(route for route in ROUTES if route.access is Access.REPORT)
 
 
 def methods_of(path: str) -> list[str]:
     """List the methods that a path supports; the list is empty if there is no such path."""
     return sorted(route.method for route in ROUTES if route.path_pattern.fullmatch(path))
+
+
+def reported_run(path: str) -> str | None:
+    """Return the run that a path names on which its target reports; None for any other path."""
+    return next((ids["runId"] for route in _REPORTS if (ids := route.ids_in(path))), None)

@@ -11,8 +11,8 @@ from timeball.api.admin.quotas import read_use
 from timeball.api.admin.request import TenantRequest, read_tenant
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
-from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
+from timeball.api.http.edge import ApiContext, no_tenant, note
+from timeball.api.http.problems import Problem, ProblemError, invalid
 from timeball.api.http.reply import Reply, created, ok
 from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
 from timeball.api.http.route import Router
@@ -153,11 +153,6 @@ def standing_tenant(edge: ApiContext, request: Request) -> Tenant:
     if tenant is None or tenant.deleted_at is not None:
         raise no_tenant()
     return tenant
-
-
-def no_tenant() -> ProblemError:
-    """Return the problem for a name that is not that of a tenant which this caller may see."""
-    return not_found("You see no tenant of this name; list the tenants that you may see at /v1/admin/tenants.")
 
 
 def _follow(edge: ApiContext, tenant: Tenant) -> None:

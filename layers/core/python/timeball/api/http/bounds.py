@@ -1,8 +1,8 @@
 """A key that is bounded to tags sees and creates only jobs that have all of these tags.
 
-Invariant: app.py calls `check_reach` before every operation. So a bounded key reaches only jobs within its bounds, what
-belongs to them, and routes that check the bounds themselves (`keeps_bounds`); every other route is closed to it, also a
-future one. Each operation that creates or changes a job calls `check_job` and `check_flow`.
+Invariant: route.py calls `check_reach` before every operation. So a bounded key reaches only jobs within its bounds,
+what belongs to them, and routes that check the bounds themselves (`keeps_bounds`); every other route is closed to it,
+also a future one. Each operation that creates or changes a job calls `check_job` and `check_flow`.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from timeball.api.http.edge import ApiContext, no_job, no_run
 from timeball.api.http.problems import Problem, ProblemError
 from timeball.api.http.request import Request
-from timeball.api.http.route import Route
 from timeball.domain.model.ids import JOB_ID, JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
@@ -21,12 +20,13 @@ def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
     return bounds.items() <= tags.items()
 
 
-def check_reach(edge: ApiContext, route: Route, request: Request) -> None:
+def check_reach(edge: ApiContext, request: Request, *, may_create: bool) -> None:
     """Raise ProblemError if a bounded key may not reach the resource of a request; reads the job for such keys only.
 
-    A job that does not exist is within no bounds, because its runs may still exist. A PUT may create such a job.
+    A job that does not exist is within no bounds, because its runs may still exist; `may_create` says that the request
+    may create it.
     """
-    if not request.bounds or route.keeps_bounds or route.is_public:
+    if not request.bounds:
         return
     if not {"jobId", "runId"} & request.path.keys():
         raise _refused(request, "may use only its jobs and their runs")
@@ -34,7 +34,7 @@ def check_reach(edge: ApiContext, route: Route, request: Request) -> None:
     if key is None:
         return  # nothing can have this id; the operation says so
     job = edge.context.store.jobs.read([key])[0]
-    if job is None and route.method == "PUT":
+    if job is None and may_create:
         return
     if job is None or not are_within(job.spec.tags, request.bounds):
         raise no_job() if "jobId" in request.path else no_run()

@@ -120,6 +120,11 @@ def job_cancelled() -> ProblemError:
     return ProblemError(Problem.JOB_ENDED, "The job is cancelled; create another one to run it again.")
 
 
+def no_tenant() -> ProblemError:
+    """Return the problem for a name that is not that of a tenant which this caller may see."""
+    return not_found("You see no tenant of this name; list the tenants that you may see at /v1/admin/tenants.")
+
+
 def run_id_in(request: Request) -> RunId:
     """Return the run that a path names. Raises ProblemError if the name cannot be a run's id."""
     run_id = RunId.parse(request.tenant, request.path["runId"])

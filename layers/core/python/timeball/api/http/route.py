@@ -1,24 +1,33 @@
 """Routes, declared at their operations: the path to each operation, and its documentation.
 
-A module of operations has a `Router`; timeball/api/routes.py includes them all. The name of an operation, a verb and a
+A module of operations has a `Router`; timeball/api/routes.py names them all. The name of an operation, a verb and a
 noun, is also its id in the document: `list_jobs` is `listJobs`.
+
+Invariant: `_endpoint` alone refuses what a role may not do, before anything of the request but its size is read.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Any
 
+from aws_lambda_powertools.event_handler import Request as Resolved
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.api_gateway import Router as PowertoolsRouter
 from pydantic import BaseModel
 
-from timeball.api.http.access import Access
-from timeball.api.http.edge import ApiContext
-from timeball.api.http.problems import FieldError, Problem, invalid, shortened
+from timeball.api.http.access import Access, refusal
+from timeball.api.http.body import decoded
+from timeball.api.http.bounds import check_reach
+from timeball.api.http.caller import ApiCaller
+from timeball.api.http.edge import ApiContext, no_tenant
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from timeball.api.http.reply import Reply
 from timeball.api.http.request import Request
 from timeball.api.http.sentences import unknown_name
+from timeball.domain.model.tenants.key import Role
 
 _ID = "([A-Za-z0-9_.-]+)"
 _TIME = r"((?:[A-Za-z0-9_.%+-]|:(?=\d))+)"
@@ -106,6 +115,10 @@ class Route:
         return self.method in {"PATCH", "POST", "PUT"}
 
     @cached_property
+    def _names(self) -> list[str]:
+        return re.findall(r"\{(\w+)\}", self.path)
+
+    @cached_property
     def path_pattern(self) -> re.Pattern[str]:
         """Return the pattern of paths of this route, with the characters that ids and times may have."""
         parts = re.split(r"\{(\w+)\}", self.path)
@@ -116,8 +129,7 @@ class Route:
     def ids_in(self, path: str) -> Mapping[str, str] | None:
         """Return the ids in a path by their names; None if the path is not of this route."""
         match = self.path_pattern.fullmatch(path)
-        names = re.findall(r"\{(\w+)\}", self.path)
-        return None if match is None else dict(zip(names, match.groups(), strict=True))
+        return None if match is None else dict(zip(self._names, match.groups(), strict=True))
 
     def refuse_undeclared(self, query: Mapping[str, str]) -> None:
         """Raise ProblemError if there are parameters and the route declares none.
@@ -132,11 +144,14 @@ class Route:
 class Router:
     """The routes of one resource: `@router.get(path, summary, answer, ...)` declares the operation below it.
 
-    The other arguments are the fields of Route.
+    The other arguments are the fields of Route. `included` is the router that the resolver of the API includes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, routes: Iterable[Route] = ()) -> None:
         self.routes: list[Route] = []
+        self.included = PowertoolsRouter()  # type: ignore[no-untyped-call]
+        for route in routes:
+            self._add(route)
 
     def get(self, *declared: Any, **also: Any) -> Declaration:  # noqa: ANN401 - Route checks them
         """Declare an operation that reads."""
@@ -158,9 +173,9 @@ class Router:
         """Declare an operation that deletes or ends a resource."""
         return self._declare("DELETE", *declared, **also)
 
-    def below(self, prefix: str, of: str = "") -> list[Route]:
-        """Return the routes with a prefix before their paths; `of` names the owner of their resources."""
-        return [replace(route, path=prefix + route.path, of=of) for route in self.routes]
+    def below(self, prefix: str, of: str = "") -> "Router":
+        """Return a router with a prefix before its paths; `of` names the owner of its resources."""
+        return Router(replace(route, path=prefix + route.path, of=of) for route in self.routes)
 
     def _declare(
         self,
@@ -171,7 +186,74 @@ class Router:
         **also: Any,  # noqa: ANN401 - as above
     ) -> Declaration:
         def declare(operation: Operation) -> Operation:
-            self.routes.append(Route(method, path, operation, summary, answer, **also))
+            self._add(Route(method, path, operation, summary, answer, **also))
             return operation
 
         return declare
+
+    def _add(self, route: Route) -> None:
+        self.routes.append(route)
+        self.included.route(rf"{route.path_pattern.pattern}\Z", route.method)(_endpoint(route))
+
+
+def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
+    """Return the function that answers a request which the resolver has matched to a route."""
+
+    def answer(resolved: Resolved) -> Response[str]:
+        edge: ApiContext = resolved.context["edge"]
+        caller: ApiCaller = resolved.context["caller"]
+        event, path = resolved.resolved_event, route.ids_in(resolved.resolved_event.path) or {}
+        body = b""
+        if route.takes_body:  # a body that is too large costs no read of the store
+            body = decoded(event.body or "", is_base64=bool(event.is_base64_encoded))
+        _check_access(route, edge, caller, path)
+        route.refuse_undeclared(event.query_string_parameters)
+        request = Request(
+            tenant=caller.tenant,
+            by=caller.actor,
+            headers={name.lower(): value for name, value in event.headers.items()},
+            path=path,
+            route=route.path,
+            parameters=route.query,
+            query=event.query_string_parameters,
+            raw_query=event.raw_event.get("rawQueryString") or "",
+            body=body,
+            bounds=caller.tags,
+            attempt=caller.attempt,
+            quotas=caller.quotas,
+        )
+        if not (route.keeps_bounds or route.is_public):
+            check_reach(edge, request, may_create=route.method == "PUT")
+        reply = route.operation(edge, request)
+        return Response(reply.status, reply.media_type, reply.body, dict(reply.headers))
+
+    return answer
+
+
+def _check_access(route: Route, edge: ApiContext, caller: ApiCaller, path: Mapping[str, str]) -> None:
+    """Raise ProblemError if the caller may not use the route, or not for the tenant that the path names."""
+    is_operating = caller.tenant == edge.operating_tenant
+    refused = refusal(route.access, _role(route, edge, caller), is_operating=is_operating)
+    if refused is not None:
+        raise ProblemError(Problem.FORBIDDEN, refused)
+    if "disabled" in caller.found and route.access not in (Access.PUBLIC, Access.REPORT):
+        raise ProblemError(
+            Problem.TENANT_DISABLED,
+            "Your tenant is disabled: nothing is lost, and nothing starts until this Timeball's operators enable it "
+            "again.",
+        )
+    if not is_operating and path.get("tenant", caller.tenant) != caller.tenant:
+        raise no_tenant()
+
+
+def _role(route: Route, edge: ApiContext, caller: ApiCaller) -> str | None:
+    """Return the caller's role; where keys are managed, read it from the key's row.
+
+    The authorizer caches a key for a minute. Without the fresh read, the holder of a revoked key could create another
+    key within that minute.
+    """
+    role = caller.actor.role
+    if role != Role.ADMIN or route.access not in (Access.ADMINISTER, Access.ADMINISTER_ALL):
+        return role
+    key = edge.admin.keys.read([caller.actor.key_id or ""])[0]
+    return key.role if key is not None and key.is_valid(edge.context.clock.now()) else None

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact
+from timeball.api.http.caller import check_attempt
 from timeball.api.http.edge import ApiContext, no_run, run_id_in
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.reply import Reply, ok
@@ -14,7 +15,6 @@ from timeball.api.http.request import Request, read_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
-from timeball.api.http.token import check_attempt
 from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, run_answer
 from timeball.domain.model.runs.run import Run
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST

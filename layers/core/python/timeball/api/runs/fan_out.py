@@ -6,6 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
+from timeball.api.http.caller import check_attempt
 from timeball.api.http.edge import ApiContext, run_id_in
 from timeball.api.http.identity import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
@@ -14,7 +15,6 @@ from timeball.api.http.request import Request, idempotency_key, key_conflict, re
 from timeball.api.http.request_model import read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
-from timeball.api.http.token import check_attempt
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.runs.callbacks import HeartbeatRequest, check_runs, heard, missing
 from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
