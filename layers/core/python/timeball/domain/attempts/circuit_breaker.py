@@ -186,17 +186,28 @@ def _failed_on(row: Circuit, name: str, now: int, rules: CircuitRules) -> Circui
     resource that was tried and accepted the connection is not blamed for one segment, unless other segments fail too.
     """
     before = next((one for one in row.segments if one.name == name), Segment(name))
-    others = [one for one in row.segments if one.name != name]
     if _is_open(before, now):
         return row
+    others = [one for one in row.segments if one.name != name]
     if len(others) >= MOST_SEGMENTS:
-        others.remove(next(one for one in others if not _is_open(one, now) or one is others[-1]))
+        others.remove(_least_open(others, now))
         row = _failed_once(row, now, rules)
     row = evolve(row, segments=(*others, _failed_once(before, now, rules)))
-    if row.open_until is not None and not _is_open(row, now):
-        return _opened(row, now, rules) if len(row.segments) >= rules.open_segments else _closed(row)
-    are_open = sum(one.open_until is not None and now < one.open_until for one in row.segments)
-    return _opened(row, now, rules) if row.open_until is None and are_open >= rules.open_segments else row
+    if row.open_until is None:
+        return _opened(row, now, rules) if _open_segments(row, now) >= rules.open_segments else row
+    if _is_open(row, now):
+        return row
+    return _opened(row, now, rules) if len(row.segments) >= rules.open_segments else _closed(row)
+
+
+def _least_open(segments: Sequence[Segment], now: int) -> Segment:
+    """Return the oldest segment that is not open; the newest segment if all are open."""
+    return next((one for one in segments if not _is_open(one, now)), segments[-1])
+
+
+def _open_segments(row: Circuit, now: int) -> int:
+    """Count the open segments, also those that a run tries."""
+    return sum(one.open_until is not None and now < one.open_until for one in row.segments)
 
 
 def _failed_once(circuit: _AnyCircuit, now: int, rules: CircuitRules) -> _AnyCircuit:

@@ -115,29 +115,44 @@ class ClaimRules:
     """How far ahead scans look."""
 
 
+CLAIM: Final = Decision(ClaimAction.CLAIM)
+DROP: Final = Decision(ClaimAction.DROP)
+
+
 def decide_claim(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts = NOTHING
 ) -> Decision:
     """Decide about one run and its job, as read strongly at `now`; None means that the row does not exist."""
-    if run is None or run.is_terminal or run.state is RunState.WITHDRAWN or run.waits:
-        return Decision(ClaimAction.DROP)
-    if run.fan is not None:
-        return Decision(ClaimAction.DROP)  # its message was sent before its job had a run for each item
-    if run.state is RunState.RUNNING:
-        if run.callback is not None and run.due_at is not None:
-            return Decision(ClaimAction.DROP)  # its target has the run: no call before the due entry ends the attempt
-        free_at = (run.lease_until or 0) + rules.takeover_margin_ms
-        if now < free_at:
-            return Decision(ClaimAction.WAIT, wait_until=free_at)
-    elif run.state is RunState.RETRYING and run.not_before > now + rules.early_ms:
-        return Decision(ClaimAction.DROP)  # it is still in the due index, so the scan sends it again in time
+    if run is None:
+        return DROP
+    unclaimable = _unclaimable(run, now, rules)
+    if unclaimable is not None:
+        return unclaimable
     if job is None:
         return Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_GONE)
     if run.cancel_requested:
         return Decision(ClaimAction.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
     if job.status is JobStatus.CANCELLED:
         return Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
-    return _taken_over(run, job, now) if run.state is RunState.RUNNING else _started(run, job, now, rules, excluded)
+    if run.state is RunState.RUNNING:
+        return _taken_over(run, job, now)
+    return _excluded(run, job, now, rules, excluded) or _at_its_start(run, now, rules)
+
+
+def _unclaimable(run: Run, now: int, rules: ClaimRules) -> Decision | None:
+    """Decide about a run that no executor may claim now, by its row alone; None if one may.
+
+    The message of a run with a run for each item was sent before its job had items.
+    """
+    if run.is_terminal or run.state is RunState.WITHDRAWN or run.waits or run.fan is not None:
+        return DROP
+    if run.state is RunState.RUNNING:
+        if run.callback is not None and run.due_at is not None:
+            return DROP  # its target has the run: no call before the due entry ends the attempt
+        free_at = (run.lease_until or 0) + rules.takeover_margin_ms
+        return Decision(ClaimAction.WAIT, wait_until=free_at) if now < free_at else None
+    is_early = run.state is RunState.RETRYING and run.not_before > now + rules.early_ms
+    return DROP if is_early else None  # it is still in the due index, so the scan sends it again in time
 
 
 def _taken_over(run: Run, job: Job, now: int) -> Decision:
@@ -145,28 +160,30 @@ def _taken_over(run: Run, job: Job, now: int) -> Decision:
     if job.spec.delivery is Guarantee.AT_MOST_ONCE:
         return Decision(ClaimAction.END, RunState.FAILED, Reason.AT_MOST_ONCE)
     reason = exhausted(job.spec.retry, run, now)
-    return Decision(ClaimAction.CLAIM) if reason is None else Decision(ClaimAction.END, RunState.FAILED, reason)
+    return CLAIM if reason is None else Decision(ClaimAction.END, RunState.FAILED, reason)
 
 
-def _started(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
-    """Decide about a run that waits for its start, or for a retry."""
+def _excluded(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision | None:
+    """Decide about a run that its plan, a pause or a freeze keeps from starting; None if none of them does."""
     if run.is_unstarted and run.id.origin is Origin.SCHEDULE:
-        decision = _kept_away(run, job, now, rules, excluded)
-        if decision is not None:
-            return decision
-    elif run.is_unstarted and run.id.origin is Origin.EVENT and job.status is JobStatus.PAUSED:
+        return _kept_away(run, job, now, rules, excluded)
+    is_of_event = run.is_unstarted and run.id.origin is Origin.EVENT
+    if is_of_event and job.status is JobStatus.PAUSED:
         return Decision(ClaimAction.END, RunState.SKIPPED, Reason.JOB_PAUSED)
-    elif (deferred_until := _deferred_until(run, excluded, now)) is not None:
-        return Decision(ClaimAction.HOLD, wait_until=deferred_until)
+    # A freeze defers events; a stop of the tenant defers everything.
+    deferred_until = (excluded.deferred_until if is_of_event else excluded.stopped_until)(run.not_before, now)
+    return None if deferred_until is None else Decision(ClaimAction.HOLD, wait_until=deferred_until)
+
+
+def _at_its_start(run: Run, now: int, rules: ClaimRules) -> Decision:
+    """Decide about a run that nothing keeps from starting at its instant."""
     if run.collected is not None and run.is_unstarted:
         return _collecting(run, now)
     if run.not_before > now + rules.early_ms:
         # A due entry brings it back in time; a run without one waits in its queue.
-        return (
-            Decision(ClaimAction.WAIT, wait_until=run.not_before) if run.due_at is None else Decision(ClaimAction.DROP)
-        )
+        return Decision(ClaimAction.WAIT, wait_until=run.not_before) if run.due_at is None else DROP
     claim_from = run.not_before - EARLIEST_CLAIM_MS
-    return Decision(ClaimAction.CLAIM) if now >= claim_from else Decision(ClaimAction.WAIT, wait_until=claim_from)
+    return CLAIM if now >= claim_from else Decision(ClaimAction.WAIT, wait_until=claim_from)
 
 
 def _collecting(run: Run, now: int) -> Decision:
@@ -176,17 +193,9 @@ def _collecting(run: Run, now: int) -> Decision:
     """
     claim_at = run.not_before - CLAIM_AHEAD_MS
     if claim_at <= now:
-        return Decision(ClaimAction.CLAIM)
+        return CLAIM
     is_soon = claim_at < now + SECOND_MS
-    return (
-        Decision(ClaimAction.WAIT, wait_until=claim_at) if is_soon or run.due_at is None else Decision(ClaimAction.DROP)
-    )
-
-
-def _deferred_until(run: Run, excluded: Blackouts, now: int) -> int | None:
-    """Return until when a run without a plan waits: a freeze defers events, a stop of the tenant defers everything."""
-    is_of_event = run.is_unstarted and run.id.origin is Origin.EVENT
-    return (excluded.deferred_until if is_of_event else excluded.stopped_until)(run.not_before, now)
+    return Decision(ClaimAction.WAIT, wait_until=claim_at) if is_soon or run.due_at is None else DROP
 
 
 def _kept_away(run: Run, job: Job, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision | None:

@@ -145,9 +145,15 @@ def is_late(run: Run | None, milestone: Milestone, by: int) -> bool:
         return run.reason is Reason.MISFIRED
     if run.attempt == 0 and run.reason in _KEPT[milestone]:
         return False
+    reached_at = _reached_at(run, milestone)
+    return reached_at is None or reached_at > by
+
+
+def _reached_at(run: Run, milestone: Milestone) -> int | None:
+    """Return when a run reached a milestone (ms; 0: unknown), or None."""
     if milestone is Milestone.SUCCEEDED:
-        return run.state is not RunState.SUCCEEDED or (run.finished_at or 0) > by
-    return run.attempt == 0 or (run.first_started_at or run.claimed_at or 0) > by
+        return (run.finished_at or 0) if run.state is RunState.SUCCEEDED else None
+    return (run.first_started_at or run.claimed_at or 0) if run.attempt else None
 
 
 def _notice(job: Job, notice: Notice, facts: Mapping[str, object], at: int, subject: object) -> JobSpec | None:

@@ -57,23 +57,36 @@ def decide_overlap(
     that `supersedes` replaces an older run in line that has not started. A run that has started before replaces a newer
     run that has not.
     """
-    if policy is OverlapPolicy.ALLOW:
+    is_holder = holder is not None and holder.id == run.id
+    if policy is OverlapPolicy.ALLOW or (is_holder and run.attempts_spent):
         return OverlapDecision(LockStep.START)
-    if holder is not None and holder.id == run.id:
-        return OverlapDecision(LockStep.START if run.attempts_spent else LockStep.ACQUIRE)
-    if holder is None or holds_nothing(holder):
+    if holder is None or is_holder or holds_nothing(holder):
         return OverlapDecision(LockStep.ACQUIRE)
+    return _blocked(policy, run, holder, next_holder, supersedes=supersedes)
+
+
+def _blocked(
+    policy: OverlapPolicy, run: Run, holder: Run, next_holder: Run | None, *, supersedes: bool
+) -> OverlapDecision:
+    """Decide about a run while another run holds the lock."""
     waiting = next_holder if next_holder is not None and next_holder.state is RunState.QUEUED else None
     if policy is OverlapPolicy.CANCEL_OTHER:
         return _instead_of(holder, run, waiting)
-    if not run.is_unstarted:
-        # It asks rarely, and newer fires ask at their instants: without this, one of these would always be next.
-        is_older = waiting is not None and waiting.is_unstarted and run.asked_at < waiting.asked_at
-        return OverlapDecision(_behind(run, waiting, LockStep.REPLACE_NEXT if is_older else LockStep.WAIT))
-    if policy is OverlapPolicy.SKIP:
+    if policy is OverlapPolicy.SKIP and run.is_unstarted:
         return OverlapDecision(LockStep.SKIP)
-    is_newer = supersedes and waiting is not None and waiting.is_unstarted and waiting.asked_at < run.asked_at
-    return OverlapDecision(_behind(run, waiting, LockStep.REPLACE_NEXT if is_newer else LockStep.SKIP))
+    replaces = waiting is not None and waiting.is_unstarted and _overtakes(run, waiting, supersedes=supersedes)
+    otherwise = LockStep.SKIP if run.is_unstarted else LockStep.WAIT
+    return OverlapDecision(_behind(run, waiting, LockStep.REPLACE_NEXT if replaces else otherwise))
+
+
+def _overtakes(run: Run, waiting: Run, *, supersedes: bool) -> bool:
+    """Say whether a run takes the position of an unstarted run in line.
+
+    A run that has started before asks rarely, and newer fires ask at their instants: one of these would always be next.
+    """
+    if run.is_unstarted:
+        return supersedes and waiting.asked_at < run.asked_at
+    return run.asked_at < waiting.asked_at
 
 
 def _behind(run: Run, next_holder: Run | None, otherwise: LockStep) -> LockStep:

@@ -78,48 +78,71 @@ def granted(
     ordered as they ask. `late` is the rank of the highest priority whose runs wait too long. With `more`, the messages
     are a sample of the waiting ones, and tenants share as if the others were alike.
     """
-    free = capacity - sum(held.values())
-    of_tenant, of_rank, of_holder = Counter[str](), Counter[int](), Counter(held)
-    for (tenant, rank), count in held.items():
-        of_tenant[tenant] += count
-        of_rank[rank] += count
+    of_tenant, of_rank = _sums_of(held)
     wanted = of_tenant + _runs(asking)
     if wanted.total() <= capacity // 2 and late == LOWEST:
         return [True] * len(asking)
     minimums = [minimum * capacity // CAPACITY for minimum in MINIMUMS]
     highest = level(of_tenant, _times(_MORE, wanted) if more else wanted, weights, capacity)
     shares = {tenant: max(1, int(weights.get(tenant, 1) * highest)) for tenant in wanted}
-    lines: dict[Holder, list[int]] = {}
-    for number in range(len(asking) - 1, -1, -1):
-        lines.setdefault((asking[number].tenant, asking[number].rank), []).append(number)
+    taken = _Taken(of_tenant, of_rank, Counter(held), minimums, shares, weights, late)
+    free = capacity - sum(held.values())
+    lines = _lines(asking)
     answers = [False] * len(asking)
-
-    def is_open(line: Holder) -> bool:
-        tenant, rank = line
-        if of_rank[rank] < minimums[rank]:
-            return True
-        return of_tenant[tenant] < shares[tenant] and (rank <= late or of_holder[line] < minimums[rank])
-
-    def order(line: Holder) -> tuple[bool, int, float, int]:
-        tenant, rank = line
-        is_above_minimum = of_rank[rank] >= minimums[rank]
-        return is_above_minimum, rank, of_tenant[tenant] / weights.get(tenant, 1), lines[line][-1]
-
-    while lines:
-        open_to = [line for line, numbers in lines.items() if asking[numbers[-1]].runs <= free and is_open(line)]
-        if not open_to:
-            break
-        tenant, rank = chosen = min(open_to, key=order)
+    while fitting := [line for line, numbers in lines.items() if asking[numbers[-1]].runs <= free]:
+        may_enter = [line for line in fitting if taken.is_open(line)]
+        if not may_enter:
+            return answers
+        chosen = min(may_enter, key=lambda line: (*taken.order(line), lines[line][-1]))
         number = lines[chosen].pop()
         answers[number] = True
-        runs = asking[number].runs
-        free -= runs
-        of_tenant[tenant] += runs
-        of_rank[rank] += runs
-        of_holder[chosen] += runs
+        free -= asking[number].runs
+        taken.add(chosen, asking[number].runs)
         if not lines[chosen]:
             del lines[chosen]
     return answers
+
+
+def _lines(asking: Sequence[Asking]) -> dict[Holder, list[int]]:
+    """Return the numbers of each holder's messages, the first one last."""
+    lines: dict[Holder, list[int]] = {}
+    for number in range(len(asking) - 1, -1, -1):
+        lines.setdefault((asking[number].tenant, asking[number].rank), []).append(number)
+    return lines
+
+
+@dataclass
+class _Taken:
+    """The capacity that tenants and priorities hold while an executor accepts messages, and their bounds."""
+
+    of_tenant: Counter[str]
+    of_rank: Counter[int]
+    of_holder: Counter[Holder]
+    minimums: Sequence[int]
+    shares: Mapping[str, int]
+    weights: Mapping[str, int]
+    late: int
+
+    def is_open(self, line: Holder) -> bool:
+        """Say whether a tenant's runs of a priority may be accepted."""
+        tenant, rank = line
+        if self.of_rank[rank] < self.minimums[rank]:
+            return True
+        is_in_order = rank <= self.late or self.of_holder[line] < self.minimums[rank]
+        return is_in_order and self.of_tenant[tenant] < self.shares[tenant]
+
+    def order(self, line: Holder) -> tuple[bool, int, float]:
+        """Return the sort key of a tenant's runs of a priority: the lowest comes first."""
+        tenant, rank = line
+        is_above_minimum = self.of_rank[rank] >= self.minimums[rank]
+        return is_above_minimum, rank, self.of_tenant[tenant] / self.weights.get(tenant, 1)
+
+    def add(self, line: Holder, runs: int) -> None:
+        """Count accepted runs."""
+        tenant, rank = line
+        self.of_tenant[tenant] += runs
+        self.of_rank[rank] += runs
+        self.of_holder[line] += runs
 
 
 def room_for_others(held: Mapping[str, int], capacity: int = CAPACITY) -> int:
@@ -163,3 +186,12 @@ def _runs(asking: Iterable[Asking]) -> Counter[str]:
     for one in asking:
         found[one.tenant] += one.runs
     return found
+
+
+def _sums_of(held: Mapping[Holder, int]) -> tuple[Counter[str], Counter[int]]:
+    """Return how much each tenant holds, and how much each priority."""
+    of_tenant, of_rank = Counter[str](), Counter[int]()
+    for (tenant, rank), count in held.items():
+        of_tenant[tenant] += count
+        of_rank[rank] += count
+    return of_tenant, of_rank

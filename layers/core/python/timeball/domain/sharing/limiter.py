@@ -129,24 +129,33 @@ def acquire(limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: i
 
     Also returns the limiter after the decision. A named run keeps its slot; no other run overtakes the runs in a line.
     """
-    limiter, bounds = stated(limiter, ask.bounds, now), limiter.fixed.bounds.over(ask.bounds)
-    others = tuple(one for one in limiter.begun if one.run != run.id)
-    is_placed, most = ask.bounds.slots is not None, bounds.slots or 0
-    if is_placed and not _is_named(limiter, run) and (Permit.SLOT in limiter.lines or len(others) >= most):
-        if ask.skips and run.is_unstarted:
-            return limiter, LimiterDecision(is_skipped=True)
-        return _joined(limiter, Permit.SLOT, now), LimiterDecision(waits_for=Permit.SLOT)
-    if is_placed:
+    limiter, has_slot = stated(limiter, ask.bounds, now), ask.bounds.slots is not None
+    if has_slot:
+        others = tuple(one for one in limiter.begun if one.run != run.id)
+        is_named = len(others) < len(limiter.begun)
+        if not is_named and _is_full(limiter, ask):
+            if ask.skips and run.is_unstarted:
+                return limiter, LimiterDecision(is_skipped=True)
+            return _joined(limiter, Permit.SLOT, now), LimiterDecision(waits_for=Permit.SLOT)
         until = max([now + lease_ms, *(one.until for one in limiter.begun if one.run == run.id)])
         limiter = evolve(limiter, begun=(*others, Begun(run.id, run.attempt + 1, until, run.revision)))
-    begins_at, bounds = at, limiter.bounds
-    if ask.bounds.per_second is not None and bounds.per_second is not None:
-        begins_at, tokens = _next_token(limiter.tokens, bounds, at)
-        is_behind = Permit.TOKEN in limiter.lines and not _is_admitted_for_token(limiter, run)
-        if is_behind or begins_at > at + LONGEST_HOLD_MS:
-            return _joined(limiter, Permit.TOKEN, now), LimiterDecision(waits_for=Permit.TOKEN, has_slot=is_placed)
-        limiter = evolve(limiter, tokens=tokens)
-    return limiter, LimiterDecision(begins_at, has_slot=is_placed)
+    if ask.bounds.per_second is None or limiter.bounds.per_second is None:
+        return limiter, LimiterDecision(at, has_slot=has_slot)
+    return _with_token(limiter, run, at, now, has_slot=has_slot)
+
+
+def _with_token(limiter: Limiter, run: Run, at: int, now: int, *, has_slot: bool) -> tuple[Limiter, LimiterDecision]:
+    """Take a rate token for a run, or let it wait in line if there is none soon."""
+    begins_at, tokens = _next_token(limiter.tokens, limiter.bounds, at)
+    if begins_at > at + LONGEST_HOLD_MS or _is_behind(limiter, run):
+        return _joined(limiter, Permit.TOKEN, now), LimiterDecision(waits_for=Permit.TOKEN, has_slot=has_slot)
+    return evolve(limiter, tokens=tokens), LimiterDecision(begins_at, has_slot=has_slot)
+
+
+def _is_full(limiter: Limiter, ask: Ask) -> bool:
+    """Say whether a new run gets no slot: others wait for one, or all are taken. Each job states its own bound."""
+    most = limiter.fixed.bounds.over(ask.bounds).slots or 0
+    return Permit.SLOT in limiter.lines or len(limiter.begun) >= most
 
 
 def room_for(limiter: Limiter, permit: Permit, now: int) -> int:
@@ -215,12 +224,12 @@ def _is_named(limiter: Limiter, run: Run) -> bool:
     return any(one.run == run.id for one in limiter.begun)
 
 
-def _is_admitted_for_token(limiter: Limiter, run: Run) -> bool:
-    """Say whether a run stood in the line for rate tokens and was admitted.
+def _is_behind(limiter: Limiter, run: Run) -> bool:
+    """Say whether runs wait in line for rate tokens, and the run was not admitted from that line.
 
     A run whose row does not say so yet asks again, and is admitted again: otherwise a second message could overtake.
     """
-    return run.waiting == Waiting(limiter.key.name, Permit.TOKEN, admitted=True)
+    return Permit.TOKEN in limiter.lines and run.waiting != Waiting(limiter.key.name, Permit.TOKEN, admitted=True)
 
 
 def _has_waited(run: Run, key: LimiterKey, permit: Permit) -> bool:
