@@ -89,11 +89,7 @@ def granted(
     free = capacity - sum(held.values())
     lines = _lines(asking)
     answers = [False] * len(asking)
-    while fitting := [line for line, numbers in lines.items() if asking[numbers[-1]].runs <= free]:
-        may_enter = [line for line in fitting if taken.is_open(line)]
-        if not may_enter:
-            return answers
-        chosen = min(may_enter, key=lambda line: (*taken.order(line), lines[line][-1]))
+    while (chosen := _next_line(lines, asking, taken, free)) is not None:
         number = lines[chosen].pop()
         answers[number] = True
         free -= asking[number].runs
@@ -101,6 +97,14 @@ def granted(
         if not lines[chosen]:
             del lines[chosen]
     return answers
+
+
+def _next_line(
+    lines: Mapping[Holder, Sequence[int]], asking: Sequence[Asking], taken: "_Taken", free: int
+) -> Holder | None:
+    """Return the holder whose first message is accepted next; None if none fits."""
+    fitting = [line for line, numbers in lines.items() if asking[numbers[-1]].runs <= free and taken.is_open(line)]
+    return min(fitting, key=lambda line: (*taken.order(line), lines[line][-1]), default=None)
 
 
 def _lines(asking: Sequence[Asking]) -> dict[Holder, list[int]]:
