@@ -18,7 +18,6 @@ from infra.settings import FIXED
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_targets
 from timeball.aws.dynamodb.table import schema
-from timeball.runtime.settings import ExecutorEnvironment
 
 _RESOLVER = "timeout:1 attempts:2"
 """How the system's resolver queries (`man resolv.conf`): a look-up ends after about two seconds instead of ten or more.
@@ -91,8 +90,7 @@ def _let_succeed(function: lambda_.Function, name: str, percent: int) -> None:
 
     A successor that does not start at once is not needed later, and one that failed is not restarted.
     """
-    for variable, value in ExecutorEnvironment(successor_percent=percent).written().items():
-        function.add_environment(variable, value)
+    function.add_environment("TIMEBALL_SUCCESSOR_PERCENT", str(percent))
     function.configure_async_invoke(max_event_age=Duration.minutes(1), retry_attempts=0)
     # By its name: a policy that refers to the function would make both wait for each other.
     itself = Stack.of(function).format_arn(

@@ -13,7 +13,7 @@ from infra.settings import Settings
 from infra.storage import FIND, ROWS, Storage
 from infra.targets import allow_following
 from timeball.aws.dynamodb.table import schema
-from timeball.runtime.settings import PollersEnvironment
+from timeball.runtime.settings import provisioned_text
 
 
 class ScanFunction(Construct):
@@ -48,13 +48,10 @@ class ScanFunction(Construct):
 
     def grant_scaling(self, mappings: Mapping[str, lambda_.EventSourceMapping], settings: Settings) -> None:
         """Allow the scan to change the mappings of the executors' queues, and no other mappings."""
-        environment = PollersEnvironment.of(
-            {
-                priority: (mappings[priority].event_source_mapping_id, *settings.pollers_of[priority], raised)
-                for priority, raised in settings.raised_of.items()
-            }
-        )
-        for variable, value in environment.written().items():
-            self.function.add_environment(variable, value)
+        provisioned = {
+            priority: (mappings[priority].event_source_mapping_id, *settings.pollers_of[priority], raised)
+            for priority, raised in settings.raised_of.items()
+        }
+        self.function.add_environment("TIMEBALL_PROVISIONED", provisioned_text(provisioned))
         arns = [mapping.event_source_mapping_arn for mapping in mappings.values()]
         allow(self.function, ["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], arns)

@@ -13,7 +13,7 @@ from moto import mock_aws
 from timeball.aws.executors import MappingPollers
 from timeball.domain.sharing.executors import PollerBounds, Provisioned
 from timeball.ports.executors import Pollers
-from timeball.runtime.settings import PollersEnvironment
+from timeball.runtime.settings import parse_provisioned, provisioned_text
 from timeball.testing.recorders import KeptPollers
 
 REGION = "eu-west-1"
@@ -74,9 +74,9 @@ def test_only_the_pollers_of_one_priority_are_raised_and_lowered(pollers: Poller
 
 
 def test_the_scan_reads_the_mappings_that_the_stack_has_written() -> None:
-    written = PollersEnvironment.of({"high": ("m-1", 11, 45, 24), "low": ("m-2", 2, 3, 2)}).written()
-    assert PollersEnvironment.read(written).mappings == {
+    written = provisioned_text({"high": ("m-1", 11, 45, 24), "low": ("m-2", 2, 3, 2)})
+    assert parse_provisioned(written) == {
         "high": Provisioned("m-1", 45, PollerBounds(11, 24)),
         "low": Provisioned("m-2", 3, PollerBounds(2, 2)),
     }
-    assert PollersEnvironment.read({}).mappings == {}
+    assert parse_provisioned("") == {}

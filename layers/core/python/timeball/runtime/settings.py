@@ -142,71 +142,21 @@ class Environment:
         return written(self, _variable)
 
 
-@dataclass(frozen=True)
-class ExecutorEnvironment:
-    """The additional environment of an executor: its chance to have a successor."""
+def provisioned_text(mappings: Mapping[str, tuple[str, int, int, int]]) -> str:
+    """Return the variable that names mappings to the scan.
 
-    successor_percent: int = whole(0, 0, 100, "Percentage of executors for which successors take over")
-
-    @classmethod
-    def read(cls, variables: Mapping[str, str]) -> "ExecutorEnvironment":
-        """Read the environment from variables. Raises SettingsError."""
-        return read(cls, variables, _variable)
-
-    def written(self) -> dict[str, str]:
-        """Return the variables of this environment."""
-        return written(self, _variable)
+    Each priority has the id of its mapping, the least and the most pollers, and how many may be ready.
+    """
+    return ",".join(":".join(map(str, (priority, *one))) for priority, one in mappings.items())
 
 
-@dataclass(frozen=True)
-class PollersEnvironment:
-    """The additional environment of the scan, if it may raise pollers: the mappings that it may change."""
-
-    provisioned: str = setting(
-        "", "Mappings by priority, each with the least and the most pollers, and with how many may be ready", str
-    )
-
-    @classmethod
-    def of(cls, mappings: Mapping[str, tuple[str, int, int, int]]) -> "PollersEnvironment":
-        """Return the environment of mappings: their ids, and those numbers."""
-        return cls(",".join(":".join(map(str, (priority, *one))) for priority, one in mappings.items()))
-
-    @property
-    def mappings(self) -> dict[str, Provisioned]:
-        """Return the mappings by priority."""
-        parts = (part.split(":") for part in self.provisioned.split(",") if part)
-        return {
-            priority: Provisioned(mapping, int(most), PollerBounds(int(least), int(raised)))
-            for priority, mapping, least, most, raised in parts
-        }
-
-    @classmethod
-    def read(cls, variables: Mapping[str, str]) -> "PollersEnvironment":
-        """Read the environment from variables. Raises SettingsError."""
-        return read(cls, variables, _variable)
-
-    def written(self) -> dict[str, str]:
-        """Return the variables of this environment."""
-        return written(self, _variable)
-
-
-@dataclass(frozen=True)
-class BusEnvironment:
-    """The environment of the bus of events: its name, its queue, and the queue for undelivered events."""
-
-    event_bus: str
-    events_arn: str
-    events_url: str
-    undelivered_arn: str
-
-    @classmethod
-    def read(cls, variables: Mapping[str, str]) -> "BusEnvironment":
-        """Read the environment from variables. Raises SettingsError."""
-        return read(cls, variables, _variable)
-
-    def written(self) -> dict[str, str]:
-        """Return the variables of this environment."""
-        return written(self, _variable)
+def parse_provisioned(text: str) -> dict[str, Provisioned]:
+    """Return the mappings by priority."""
+    parts = (part.split(":") for part in text.split(",") if part)
+    return {
+        priority: Provisioned(mapping, int(most), PollerBounds(int(least), int(raised)))
+        for priority, mapping, least, most, raised in parts
+    }
 
 
 def _variable(name: str) -> str:

@@ -41,7 +41,7 @@ from timeball.ports.executors import Successor
 from timeball.ports.secrets import SigningSecretStore
 from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
-from timeball.runtime.settings import BusEnvironment, Environment, ExecutorEnvironment, PollersEnvironment
+from timeball.runtime.settings import Environment, parse_provisioned
 from timeball.targets.aws.clients import connect
 from timeball.targets.http.keys import KeyRing
 
@@ -124,12 +124,11 @@ def event_bus() -> EventBridgeBus | None:
     """Return the bus of events, in the functions whose environment names it."""
     if "TIMEBALL_EVENT_BUS" not in os.environ:
         return None
-    settings_of_bus = BusEnvironment.read(os.environ)
     names = BusNames(
-        settings_of_bus.event_bus,
-        settings_of_bus.events_arn,
-        settings_of_bus.undelivered_arn,
-        settings_of_bus.events_url,
+        bus=os.environ["TIMEBALL_EVENT_BUS"],
+        queue_arn=os.environ["TIMEBALL_EVENTS_ARN"],
+        undelivered_arn=os.environ["TIMEBALL_UNDELIVERED_ARN"],
+        queue_url=os.environ["TIMEBALL_EVENTS_URL"],
     )
     return EventBridgeBus(
         lambda: _client("events", PATIENTLY.patience), names, queue=lambda: _client("sqs", PATIENTLY.patience)
@@ -170,7 +169,7 @@ def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
 @cache
 def pollers() -> MappingPollers | None:
     """Return the pollers that the scan may raise; None if its environment names none."""
-    mappings = PollersEnvironment.read(os.environ).mappings
+    mappings = parse_provisioned(os.environ.get("TIMEBALL_PROVISIONED", ""))
     return MappingPollers(lambda: _client("lambda", BRISKLY.patience), mappings) if mappings else None
 
 
@@ -240,7 +239,7 @@ def executor_inboxes(queue_arn: str) -> list[SqsInbox]:
 
 def executor_successor(queue_arn: str, draw: Callable[[], float] = random.random) -> Successor | None:
     """Return the port that starts the successor of an executor of a queue; None if it has none, by chance."""
-    if 100 * draw() >= ExecutorEnvironment.read(os.environ).successor_percent:
+    if 100 * draw() >= int(os.environ.get("TIMEBALL_SUCCESSOR_PERCENT", "0")):
         return None
     return LambdaSuccessor(
         lambda: _client("lambda", BRISKLY.patience), os.environ["AWS_LAMBDA_FUNCTION_NAME"], queue_arn

@@ -26,6 +26,11 @@ def unanswered(call: Call, called_at: int | None, finished_at: int, error: str, 
     return Answer(verdict, called_at, finished_at, error=error, timed_out=timed_out, is_down=True)
 
 
+def unsent(now: int, error: str, *, may_retry: bool = False) -> Answer:
+    """Return the result of a call that could not be sent, for no fault of the target."""
+    return Answer(Failed(may_retry), None, now, error=error)
+
+
 @dataclass
 class Trace:
     """The request and the answer's headers of one call, and how long each phase took (ms)."""

@@ -5,11 +5,15 @@ Headers and message attributes say `Timeball-Run-Id`, variables `TIMEBALL_RUN_ID
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from timeball.domain.model.ids import RunId
 from timeball.domain.templates.template import json_of
 from timeball.domain.time.instants import format_instant
 from timeball.ports.target import Call
+
+Sign = Callable[[RunId, int], str]
+"""Return the token of an attempt, by which its target may report. It may block."""
 
 Facts = Mapping[str, str | int]
 """Facts by their names in camelCase."""

@@ -8,27 +8,23 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar, TypeVarTuple
 
-from timeball.domain.model.ids import RunId
-from timeball.domain.model.runs.values import Failed
 from timeball.domain.model.terms.target import AwsTarget, HttpTarget, is_followed
 from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import Trace, unanswered
+from timeball.targets.answers import Trace, unanswered, unsent
 from timeball.targets.aws.allowed import AllowedArns, too_large
 from timeball.targets.aws.clients import Connect, connect
 from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.verdict import BODY_BYTES, AwsReply, answered, refused, reply_of
-from timeball.targets.envelope import facts_of
+from timeball.targets.envelope import Sign, facts_of
 
 _T = TypeVar("_T")
 _Given = TypeVarTuple("_Given")
-
-Sign = Callable[[RunId, int], str]
-"""Return the token of an attempt. It may block."""
 
 _UNLISTED = (
     "The target was not called: this tenant may not use it in this deployment. The setting timeball:targets lists the "
@@ -64,24 +60,16 @@ async def aws_caller(
         threads.shutdown(wait=False, cancel_futures=True)
 
 
+@dataclass(frozen=True)
 class AwsCaller:
-    """Calls targets of AWS, any number at once, in one event loop."""
+    """Calls targets of AWS, any number at once, in one event loop; the fields are as in `aws_caller`."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        threads: ThreadPoolExecutor,
-        connect: Connect,
-        sign: Sign | None = None,
-        trace: Trace | None = None,
-        allowed: AllowedArns | None = None,
-    ) -> None:
-        self._clock = clock
-        self._allowed = allowed
-        self._trace = trace
-        self._threads = threads
-        self._connect = connect
-        self._sign = sign
+    clock: Clock
+    threads: ThreadPoolExecutor
+    connect: Connect
+    sign: Sign | None
+    trace: Trace | None
+    allowed: AllowedArns | None
 
     async def prepare(self, call: Call) -> None:
         """Make the client of a call before its instant, and read the secret of its token: the first takes a while."""
@@ -90,58 +78,55 @@ class AwsCaller:
             return
         with suppress(Exception):  # the call meets the same error, and reports it
             request = await self._request(call, target)
-            await self._in_thread(self._connect, request.service, request.region, _wait_for(call.timeout_seconds))
+            await self._in_thread(self.connect, request.service, request.region, _wait_for(call.timeout_seconds))
 
     async def call(self, call: Call) -> Answer:
         """Send one request and return its result, at the latest when the call's timeout is over."""
         target, sent = call.work.target, _Sent()
         if isinstance(target, HttpTarget):
-            return self._uncallable("This target is no resource of AWS.")
-        if self._allowed is not None and self._allowed.closed(target, call.run.job.tenant):
-            return self._uncallable(_UNLISTED)
+            return unsent(self.clock.now(), "This target is no resource of AWS.")
+        if self.allowed is not None and self.allowed.closed(target, call.run.job.tenant):
+            return unsent(self.clock.now(), _UNLISTED)
         if (sentence := too_large(target, call.work.payload)) is not None:
-            return self._uncallable(f"The payload cannot be sent. {sentence}")
+            return unsent(self.clock.now(), f"The payload cannot be sent. {sentence}")
         try:
             async with asyncio.timeout(call.timeout_seconds):
                 request = await self._request(call, target)
-                if self._trace is not None:
-                    self._trace.request = shown(request)
+                if self.trace is not None:
+                    self.trace.request = shown(request)
                 reply = await self._in_thread(self._ask, call, request, sent)
         except TimeoutError:
             sent.is_over = True
             error = f"AWS did not answer within {call.timeout_seconds:g} s ({target.type})."
-            return unanswered(call, sent.at, self._clock.now(), error, timed_out=True)
+            return unanswered(call, sent.at, self.clock.now(), error, timed_out=True)
         except TemplateError as unsendable:
-            return self._uncallable(str(unsendable))
+            return unsent(self.clock.now(), str(unsendable))
         except _UnreachedError as unreached:
-            return unanswered(call, sent.at, self._clock.now(), str(unreached))
+            return unanswered(call, sent.at, self.clock.now(), str(unreached))
         except Exception as error:  # noqa: BLE001 -- a payload, or a secret, leads to an answer, never to a crash
-            return unanswered(call, sent.at, self._clock.now(), f"The call failed ({type(error).__name__}).")
-        return answered(call, sent.at or self._clock.now(), self._clock.now(), reply)
+            return unanswered(call, sent.at, self.clock.now(), f"The call failed ({type(error).__name__}).")
+        return answered(call, sent.at or self.clock.now(), self.clock.now(), reply)
 
     async def _request(self, call: Call, target: AwsTarget) -> AwsRequest:
         """Return the request to AWS. A trial, which has a trace, has no run to report on."""
-        token, may_report = None, (call.takes_report or is_followed(target)) and self._trace is None
-        if may_report and self._sign is not None:  # the first of a process reads the secret
-            token = await self._in_thread(self._sign, call.run, call.attempt)
+        token, may_report = None, (call.takes_report or is_followed(target)) and self.trace is None
+        if may_report and self.sign is not None:  # the first of a process reads the secret
+            token = await self._in_thread(self.sign, call.run, call.attempt)
         return request_of(target, call, facts_of(call, token))
 
     async def _in_thread(self, work: Callable[[*_Given], _T], *given: *_Given) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
-
-    def _uncallable(self, sentence: str) -> Answer:
-        return Answer(Failed(may_retry=False), None, self._clock.now(), error=sentence)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work, *given)
 
     def _ask(self, call: Call, request: AwsRequest, sent: "_Sent") -> AwsReply:
         """Send a request, in a thread. Raises _UnreachedError if there is no answer."""
         try:
-            client = self._connect(request.service, request.region, _wait_for(call.timeout_seconds))
+            client = self.connect(request.service, request.region, _wait_for(call.timeout_seconds))
         except Exception as unmade:  # noqa: BLE001 -- a wrong region, no credentials: an answer, never a crash
             kind = type(unmade).__name__
             raise _UnreachedError(f"AWS cannot be called ({request.service} in {request.region}: {kind}).") from None
         from botocore import exceptions  # noqa: PLC0415 - loaded with the client
 
-        sent.at = self._clock.now()
+        sent.at = self.clock.now()
         if sent.is_over:  # read after `at` is set, because the call sets `is_over` before it reads `at`
             raise _UnreachedError
         try:

@@ -5,8 +5,9 @@ once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pycurl
@@ -16,7 +17,8 @@ from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import Trace, unanswered
+from timeball.targets.answers import Trace, unanswered, unsent
+from timeball.targets.envelope import Sign
 from timeball.targets.http.addresses import AddressRules, Url, parse_url
 from timeball.targets.http.answers import Showing, late, sentence_of, unsent_because
 from timeball.targets.http.exchange import BODY_BYTES, Exchange
@@ -24,10 +26,7 @@ from timeball.targets.http.keys import KeyFetcher, KeyRing, Keys, NoKeyError
 from timeball.targets.http.names import Asked, Lookup, Names, open_names
 from timeball.targets.http.request import HttpRequest, request_of, webhook_of
 from timeball.targets.http.transfers import Transfers, handle_of, open_transfers
-from timeball.targets.http.verdict import answered, unsent
-
-Sign = Callable[[RunId, int], str]
-"""Return the token of an attempt. It may block."""
+from timeball.targets.http.verdict import answered
 
 
 @asynccontextmanager
@@ -47,44 +46,36 @@ async def http_caller(
     sent. `trace`: records the one call that is made.
     """
     with open_names(lookup, rules) as names, open_transfers() as transfers:
-        signing = None if ring is None else KeyFetcher(ring)
+        keys = None if ring is None else KeyFetcher(ring)
         showing = None if trace is None else Showing(trace)
-        yield HttpCaller(clock, names, transfers, trust, sign, signing, showing)
+        yield HttpCaller(clock, names, transfers, trust, sign, keys, showing)
 
 
+@dataclass
 class HttpCaller:
-    """Calls webhooks, any number at once, in one event loop."""
+    """Calls webhooks, any number at once, in one event loop; the fields are as in `http_caller`."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        names: Names,
-        transfers: Transfers,
-        trust: Path | None = None,
-        sign: Sign | None = None,
-        signing: KeyFetcher | None = None,
-        showing: Showing | None = None,
-    ) -> None:
-        self._clock = clock
-        self._names = names
-        self._transfers = transfers
-        self._trust = trust
-        self._sign = sign
-        self._signing = signing
-        self._showing = showing
-        self._asked: dict[tuple[RunId, int], Asked] = {}
+    clock: Clock
+    names: Names
+    transfers: Transfers
+    trust: Path | None
+    sign: Sign | None
+    keys: KeyFetcher | None
+    showing: Showing | None
+    asked: dict[tuple[RunId, int], Asked] = field(default_factory=dict)
+    """The look-ups that were begun in advance, by run and attempt."""
 
     async def prepare(self, call: Call) -> None:
         """Read the secrets of a call before its instant, and start the look-up of its name without waiting for it."""
         with suppress(Exception):  # the call meets the same error, and reports it
             target = webhook_of(call.work)
             url = parse_url(target.url)
-            self._asked[call.run, call.attempt] = self._names.ask(call.run.job.tenant, url.host, url.port)
+            self.asked[call.run, call.attempt] = self.names.ask(call.run.job.tenant, url.host, url.port)
             await self._secrets(call, target)
 
     async def call(self, call: Call) -> Answer:
         """Send one request and return its result, at the latest when the call's timeout is over."""
-        exchange = Exchange(self._clock, self._names.rules)
+        exchange = Exchange(self.clock, self.names.rules)
         deadline = asyncio.timeout(call.timeout_seconds)
         host = "the target"
         try:
@@ -93,12 +84,12 @@ class HttpCaller:
                 host = parse_url(target.url).host
                 sentence = await self._exchange(call, await self._request(call, target), exchange)
         except TemplateError as why:  # the same payload would lack it again
-            return unsent(self._clock.now(), str(why), may_retry=False)
+            return unsent(self.clock.now(), str(why))
         except NoKeyError as why:  # nothing has left, and the secret may be mended meanwhile
-            return unsent(self._clock.now(), str(why), may_retry=True)
+            return unsent(self.clock.now(), str(why), may_retry=True)
         except Exception as error:  # noqa: BLE001 -- a hostile target leads to an answer, never to a crash
             sentence = late(exchange, call.timeout_seconds) if deadline.expired() else unsent_because(error, host)
-        now = self._clock.now()
+        now = self.clock.now()
         if sentence is not None:
             sentence = sentence.format(host=host)
             return unanswered(call, exchange.called_at, now, sentence, timed_out=deadline.expired())
@@ -108,34 +99,34 @@ class HttpCaller:
     async def _request(self, call: Call, target: HttpTarget) -> HttpRequest:
         """Return the request."""
         token, keys = await self._secrets(call, target)
-        request = request_of(call, self._clock.now(), token, keys)
-        if self._showing is not None:
-            self._showing.record_request(request, target.headers, len(keys), self._clock.now())
+        request = request_of(call, self.clock.now(), token, keys)
+        if self.showing is not None:
+            self.showing.record_request(request, target.headers, len(keys), self.clock.now())
         return request
 
     async def _secrets(self, call: Call, target: HttpTarget) -> tuple[str | None, Keys]:
         """Return the token of a call, and the keys that sign it; each is read unless it is known."""
         token: str | None = None
         keys: Keys = ()
-        if call.takes_report and self._sign is not None:  # in a thread: the first of a process reads the secret
-            token = await asyncio.to_thread(self._sign, call.run, call.attempt)
+        if call.takes_report and self.sign is not None:  # in a thread: the first of a process reads the secret
+            token = await asyncio.to_thread(self.sign, call.run, call.attempt)
         if target.secret_id is not None:
-            if self._signing is None:
+            if self.keys is None:
                 raise NoKeyError("No secret can be read here.")
-            keys = await self._signing.keys(call.run.job.tenant, target.secret_id)
+            keys = await self.keys.keys(call.run.job.tenant, target.secret_id)
         return token, keys
 
     async def _exchange(self, call: Call, request: HttpRequest, exchange: Exchange) -> str | None:
         """Send a request; return why there is no answer, or None if there is one."""
         exchange.has_body = request.method != "HEAD"
         addresses = await self._addresses(call, request.url)
-        with closing(handle_of(exchange, request, addresses, call.timeout_seconds, self._trust)) as curl:
+        with closing(handle_of(exchange, request, addresses, call.timeout_seconds, self.trust)) as curl:
             try:
-                code = await self._transfers.perform(curl)
+                code = await self.transfers.perform(curl)
             finally:
                 exchange.close()
-                if self._showing is not None:
-                    self._showing.record_answer(exchange, curl, self._clock.now())
+                if self.showing is not None:
+                    self.showing.record_answer(exchange, curl, self.clock.now())
             return sentence_of(code, curl.getinfo(pycurl.OS_ERRNO), exchange)
 
     async def _addresses(self, call: Call, url: Url) -> Sequence[str]:
@@ -143,12 +134,12 @@ class HttpCaller:
 
         Both are, because the time of the answer would otherwise show which of the two it was.
         """
-        asked = self._asked.pop((call.run, call.attempt), None)
+        asked = self.asked.pop((call.run, call.attempt), None)
         if asked is not None:
             with suppress(OSError, UnicodeError):
-                return await self._names.addresses(asked, url.port)
-        asked = self._names.ask(call.run.job.tenant, url.host, url.port)
-        return await self._names.addresses(asked, url.port)
+                return await self.names.addresses(asked, url.port)
+        asked = self.names.ask(call.run.job.tenant, url.host, url.port)
+        return await self.names.addresses(asked, url.port)
 
 
 def _text(exchange: Exchange) -> str:

@@ -25,11 +25,6 @@ def answered(
     return Answer(verdict, called_at, finished_at, status, body, error, is_down=status >= 500)
 
 
-def unsent(now: int, error: str, *, may_retry: bool) -> Answer:
-    """Return the result of a call that could not be sent, for no fault of the target."""
-    return Answer(Failed(may_retry), None, now, error=error)
-
-
 def _verdict(call: Call, status: int) -> Verdict:
     if status == ACCEPTED and call.takes_report:
         return Accepted()
