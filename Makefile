@@ -60,6 +60,10 @@ check: $(VENV)/packages.stamp ## Format, lint, types, import rules, plain words
 	@$(BIN)/python -m tests.house
 	@echo 'check: ok'
 
+.PHONY: paths
+paths: $(VENV)/packages.stamp ## Print the files that a plain run passes, and the calls of a cancel
+	@$(BIN)/python -m tests.house.paths
+
 .PHONY: format
 format: $(VENV)/packages.stamp ## Format the code and fix what the linter can fix
 	@$(BIN)/ruff check --quiet --fix-only .

@@ -256,7 +256,7 @@ def test_a_slow_repeat_of_a_change_spares_the_run_that_was_planned_under_that_ch
     while play.messages() == []:
         play.scan_all()
         play.clock.advance(SECOND_MS)
-    reconcile(play.context(), [read])
+    reconcile(play.context(), read)
     play.run_on(KEY)
     assert play.job(KEY).status is JobStatus.COMPLETED
     assert [(run.id.fire_at, run.state) for run in play.runs(KEY) if run.count] == [(NOW, RunState.SUCCEEDED)]

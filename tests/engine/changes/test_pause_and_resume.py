@@ -293,7 +293,7 @@ def test_a_run_that_a_slow_scan_inserts_after_a_resume_runs_on_time_even_if_a_pa
     dispatch(play.context(), [as_one_scan_read_it], play.clock.now())
     if and_the_next_scan:
         play.scan_all()
-    reconcile(play.context(), [as_another_read_it])
+    reconcile(play.context(), as_another_read_it)
     expected = (RunState.QUEUED, 2) if and_the_next_scan else (RunState.WITHDRAWN, 1)
     assert [(run.state, run.decided_at_version) for run in play.runs(KEY)] == [expected]
     service.until(at(10))

@@ -122,7 +122,7 @@ def test_a_finished_search_drops_the_intent_although_another_process_stored_its_
     play = Play()
     (job,) = play.store_jobs([spec("job", Every(3600, NOW + HOUR_MS))])
     play.store.jobs.swap([Swap(job, paused(job, NOW))], NOW)
-    reconcile(play.context(), [_kept_by_another(play, RunId(KEY, NOW - HOUR_MS, Origin.SCHEDULE))])
+    reconcile(play.context(), _kept_by_another(play, RunId(KEY, NOW - HOUR_MS, Origin.SCHEDULE)))
     assert play.job(KEY).intent is None
 
 
@@ -132,7 +132,7 @@ def test_a_search_that_is_cut_off_does_not_overwrite_the_cursor_of_another() -> 
         pause(play.context(), [(KEY, None)])
     stale = _kept_by_another(play, place := RunId(KEY, NOW - 80 * DAY_MS, Origin.SCHEDULE))
     with pytest.raises(UnavailableError, match="changed meanwhile"):
-        reconcile(play.context(), [stale])
+        reconcile(play.context(), stale)
     intent = play.job(KEY).intent
     assert intent is not None
     assert intent.searched_to == place

@@ -23,12 +23,9 @@ from timeball.ports.collections import LedgerPage
 from timeball.ports.rows import Swap
 
 
-def _settles_the_row_alone(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
+def _settles_the_row_alone(context: Context, job: Job) -> Reconciled:
     """The claim still ends queued runs of a cancelled job, but nothing ends withdrawn runs, or fires never inserted."""
-    return [
-        _without_intent(context, job) if job.status is JobStatus.CANCELLED else reconcile(context, [job])[0]
-        for job in jobs
-    ]
+    return _without_intent(context, job) if job.status is JobStatus.CANCELLED else reconcile(context, job)
 
 
 def _without_intent(context: Context, job: Job) -> Reconciled:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from timeball.domain.changes.change import cancelled, paused, resumed, revised
 from timeball.domain.changes.reach import revised_from
@@ -19,14 +20,13 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import FireChoice, Skipping, skipped_row
-from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.compare_and_swap import TRIES, put, until_done
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import has_runs_that_wait, wake_runs_of
 from timeball.engine.dependencies.parents import may_adopt
 from timeball.engine.quotas import note_changed_limits
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
-from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -147,10 +147,14 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
         by,
         after_due=spec.schedule != job.spec.schedule,
     )
-    if changed.outcome is ChangeOutcome.DONE and changed.job is not None and _joins(spec) != _joins(job.spec):
-        _evaluate_runs_again(context, [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:])
-    if changed.outcome is ChangeOutcome.DONE and _limits(spec) != _limits(job.spec):
-        _apply_to_limits(context, job.spec, spec)
+    if changed.outcome is not ChangeOutcome.DONE or changed.job is None:
+        return changed
+    if _joins(spec) != _joins(job.spec):
+        waiting = [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:]
+        _now_or_later(partial(wake_runs_of, context, waiting), "waiting runs are left to their own evaluation")
+    if _limits(spec) != _limits(job.spec):
+        noting = partial(note_changed_limits, context, job.spec, spec)
+        _now_or_later(noting, "the job's next run applies the changed limits")
     return changed
 
 
@@ -164,20 +168,12 @@ def _limits(spec: JobSpec) -> tuple[object, ...]:
     return spec.flow.concurrency, spec.flow.rate
 
 
-def _apply_to_limits(context: Context, before: JobSpec, after: JobSpec) -> None:
-    """Apply the changed limits at once; if that fails, the job's next run applies them."""
+def _now_or_later(work: Callable[[], object], later: str) -> None:
+    """Do what need not be done now; `later` says when it is done if the store does not answer."""
     try:
-        note_changed_limits(context, before, after)
+        work()
     except UnavailableError as unavailable:
-        log.warning("changed, and the limits do not know it yet: %s", unavailable)
-
-
-def _evaluate_runs_again(context: Context, jobs: Sequence[Job]) -> None:
-    """Wake the runs of jobs that wait for their former parents. Otherwise they are evaluated later, on their own."""
-    try:
-        wake_runs_of(context, jobs)
-    except UnavailableError as unavailable:
-        log.warning("waiting runs are left to their own evaluation: %s", unavailable)
+        log.warning("changed, and %s: %s", later, unavailable)
 
 
 def _cancel(job: Job, now: int) -> Job | None:
@@ -208,43 +204,61 @@ def _change(
     *,
     after_due: bool = False,
 ) -> Changed:
-    for _ in range(TRIES):
-        read_at = context.clock.now()
-        job = context.store.jobs.read([key], with_work=True)[0]
-        if job is None:
-            return Changed(ChangeOutcome.NOT_FOUND, None)
-        if if_version is not None and job.version != if_version:
-            return Changed(ChangeOutcome.STALE, job)
-        if job.intent is not None:
-            reconcile(context, [job])  # the earlier change comes first
-            continue
-        if after_due and _is_due(context, job, read_at):
-            after_due = not _dispatch_all(context, job, read_at)
-            continue
-        now = context.clock.now()
-        after = verb(job, now)
-        if after is None:
-            return Changed(ChangeOutcome.ENDED, job)
-        if after == job:
-            return _reconciled(context, job, read_at)
-        after = changed_by(after, action, by, now)
-        # Before the row loses its old revision, and so that every revision of the row was announced.
-        context.store.changes.note([revision_of(job), change_announced(after)], now)
-        swapped = context.store.jobs.swap([Swap(job, after)], now)[0]
-        if swapped.done and swapped.row is not None:
-            return _reconciled(context, with_spec(swapped.row, work=after.spec.work), read_at)
-    raise ContendedError(f"job {key.job_id} kept changing; ask again")
-
-
-def _reconciled(context: Context, job: Job, read_at: int) -> Changed:
-    """Finish the change, and answer with what this change made.
+    """Change a job and finish the change. Answer with what this change made.
 
     Another change may have followed: a caller that got the version of that one would take it for its own.
     """
-    reconciled = reconcile(context, [job])[0]
-    _dispatch_due(context, reconciled.job, read_at)
-    is_overtaken = reconciled.job.version != job.version
-    return Changed(ChangeOutcome.DONE, job if is_overtaken else reconciled.job, reconciled.claimed)
+    changed, read_at = _write(context, key, if_version, verb, action, by, after_due=after_due)
+    if changed.outcome is not ChangeOutcome.DONE or changed.job is None:
+        return changed
+    reconciled = reconcile(context, changed.job)
+    if _is_due(context, reconciled.job, read_at):
+        _now_or_later(partial(_dispatch_all, context, reconciled.job, read_at), "its next fires are left to the scan")
+    is_overtaken = reconciled.job.version != changed.job.version
+    return Changed(ChangeOutcome.DONE, changed.job if is_overtaken else reconciled.job, reconciled.claimed)
+
+
+def _write(
+    context: Context,
+    key: JobKey,
+    if_version: int | None,
+    verb: _Verb,
+    action: Action,
+    by: Actor,
+    *,
+    after_due: bool,
+) -> tuple[Changed, int]:
+    """Write the changed job, unless nothing changes. Return the outcome, and when the job was read (ms)."""
+
+    def write() -> tuple[Changed, int] | None:
+        nonlocal after_due
+        read_at = context.clock.now()
+        (job,) = context.store.jobs.read([key], with_work=True)
+        if job is None:
+            return Changed(ChangeOutcome.NOT_FOUND, None), read_at
+        if if_version is not None and job.version != if_version:
+            return Changed(ChangeOutcome.STALE, job), read_at
+        if job.intent is not None:
+            reconcile(context, job)  # the earlier change comes first
+            return None
+        if after_due and _is_due(context, job, read_at):
+            after_due = not _dispatch_all(context, job, read_at)
+            return None
+        now = context.clock.now()
+        after = verb(job, now)
+        if after is None:
+            return Changed(ChangeOutcome.ENDED, job), read_at
+        if after == job:
+            return Changed(ChangeOutcome.DONE, job), read_at
+        after = changed_by(after, action, by, now)
+        # Before the row loses its old revision, and so that every revision of the row was announced.
+        context.store.changes.note([revision_of(job), change_announced(after)], now)
+        stored = put(context.store.jobs, job, after, now)
+        if stored is None:
+            return None
+        return Changed(ChangeOutcome.DONE, with_spec(stored, work=after.spec.work)), read_at
+
+    return until_done(write, f"job {key.job_id}")
 
 
 def _is_due(context: Context, job: Job, read_at: int) -> bool:
@@ -268,12 +282,3 @@ def _dispatch_all(context: Context, job: Job, read_at: int) -> bool:
             return report.is_held
         job, read_at = report.job, begun_at
     return False
-
-
-def _dispatch_due(context: Context, job: Job, read_at: int) -> None:
-    """Dispatch a changed job that is due. The scan finds what is left."""
-    try:
-        if _is_due(context, job, read_at):
-            _dispatch_all(context, job, read_at)
-    except UnavailableError as unavailable:
-        log.warning("changed, and left to the scan: %s", unavailable)

@@ -59,16 +59,12 @@ class Reconciled:
     claimed: tuple[RunId, ...]
 
 
-def reconcile(context: Context, jobs: Sequence[Job]) -> list[Reconciled]:
-    """Reconcile the runs of each job. A job without an intent is reconciled already. A repeat does no harm.
+def reconcile(context: Context, job: Job) -> Reconciled:
+    """Reconcile the runs of a job. A job without an intent is reconciled already. A repeat does no harm.
 
     Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done at the
     moment.
     """
-    return [_reconcile(context, job) for job in jobs]
-
-
-def _reconcile(context: Context, job: Job) -> Reconciled:
     now = context.clock.now()
     intent = job.intent
     if intent is not None and intent.verb is Verb.SKIP:
@@ -175,10 +171,9 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
 
     def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
         swapped = change_runs(context, {swap.before.id: job for swap in swaps}, swaps, now)
-        resend(
-            context,
-            [one.row for one in swapped if one.done and one.row is not None and one.row.state is RunState.QUEUED],
-        )
+        changed = [one.row for one in swapped if one.done and one.row is not None]
+        if released := [run for run in changed if run.state is RunState.QUEUED]:
+            resend(context, released)
         return swapped
 
     standing = compare_and_swap(swap, runs, aligned, now)

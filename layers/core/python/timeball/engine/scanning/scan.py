@@ -259,7 +259,7 @@ class _Work:
         """Reconcile a job; defer it if it cannot be reconciled."""
         (job,) = jobs
         try:
-            reconcile(self.context, [job])
+            reconcile(self.context, job)
             self.done.reconciled += 1
         except UnfinishedError as left:
             log.info("%s", left, extra={"job_id": job.key.job_id})
