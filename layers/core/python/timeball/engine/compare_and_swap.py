@@ -51,15 +51,16 @@ def compare_and_swap(
     rows: Sequence[Row | None],
     change: Callable[[int, Row], Row | None],
     now: int,
+    tries: int = TRIES,
 ) -> list[Swapped[Row]]:
     """Change rows from the state in which they were read. Return each standing row, and whether its change is done.
 
     `change` gets an index and a row, and returns the new row. If it returns None, the row is done as it stands; a row
     that is gone is done too. If it returns the same row, that row is written all the same, which refuses the swaps of
-    processes that read it before. A row that still changes after TRIES tries is returned as not done.
+    processes that read it before. A row that still changes after `tries` is returned as not done.
     """
     standing = [Swapped(done=False, row=row) for row in rows]
-    for _ in range(TRIES):
+    for _ in range(tries):
         swaps: dict[int, Swap[Row]] = {}
         for position, one in enumerate(standing):
             after = None if one.done or one.row is None else change(position, one.row)

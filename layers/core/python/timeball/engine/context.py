@@ -11,19 +11,8 @@ from timeball.domain.attempts.circuit_breaker import CircuitRules
 from timeball.domain.attempts.claim import ClaimRules
 from timeball.domain.model.ids import MOST_SHARDS, Shards
 from timeball.domain.model.jobs.freeze import KNOWN_MS
-from timeball.domain.model.tenants.tenant import (
-    LONGEST_LEAST_PERIOD_SECONDS,
-    MOST_ACTIVE_JOBS,
-    MOST_EVENT_PATTERNS,
-    MOST_PAYLOAD_BYTES,
-    MOST_REQUESTS_PER_SECOND,
-    MOST_RUNNING_BACKFILLS,
-    MOST_RUNS_AT_ONCE,
-    MOST_RUNS_CREATED,
-    MOST_RUNS_PER_SECOND,
-    MOST_SUBMITS,
-    Quotas,
-)
+from timeball.domain.model.tenants import tenant
+from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.sharing.fairness import Pace
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.batches import SideBySide, one_after_the_other
@@ -111,37 +100,37 @@ class Rules:
     active_jobs: int = whole(
         0,
         0,
-        MOST_ACTIVE_JOBS,
+        tenant.MOST_ACTIVE_JOBS,
         "How many jobs that have not ended a tenant may have, unless it has a quota of its own; 0: any number",
     )
     submits_per_second: int = whole(
         0,
         0,
-        MOST_SUBMITS,
+        tenant.MOST_SUBMITS,
         "Jobs that a tenant may submit in a second if it has no quota of its own; 0: any, and none is counted",
     )
     runs_per_second: int = whole(
         0,
         0,
-        MOST_RUNS_PER_SECOND,
+        tenant.MOST_RUNS_PER_SECOND,
         "Attempts of a tenant that may begin in a second if it has no quota of its own; the others wait; 0: any",
     )
     runs_at_once: int = whole(
         0,
         0,
-        MOST_RUNS_AT_ONCE,
+        tenant.MOST_RUNS_AT_ONCE,
         "Runs of a tenant that may be under way at once if it has no quota of its own; the others wait; 0: any",
     )
     least_period_seconds: int = whole(
         1,
         0,
-        LONGEST_LEAST_PERIOD_SECONDS,
+        tenant.LONGEST_LEAST_PERIOD_SECONDS,
         "How far apart a job's fires must be at least, unless its tenant has a quota of its own; 0: a second",
     )
     payload_bytes: int = whole(
-        MOST_PAYLOAD_BYTES,
+        tenant.MOST_PAYLOAD_BYTES,
         0,
-        MOST_PAYLOAD_BYTES,
+        tenant.MOST_PAYLOAD_BYTES,
         "How large a payload may be, unless its tenant has a quota of its own; 0: 262144 (256 KB)",
     )
     requests_per_job_and_minute: int = whole(
@@ -154,27 +143,27 @@ class Rules:
     running_backfills: int = whole(
         10,
         1,
-        MOST_RUNNING_BACKFILLS,
+        tenant.MOST_RUNNING_BACKFILLS,
         "How many of a tenant's backfills run at once if it has no quota of its own; the others wait",
     )
     event_patterns: int = whole(
         50,
         0,
-        MOST_EVENT_PATTERNS,
+        tenant.MOST_EVENT_PATTERNS,
         "Distinct patterns of events that a tenant's jobs may have if it has no quota of its own: each needs one of "
         "the bus's 300 rules, which all tenants share; 0: any",
     )
     requests_per_second: int = whole(
         25,
         0,
-        MOST_REQUESTS_PER_SECOND,
+        tenant.MOST_REQUESTS_PER_SECOND,
         "Requests of a tenant's keys that each process of the authorizer lets pass in a second, twice as many at once, "
         "unless the tenant has a quota of its own; more get a 429; 0: any",
     )
     runs_created_per_minute: int = whole(
         0,
         0,
-        MOST_RUNS_CREATED,
+        tenant.MOST_RUNS_CREATED,
         "Runs of a tenant that events and fan-outs may make in a minute if it has no quota of its own; the others are "
         "made later; 0: any, and none is counted",
     )

@@ -103,17 +103,7 @@ def starts_at(debounce: Debounce, since: int, now: int) -> int:
 def collecting(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
     """Return a new run that has its first trigger, and waits in the due index for more."""
     at = max(run.not_before, starts_at(debounce, now, now))
-    requests = () if arrival.request is None else (arrival.request,)
-    return evolve(
-        run,
-        not_before=at,
-        moved_to=at,
-        due_at=at,
-        work_digest=arrival.digest,
-        fingerprint=arrival.fingerprint,
-        depth=max(run.depth, arrival.depth),
-        collected=Collected(1, now, requests),
-    )
+    return evolve(_with_arrival(run, arrival, Collected(0, now)), not_before=at, moved_to=at, due_at=at)
 
 
 def collected(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
@@ -123,19 +113,23 @@ def collected(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
     """
     so_far = run.collected or Collected(1, run.created_at)
     at = max(run.not_before, starts_at(debounce, so_far.since, now))
+    after = _with_arrival(run, arrival, so_far)
+    if at == run.not_before:
+        return after  # its message may be under way
+    if run.state is RunState.QUEUED:
+        after = put_off(after, at, at)
+    return evolve(after, not_before=at, moved_to=at)
+
+
+def _with_arrival(run: Run, arrival: Arrival, so_far: Collected) -> Run:
     requests = so_far.requests if arrival.request is None else (*so_far.requests, arrival.request)[-MOST_REQUESTS:]
-    after = evolve(
+    return evolve(
         run,
         work_digest=arrival.digest,
         fingerprint=arrival.fingerprint,
         depth=max(run.depth, arrival.depth),
         collected=Collected(so_far.count + 1, so_far.since, requests),
     )
-    if at == run.not_before:
-        return after  # its message may be under way
-    if run.state is RunState.QUEUED:
-        after = put_off(after, at, at)
-    return evolve(after, not_before=at, moved_to=at)
 
 
 def request_digest(request: str, fingerprint: str | None) -> str:

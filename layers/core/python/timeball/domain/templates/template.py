@@ -5,7 +5,7 @@ Invariant: literal text stays as it was written, and each value is escaped for t
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -33,9 +33,6 @@ class Placeholder:
 
 Parts = tuple[str | Placeholder, ...]
 """A template: literal texts, and placeholders between them."""
-
-Escape = Callable[[Any], str]
-"""A function that returns the text for a JSON value; it raises TemplateError if there is no such text."""
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,6 @@ class Prices:
     """Secrets Manager: a secret for a month."""
     poller_hour: float = 0.00925
     """SQS to Lambda: a provisioned poller for an hour."""
-    log_gb: float = 0.50
-    """CloudWatch Logs: a GB that is written."""
     source: str = "AWS's public price pages, us-east-1, 2026-11-21"
     """Where the prices come from."""
 

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import BusRule, Event, Matched, name_of_event
 from timeball.domain.model.terms.policies import Work
@@ -41,7 +40,7 @@ from timeball.engine.context import Context
 from timeball.engine.events.subscribe import count_lately, retire, subscribers
 from timeball.engine.metrics import skipped
 from timeball.engine.resolving import resolved
-from timeball.engine.runs.due_runs import resend
+from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.send import room_at
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus, EventRefusal
@@ -167,15 +166,7 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
     new = [row for row, standing in zip(rows, inserted, strict=True) if standing is None]
     for row in new:
         skipped(context, row, 1)
-    _send(context, [row for row in new if not row.is_terminal])
-
-
-def _send(context: Context, runs: Sequence[Run]) -> None:
-    """Send runs. If that fails, the scan does it, because they are due."""
-    try:
-        resend(context, runs)
-    except UnavailableError as unavailable:
-        log.warning("runs on events are left to the scan: %s", unavailable)
+    resend_if_possible(context, [row for row in new if not row.is_terminal])
 
 
 def _retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:

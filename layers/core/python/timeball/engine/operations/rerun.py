@@ -126,7 +126,7 @@ def _clear_run(context: Context, operation: Operation, job: Job, run: Run) -> bo
         _announce(context, operation, run)
     (swapped,) = context.store.runs.swap([Swap(run, run_cleared(run, job, now))], now)
     if swapped.done and swapped.row is not None:
-        resend_if_possible(context, swapped.row)
+        resend_if_possible(context, [swapped.row])
     return swapped.done
 
 

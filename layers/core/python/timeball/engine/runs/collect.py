@@ -34,9 +34,8 @@ from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.resolving import resolved
 from timeball.ports.errors import ContendedError
-from timeball.ports.rows import Swap
 
-_ROUNDS: Final = 10
+_MOST_TRIES: Final = 100
 """Many triggers may join one run at once, and each time one of them is the first to write."""
 
 
@@ -98,21 +97,20 @@ def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, 
 
 def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
     """Return the job and the instant of its collecting run. If that run has begun, the job first names another."""
-    for _ in range(TRIES):
-        at = now
-        if job.collecting is not None:
-            at = max(now, job.collecting + 1)
-            run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
-            may_come = run is None and now < job.collecting + MINUTE_MS  # the trigger that named it may be about to
-            if may_come or (run is not None and run.collected is not None and may_collect(run)):
-                return job, job.collecting
-        (swapped,) = context.store.jobs.swap([Swap(job, evolve(job, collecting=at))], now)
-        if swapped.row is None:
-            break
-        job = swapped.row
-        if swapped.done:
-            return job, at
-    raise ContendedError(f"job {job.key.job_id} kept changing")
+
+    def another(_: int, job: Job) -> Job | None:
+        if job.collecting is None:
+            return evolve(job, collecting=now)
+        run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
+        may_come = run is None and now < job.collecting + MINUTE_MS  # the trigger that named it may be about to
+        if may_come or (run is not None and run.collected is not None and may_collect(run)):
+            return None
+        return evolve(job, collecting=max(now, job.collecting + 1))
+
+    (named,) = compare_and_swap(context.store.jobs.swap, [job], another, now)
+    if not named.done or named.row is None or named.row.collecting is None:
+        raise ContendedError(f"job {job.key.job_id} kept changing")
+    return named.row, named.row.collecting
 
 
 def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: Debounce, now: int, by: Actor) -> Run:
@@ -142,15 +140,11 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
             context.store.requests.remember(run_id.job, _note(run_id, one), run_id.fire_at, now)
         return after
 
-    rows: list[Run | None] = [standing]
-    for _ in range(_ROUNDS):
-        (done,) = compare_and_swap(context.store.runs.swap, rows, add, now)
-        rows = [done.row]
-        if not done.done or done.row is None:
-            continue
-        is_in = done.row.fingerprint == arrival.fingerprint or _known_request(context, done.row, arrival) is not None
-        return CollectedInto(done.row) if is_in else None
-    raise ContendedError(f"{run_id} collects too many at once")
+    (done,) = compare_and_swap(context.store.runs.swap, [standing], add, now, _MOST_TRIES)
+    if not done.done or done.row is None:
+        raise ContendedError(f"{run_id} collects too many at once")
+    is_in = done.row.fingerprint == arrival.fingerprint or _known_request(context, done.row, arrival) is not None
+    return CollectedInto(done.row) if is_in else None
 
 
 def _known_request(context: Context, run: Run, arrival: Arrival) -> str | None:

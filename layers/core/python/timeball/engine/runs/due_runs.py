@@ -41,10 +41,10 @@ _KNOWN_AFTER_MS = 5 * MINUTE_MS
 """How long AWS (by the documentation of ECS) may not yet know of an execution that was started."""
 
 
-def resend_if_possible(context: Context, run: Run) -> None:
-    """Send a due run at once. If that fails, or the run starts later, the scan does it."""
+def resend_if_possible(context: Context, runs: Sequence[Run]) -> None:
+    """Send due runs at once. If that fails, or a run starts later, the scan does it."""
     try:
-        resend(context, [run])
+        resend(context, runs)
     except UnavailableError as unavailable:
         log.warning("left to the scan: %s", unavailable)
 

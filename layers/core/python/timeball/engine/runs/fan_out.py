@@ -10,24 +10,8 @@ from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 
-from timeball.domain.graphs.fan_out import (
-    NamedItems,
-    answered_items,
-    begun,
-    concluded,
-    head_of,
-    healed,
-    is_answered,
-    item_id,
-    item_run,
-    released,
-    still_to_end,
-    stopped,
-    to_named,
-    tried_again,
-    waiting_again,
-    watched,
-)
+from timeball.domain.graphs import fan_out
+from timeball.domain.graphs.fan_out import NamedItems
 from timeball.domain.graphs.trigger_rule import kept_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
@@ -77,7 +61,7 @@ def work_through(context: Context, heads: Sequence[Run], stop_at: int) -> tuple[
 def _is_healed(context: Context, head: Run, job: Job | None) -> bool:
     """Let a dead head have succeeded if all its items have by now; say whether they have."""
     now = context.clock.now()
-    after = healed(head, [] if head.fan is None else _items(context, head, 1, head.fan.count), now)
+    after = fan_out.healed(head, [] if head.fan is None else _items(context, head, 1, head.fan.count), now)
     if after is not None:
         change_runs(context, {head.id: job}, [Swap(head, after)], now)
     return after is not None
@@ -85,7 +69,7 @@ def _is_healed(context: Context, head: Run, job: Job | None) -> bool:
 
 def wake_heads(context: Context, items: Sequence[Run]) -> None:
     """Make the heads of ended items due. Raises UnavailableError."""
-    heads = list(dict.fromkeys(head for item in items if (head := head_of(item.id)) is not None))
+    heads = list(dict.fromkeys(head for item in items if (head := fan_out.head_of(item.id)) is not None))
     if not heads:
         return
     now = context.clock.now()
@@ -104,7 +88,7 @@ def read_named(context: Context, run: RunId, digest: str) -> NamedItems:
     (work,) = context.store.works.read([(run.job, digest)])
     if work is None:
         raise UnavailableError(f"the items of run {run} are not kept any more")
-    return to_named(work.payload)
+    return fan_out.to_named(work.payload)
 
 
 def save_named(context: Context, run: RunId, named: NamedItems, now: int) -> str:
@@ -160,13 +144,14 @@ def _step(context: Context, head: Run, job: Job | None) -> bool:
         case HeadStep.BEGIN:
             after = _begun(context, head, fan, job, now)
         case HeadStep.STOP:
-            after = concluded(_stopping(head), fan, _stop(context, head, fan, now), now)
+            after = fan_out.concluded(_stopping(head), fan, _stop(context, head, fan, now), now)
         case HeadStep.RELEASE if job is not None:
             after = _release(context, head, fan, job, now)
         case HeadStep.WATCH:
-            after = watched(head, fan, _items(context, head, fan.over + 1, min(fan.over + _PAGE, fan.count)), now)
+            page = _items(context, head, fan.over + 1, min(fan.over + _PAGE, fan.count))
+            after = fan_out.watched(head, fan, page, now)
         case _:
-            after = concluded(head, fan, _items(context, head, 1, fan.count), now)
+            after = fan_out.concluded(head, fan, _items(context, head, 1, fan.count), now)
     return change_runs(context, {head.id: job}, [Swap(head, after)], now)[0].done
 
 
@@ -178,19 +163,19 @@ def _has_expired(head: Run, fan: FanOut, job: Job | None) -> bool:
 def _begun(context: Context, head: Run, fan: FanOut, job: Job | None, now: int) -> Run:
     """Return a head that begins with its items. If its parent's rows have expired, the items are lost, not absent."""
     if fan.items is not None:
-        return begun(head, fan, read_named(context, head.id, fan.items), fan.items, now)
+        return fan_out.begun(head, fan, read_named(context, head.id, fan.items), fan.items, now)
     (run,) = context.store.runs.read([fan.of])
     if run is not None and not run.is_terminal:
-        return waiting_again(head, now)
+        return fan_out.waiting_again(head, now)
     named = _named(context, run) if run is not None else None if _has_expired(head, fan, job) else NamedItems()
     is_good = named is not None and named.items and not (named.is_too_many or named.is_too_large)
     digest = save_named(context, head.id, named, now) if named is not None and is_good else None
-    return begun(head, fan, named, digest, now)
+    return fan_out.begun(head, fan, named, digest, now)
 
 
 def _named(context: Context, run: Run) -> NamedItems | None:
     """Return all items that an ended run has named; None if the part of its answer that names items is invalid."""
-    answered = answered_items(answer_of(context, run)) if is_answered(run) else []
+    answered = fan_out.answered_items(answer_of(context, run)) if fan_out.is_answered(run) else []
     return None if answered is None else named_by(context, run).with_more(answered)
 
 
@@ -212,22 +197,23 @@ def _release(context: Context, head: Run, fan: FanOut, job: Job, now: int) -> Ru
     waiting = [item for item, _ in pairs if item.state is RunState.QUEUED and item.due_at is None]
     if not all(send(context, waiting, now)):
         raise UnavailableError(f"the items of run {head.id} could not be sent")
-    return released(head, fan, fan.released + len(pairs), now)
+    return fan_out.released(head, fan, fan.released + len(pairs), now)
 
 
 def _insert(context: Context, head: Run, fan: FanOut, job: Job, page: int, now: int) -> list[tuple[Run, Run]]:
     """Insert the next items; return each row that stands, beside the new row, up to an item that must end first."""
     texts = read_named(context, head.id, fan.items or "").items[fan.released : fan.released + page]
     digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
-    rows = [item_run(head, job, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)]
+    rows = [fan_out.item_run(head, job, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)]
     standing = context.store.runs.insert(rows, now)
     pairs = [(there or row, row) for row, there in zip(rows, standing, strict=True)]
-    return list(takewhile(lambda pair: not still_to_end(*pair, fan), pairs))
+    return list(takewhile(lambda pair: not fan_out.still_to_end(*pair, fan), pairs))
 
 
 def _try_again(context: Context, head: Run, fan: FanOut, pairs: Sequence[tuple[Run, Run]], now: int) -> None:
     """Let items run again that ended before a rerun of the head. Raises UnavailableError if one kept changing."""
-    again = [Swap(item, after) for item, row in pairs if (after := tried_again(item, row, head, fan, now)) is not None]
+    changes = [(item, fan_out.tried_again(item, row, head, fan, now)) for item, row in pairs]
+    again = [Swap(item, after) for item, after in changes if after is not None]
     if again and not all(one.done for one in context.store.runs.swap(again, now)):
         raise UnavailableError(f"the items of run {head.id} kept changing")
 
@@ -238,7 +224,7 @@ def _stop(context: Context, head: Run, fan: FanOut, now: int) -> list[Run | None
     items = [item for item in _items(context, head, 1, fan.count) if item is not None]
     jobs = {item.id: job for item, job in zip(items, read_jobs_of(context, items), strict=True)}
     live = [item for item in items if not item.is_terminal]
-    compare_and_swap(partial(change_runs, context, jobs), live, lambda _, item: stopped(item, now, reason), now)
+    compare_and_swap(partial(change_runs, context, jobs), live, lambda _, item: fan_out.stopped(item, now, reason), now)
     return _items(context, head, 1, fan.count)
 
 
@@ -247,4 +233,4 @@ def _stopping(head: Run) -> Run:
 
 
 def _items(context: Context, head: Run, first: int, last: int) -> list[Run | None]:
-    return context.store.runs.read([item_id(head.id, number) for number in range(first, last + 1)])
+    return context.store.runs.read([fan_out.item_id(head.id, number) for number in range(first, last + 1)])

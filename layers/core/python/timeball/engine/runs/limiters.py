@@ -13,18 +13,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import admitted as admitted_run
-from timeball.domain.sharing.limiter import (
-    ADMITTED_AT_ONCE,
-    admitted,
-    expected,
-    is_overdue,
-    left_in_line,
-    not_admitted,
-    room_for,
-    slots_needed,
-    slots_of,
-    without_ended,
-)
+from timeball.domain.sharing import limiter as limits
 from timeball.domain.sharing.stated import bounds_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_quotas
@@ -52,7 +41,7 @@ def release_slots(context: Context, runs: Sequence[Run], had: Mapping[RunId, set
     """
     over: dict[LimiterKey, list[Run]] = {}
     for run in runs:
-        for name in (had or {}).get(run.id, slots_of(run)) - slots_needed(run):
+        for name in (had or {}).get(run.id, limits.slots_of(run)) - limits.slots_needed(run):
             over.setdefault(LimiterKey(run.id.job.tenant, name), []).append(run)
     for limiter in context.store.limiters.read(list(over)) if over else ():
         if limiter is not None and limiter.due_at is not None:
@@ -75,7 +64,7 @@ def expect(context: Context, runs: Sequence[Run], *, are_new: bool = False) -> N
     now = context.clock.now()
 
     def due(_: int, limiter: Limiter) -> Limiter | None:
-        return expected(limiter, now) if are_new or limiter.due_at is None else None
+        return limits.expected(limiter, now) if are_new or limiter.due_at is None else None
 
     if not all(one.done for one in compare_and_swap(context.store.limiters.swap, limiters, due, now)):
         raise UnavailableError("a limiter kept changing")
@@ -88,7 +77,7 @@ def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run 
     """
     names = [one.run for one in limiter.begun]
     rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
-    overdue = [row for one in limiter.begun if (row := rows[one.run]) is not None and is_overdue(one, row, now)]
+    overdue = [row for one in limiter.begun if (row := rows[one.run]) is not None and limits.is_overdue(one, row, now)]
     outcomes = context.store.runs.swap([Swap(row, row) for row in overdue], now) if overdue else []
     return rows | {row.id: outcome.row for row, outcome in zip(overdue, outcomes, strict=True)}
 
@@ -108,7 +97,7 @@ def take_back_slots(context: Context, job: JobKey, keys: Sequence[LimiterKey]) -
 
         def without(_: int, run: Run, name: str = name) -> Run | None:
             others = tuple(one for one in run.slots if one != name)
-            if name in slots_needed(run) and others != run.slots:
+            if name in limits.slots_needed(run) and others != run.slots:
                 return evolve(run, slots=others)
             is_being_claimed = run.waiting is None and not run.is_terminal and run.state is not RunState.RUNNING
             return run if is_being_claimed else None
@@ -145,7 +134,7 @@ def _admit_from(context: Context, limiter: Limiter, over: Sequence[Run] = ()) ->
             if not _send(context, admissions, now) and standing is not None:
                 _recheck_soon(context, standing, now)
             count += len(admissions)
-            if len(admissions) < ADMITTED_AT_ONCE:
+            if len(admissions) < limits.ADMITTED_AT_ONCE:
                 break
     return count
 
@@ -158,16 +147,16 @@ def _admitted(
         tenant = limiter.key.tenant
         limiter = evolve(limiter, said=bounds_of(read_quotas(context, [tenant])[tenant]))
     rows: Mapping[RunId, Run | None] = {run.id: run for run in over} or read_named(context, limiter, now)
-    limiter = without_ended(limiter, rows, now)
-    admissions = [(run, now) for run in not_admitted(limiter, rows, now, context.rules.lease_ms)]
+    limiter = limits.without_ended(limiter, rows, now)
+    admissions = [(run, now) for run in limits.not_admitted(limiter, rows, now, context.rules.lease_ms)]
     left: list[Permit] = []
     for permit in Permit:
-        room = room_for(limiter, permit, now)
+        room = limits.room_for(limiter, permit, now)
         first, are_more = _first(context, limiter, permit, room)
-        limiter, instants = admitted(limiter, permit, first, now, context.rules.lease_ms)
+        limiter, instants = limits.admitted(limiter, permit, first, now, context.rules.lease_ms)
         admissions += zip(first, instants, strict=True)
         left += [permit] if are_more else []
-    after = left_in_line(limiter, left, now, some_admitted=bool(admissions))
+    after = limits.left_in_line(limiter, left, now, some_admitted=bool(admissions))
     if over and limiter.due_at is not None and after.due_at is not None:
         # The other named runs were not read: the scan's check of them stays due when it was.
         after = evolve(after, due_at=min(limiter.due_at, after.due_at))

@@ -61,7 +61,7 @@ def retry_dead(context: Context, ids: Sequence[RunId], since: int, *, even_disca
     answers = [change_run(context, run_id, renewed) for run_id in ids]
     for refusal, run in answers:
         if refusal is None and run is not None and not run.is_terminal:
-            resend_if_possible(context, run)
+            resend_if_possible(context, [run])
     return answers
 
 
@@ -94,7 +94,7 @@ def _retry(context: Context, run_id: RunId, edit: Edit | None) -> Answered:
 
     refusal, run = change_run(context, run_id, edited)
     if refusal is None and run is not None:
-        resend_if_possible(context, run)
+        resend_if_possible(context, [run])
     return refusal, run
 
 

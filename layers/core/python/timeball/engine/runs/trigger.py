@@ -91,7 +91,7 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
         context.store.changes.note([trigger_announced(run)], now)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:
-            resend_if_possible(context, run)
+            resend_if_possible(context, [run])
             return Triggered(Triggering.STARTED, evolve(run, due_at=None))
         if one.request is not None and standing.request == one.request:
             is_same = standing.fingerprint == one.fingerprint

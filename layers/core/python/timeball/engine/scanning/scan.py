@@ -35,18 +35,8 @@ from timeball.engine.operations.operation import advance_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.fan_out import STEPS_MS
 from timeball.engine.runs.limiters import admit_waiting
-from timeball.engine.scanning.buckets import (
-    PAGE,
-    Sweeps,
-    all_shards,
-    begin,
-    is_owner,
-    note_failed,
-    note_pages,
-    open_through,
-    shards_of,
-    to_ask,
-)
+from timeball.engine.scanning import buckets
+from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.shares import owner_of, shared, tenant_of_row
 from timeball.engine.scheduling.dispatch import dispatch, push_back
 from timeball.ports.due_index import DuePage, DueQuery, Owned
@@ -121,22 +111,22 @@ def scan(
     """
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms
-    owns = partial(is_owner, context, partition, owner, sweeps)
+    owns = partial(buckets.is_owner, context, partition, owner, sweeps)
     if not owns():
         return ScanResult(superseded=True)
-    shards = shards_of(partition, partitions, all_shards(context, sweeps, now))
+    shards = buckets.shards_of(partition, partitions, buckets.all_shards(context, sweeps, now))
     unknown = [shard for shard in shards if shard not in sweeps.older]
     stored = context.store.due.read_oldest_days(unknown)
     for shard in unknown:
-        begin(sweeps, shard, stored.get(shard), now)
+        buckets.begin(sweeps, shard, stored.get(shard), now)
     ask = partial(_ask, context)
-    through_at = open_through(sweeps, now, horizon_at)
-    first = ask([query for shard in shards for query in to_ask(sweeps, shard, now, horizon_at, through_at)])
-    moved = note_pages(sweeps, first, now)
+    through_at = buckets.open_through(sweeps, now, horizon_at)
+    first = ask([query for shard in shards for query in buckets.to_ask(sweeps, shard, now, horizon_at, through_at)])
+    moved = buckets.note_pages(sweeps, first, now)
     given = shared(sweeps, first, ask, context.clock, context.weights_of)
     work = _Work(context, now, given.weights, owns, chunk)
     work.on(given.candidates, failed_before=frozenset[Owned]().union(*sweeps.failed.values()))
-    note_failed(sweeps, given.asked, frozenset(work.failed))
+    buckets.note_failed(sweeps, given.asked, frozenset(work.failed))
     for shard, oldest_day_at in moved.items():
         context.store.due.move_oldest_day(shard, oldest_day_at)
     if work.failure is not None and not work.done.progressed:
@@ -174,7 +164,7 @@ class _Work:
         again = [key for key in nominated if key in failed_before]
         stop_at = self._in(_WORK_MS)
         changed = self._advance(fresh[:_MAX_NOMINATED], stop_at)
-        changed += self._advance(again[:PAGE] if self.is_throttled else again, stop_at)
+        changed += self._advance(again[: buckets.PAGE] if self.is_throttled else again, stop_at)
         reconcile_until = self._in(_RECONCILE_MS)
         self._operate([*fresh[:_MAX_NOMINATED], *again], stop_at)
         self._each(self._reconcile, changed, reconcile_until, size=1)
