@@ -8,19 +8,18 @@ from pydantic import BaseModel
 from timeball.api.admin.request import KeyRequest, RotateRequest, TenantRequest
 from timeball.api.backfills.request import BackfillRequest
 from timeball.api.calendars.request import CalendarBody, CalendarRequest
-from timeball.api.cycles.rerunning import RerunRequest
+from timeball.api.cycles import RerunRequest
 from timeball.api.dead_letters.request import DiscardRequest, ReplayRequest
 from timeball.api.events.request import EventsRequest
-from timeball.api.freezes.request import FreezeRequest
+from timeball.api.freezes import FreezeRequest
 from timeball.api.http.route import Route
 from timeball.api.jobs.creating import BatchRequest
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.triggering import TriggerRequest
-from timeball.api.keys.request import LimitBody
+from timeball.api.limits.operations import LimitBody
 from timeball.api.operations.request import OperationRequest
 from timeball.api.routes import ROUTES
-from timeball.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from timeball.api.runs.fan_out import FanOutRequest
+from timeball.api.runs.callbacks import CompleteRequest, FailRequest, FanOutRequest, HeartbeatRequest
 from timeball.api.runs.manual import RetryRequest, SucceedRequest
 from timeball.api.targets.trying import TrialRequest
 from timeball.api.tasks.request import TaskRequest

@@ -19,15 +19,14 @@ from tests.api.runs.rows import dead, waiting
 from timeball.api.backfills.request import BackfillRequest
 from timeball.api.calendars.request import CalendarBody, CalendarRequest
 from timeball.api.dead_letters.request import DeadLetterFilter, DiscardRequest, ReplayRequest
-from timeball.api.freezes.request import FreezeRequest
+from timeball.api.freezes import FreezeRequest
 from timeball.api.http.problems import Problem
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.triggering import TriggerRequest
 from timeball.api.openapi.document import document, document_text
 from timeball.api.operations.request import MatchRequest, OperationRequest
 from timeball.api.routes import ROUTES
-from timeball.api.runs.callbacks import CompleteRequest, FailRequest, HeartbeatRequest
-from timeball.api.runs.fan_out import FanOutRequest
+from timeball.api.runs.callbacks import CompleteRequest, FailRequest, FanOutRequest, HeartbeatRequest
 from timeball.api.schedules.preview import PreviewRequest
 from timeball.api.targets import request as targets
 from timeball.domain.model.terms.target import HttpTarget

@@ -3,16 +3,14 @@
 from timeball.api.admin.keys import router as keys
 from timeball.api.admin.signing_secret import router as signing_secret
 from timeball.api.admin.tenants import router as tenants
-from timeball.api.backfills.listing import router as backfill_list
 from timeball.api.backfills.operations import router as backfills
 from timeball.api.calendars.operations import router as calendars
-from timeball.api.cycles.reading import router as cycles
-from timeball.api.cycles.rerunning import router as cycle_reruns
+from timeball.api.cycles import router as cycles
 from timeball.api.dead_letters.operations import router as dead_letters
 from timeball.api.dependencies.operations import router as graphs
 from timeball.api.events.publishing import router as events
-from timeball.api.freezes.operations import router as freezes
-from timeball.api.history.reading import router as history
+from timeball.api.freezes import router as freezes
+from timeball.api.history.changes import router as history
 from timeball.api.history.restoring import router as restoring
 from timeball.api.http.access import Access
 from timeball.api.http.route import Route
@@ -23,27 +21,24 @@ from timeball.api.jobs.reading import router as reading_jobs
 from timeball.api.jobs.replacing import router as replacing_jobs
 from timeball.api.jobs.skipping import router as skipping_fires
 from timeball.api.jobs.triggering import router as triggering_jobs
-from timeball.api.keys.operations import router as limits
-from timeball.api.operations.listing import router as operation_list
+from timeball.api.limits.operations import router as limits
 from timeball.api.operations.operations import router as operations
 from timeball.api.runs.callbacks import router as callbacks
-from timeball.api.runs.executions import router as executions
-from timeball.api.runs.fan_out import router as fan_out
 from timeball.api.runs.manual import router as manual
 from timeball.api.runs.reading import router as runs
 from timeball.api.schedules.preview import router as schedules
 from timeball.api.service import router as service
 from timeball.api.stats.costs import router as costs
-from timeball.api.stats.reading import router as stats
+from timeball.api.stats.stats import router as stats
 from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.listing import router as task_list
 from timeball.api.tasks.operations import router as tasks
 
 ROUTERS = (
     *(creating_jobs, job_list, replacing_jobs, reading_jobs, changing_jobs),
-    *(skipping_fires, triggering_jobs, graphs, cycles, cycle_reruns, events, history, restoring),
-    *(backfills, backfill_list, runs, executions, manual, callbacks, fan_out, dead_letters),
-    *(operations, operation_list, tasks, task_list, targets, schedules, calendars, freezes, limits, stats, costs),
+    *(skipping_fires, triggering_jobs, graphs, cycles, events, history, restoring),
+    *(backfills, runs, manual, callbacks, dead_letters),
+    *(operations, tasks, task_list, targets, schedules, calendars, freezes, limits, stats, costs),
     *(tenants, signing_secret, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )

@@ -6,20 +6,18 @@ A range contains its first instant and excludes its end: one range ends where th
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
 from timeball.api.http.fields import Instant
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import ByValue, Strict, read_fields
+from timeball.api.http.request_model import ByValue, Strict, read_fields, stated
 from timeball.api.http.schema_rules import needed
 from timeball.domain.backfill import MAX_INSTANTS, Backfill, instants, unbounded
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import format_instant
 from timeball.domain.time.schedule import Schedule, next_fire, previous_fire
-
-_PACE_SECONDS: Final = 1
 
 
 class BackfillRequest(Strict):
@@ -44,11 +42,11 @@ class BackfillRequest(Strict):
 class BackfillRange:
     """A valid request: from `from_at` up to `to_at`, which is excluded (ms)."""
 
-    from_at: int
-    to_at: int
-    is_dry: bool
-    pace_seconds: int
-    overlap: OverlapPolicy
+    from_at: int = 0
+    to_at: int = 0
+    dry_run: bool = False
+    pace_seconds: int = 1
+    overlap_policy: OverlapPolicy = OverlapPolicy.ALLOW
 
 
 def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[BackfillRange, list[FieldError]]:
@@ -56,14 +54,7 @@ def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[BackfillRa
     request, given, errors = read_fields(BackfillRequest, body)
     spoilt = {error.field for error in errors}
     errors += _together(request, now, {*given, *spoilt})
-    wanted = BackfillRange(
-        from_at=request.from_at or 0,
-        to_at=request.to_at or 0,
-        is_dry=bool(request.dry_run),
-        pace_seconds=_PACE_SECONDS if request.pace_seconds is None else request.pace_seconds,
-        overlap=request.overlap_policy or OverlapPolicy.ALLOW,
-    )
-    return wanted, errors
+    return BackfillRange(**stated(request)), errors
 
 
 def _together(request: BackfillRequest, now: int, given: set[str]) -> Iterator[FieldError]:
@@ -108,4 +99,4 @@ def asks_for(wanted: BackfillRange, standing: Backfill) -> bool:
     found = list(islice(instants(standing.schedule, wanted.from_at, wanted.to_at), standing.total + 1))
     if [*found[:1], *found[-1:]] != [standing.first_at, standing.last_at] or len(found) != standing.total:
         return False
-    return (wanted.pace_seconds, wanted.overlap) == (standing.pace_seconds, standing.overlap)
+    return (wanted.pace_seconds, wanted.overlap_policy) == (standing.pace_seconds, standing.overlap)

@@ -1,12 +1,23 @@
 """Create, list, read, replace and delete calendars. A calendar that a job names cannot be deleted."""
 
-from timeball.api.calendars.answers import CalendarAnswer, CalendarPageAnswer, calendar_answer
+from pydantic import Field
+
 from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_calendar, read_named_calendar
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.reply import (
+    AnswerModel,
+    CreatedAt,
+    NextCursor,
+    Reply,
+    UpdatedAt,
+    Version,
+    attribute,
+    created,
+    ok,
+)
 from timeball.api.http.request import (
     Request,
     expected_version,
@@ -23,6 +34,32 @@ from timeball.engine.blackouts import calendars as engine
 from timeball.engine.blackouts.calendars import CalendarOutcome, standing_calendar
 
 router = Router()
+
+
+class RangeAnswer(AnswerModel):
+    """A range of dates."""
+
+    from_date: str = Field(serialization_alias="from", description="The first date.")
+    to_date: str = Field(serialization_alias="to", description="The last date, which is included.")
+
+
+class CalendarAnswer(AnswerModel):
+    """A calendar."""
+
+    name: str = attribute("key.name", description="The name by which jobs refer to it.")
+    timezone: str = Field(description="The IANA time zone of its dates.")
+    dates: list[str] = Field(description="The single dates, in order and without duplicates.")
+    ranges: list[RangeAnswer] = Field(description="The ranges of dates.")
+    created_at: CreatedAt
+    updated_at: UpdatedAt
+    version: Version
+
+
+class CalendarPageAnswer(AnswerModel):
+    """A page of calendars, by name."""
+
+    items: list[CalendarAnswer] = Field(description="The calendars.")
+    next_cursor: NextCursor
 
 
 @router.post(
@@ -94,7 +131,7 @@ def list_calendars(edge: ApiContext, request: Request) -> Reply:
     asked = PageQuery(request)
     (after,) = asked.after(text_like(CALENDAR_NAME)) or ("",)
     found = edge.context.store.calendars.of_tenant(request.tenant, after, asked.limit + 1)
-    return asked.first(edge, found, calendar_answer, lambda one: (one.key.name,))
+    return asked.first(edge, found, CalendarAnswer.about, lambda one: (one.key.name,))
 
 
 @router.get("/v1/calendars/{name}", "Read a calendar", CalendarAnswer, access=Access.READ)
@@ -129,7 +166,7 @@ def delete_calendar(edge: ApiContext, request: Request) -> Reply:
             Problem.CALENDAR_IN_USE,
             f"Job {done.used_by.job_id} names this calendar; give the job another calendar, or none, and try again.",
         )
-    return ok(calendar_answer(done.calendar))
+    return ok(CalendarAnswer.about(done.calendar))
 
 
 def _key(request: Request) -> CalendarKey:
@@ -140,11 +177,11 @@ def _key(request: Request) -> CalendarKey:
 
 def _created(calendar: Calendar, *, is_repeated: bool = False) -> Reply:
     location = f"/v1/calendars/{calendar.key.name}"
-    return created(calendar_answer(calendar), location, version=calendar.version, is_repeated=is_repeated)
+    return created(CalendarAnswer.about(calendar), location, version=calendar.version, is_repeated=is_repeated)
 
 
 def _shown(calendar: Calendar) -> Reply:
-    return ok(calendar_answer(calendar), version=calendar.version)
+    return ok(CalendarAnswer.about(calendar), version=calendar.version)
 
 
 def _says(calendar: Calendar) -> tuple[object, ...]:

@@ -1,8 +1,10 @@
 """List, replay and discard dead letters."""
 
 from functools import partial
+from typing import Final
 
-from timeball.api.dead_letters.answers import DeadLetterAnswer, DeadLetterPageAnswer, DealtAnswer, dealt_answer
+from pydantic import Field
+
 from timeball.api.dead_letters.request import (
     DeadLetterFilter,
     DiscardRequest,
@@ -14,11 +16,11 @@ from timeball.api.dead_letters.request import (
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, number
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.reply import Reply, ok
+from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Text, Time, attribute, ok
 from timeball.api.http.request import Request
 from timeball.api.http.request_model import aliases
 from timeball.api.http.route import Router
-from timeball.api.runs.answers import run_answer
+from timeball.api.runs.answers import RunAnswer, next_attempt_at, run_answer
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.context import Context
@@ -32,6 +34,40 @@ from timeball.engine.runs.dead_letters import (
 )
 
 router = Router()
+
+MAX_SHOWN: Final = 100
+"""The most replayed or discarded dead letters that an answer shows."""
+
+
+class DeadLetterAnswer(RunAnswer):
+    """A run that failed for good, with the result of its last attempt."""
+
+    died_at: Time = attribute("finished_at", description="When it failed for good.")
+    error: str | None = attribute("last.error", description="The first 200 bytes of the last attempt's error.")
+    http_status: int | None = attribute("last.status", description="The HTTP status of the last attempt.")
+
+
+class DeadLetterPageAnswer(AnswerModel):
+    """A page of dead letters, the newest first. A filter may leave a page short or empty although more pages follow."""
+
+    items: list[DeadLetterAnswer] = Field(description="The dead letters.")
+    next_cursor: NextCursor
+
+
+class DealtRunAnswer(AnswerModel):
+    """A dead letter that was replayed or discarded."""
+
+    run_id: Text = attribute("id", description="The id of the run.")
+    next_attempt_at: Time | None = Field(description="When a replayed run starts; null for a discarded one.")
+
+
+class DealtAnswer(AnswerModel):
+    """The result of a replay or a discard."""
+
+    done: int = Field(description="How many were replayed or discarded.")
+    runs: list[DealtRunAnswer] = Field(description="The first 100 of them.")
+    refused: list[Text] = Field(description="The ids of runs that are not dead letters, or whose job cannot run again.")
+    next_cursor: str | None = Field(description="With a filter, the `cursor` of the next request; null at the end.")
 
 
 @router.get(
@@ -98,4 +134,6 @@ def _page(context: Context, chosen: Selection) -> DeadPage:
 
 
 def _dealt(chosen: Selection, page: DeadPage, dealt: Dealt) -> Reply:
-    return ok(dealt_answer(dealt, chosen.next_cursor(page.next_after, dealt.next_start_at)))
+    runs = [DealtRunAnswer.about(run, next_attempt_at=next_attempt_at(run)) for run in dealt.done[:MAX_SHOWN]]
+    cursor = chosen.next_cursor(page.next_after, dealt.next_start_at)
+    return ok(DealtAnswer.about(dealt, done=len(dealt.done), runs=runs, next_cursor=cursor))

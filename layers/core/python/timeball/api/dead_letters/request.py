@@ -5,26 +5,38 @@ of the first request: later dead letters are excluded, so that the series of req
 fail again. It also contains when the next replay starts, so that the pace is kept across requests.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field
 
-from timeball.api.dead_letters.fields import JobId, ReasonText, RunIdText, TaskId
 from timeball.api.http.body import compact
 from timeball.api.http.cursor import PageQuery, cursor_of, number, position_in
-from timeball.api.http.fields import Instant
+from timeball.api.http.fields import Checked, Instant
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.request import Request, idempotency_key, read_body
 from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields
 from timeball.api.http.schema_rules import together
-from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.reason import Reason
+from timeball.domain.model.ids import JOB_ID, RUN_ID, JobKey, RunId
+from timeball.domain.model.reason import FAILURES, Reason
 from timeball.domain.time.instants import LATEST
 from timeball.engine.runs.attempts import INLINE_BYTES
 from timeball.engine.runs.dead_letters import DeadFilter, Position
+
+_REASONS: Final = [reason.value for reason in FAILURES]
+
+
+_AN_ID: Final = {"pattern": f"^{JOB_ID.pattern}$"}
+
+JobId = Annotated[str, Checked(JOB_ID.fullmatch, "No job can have this id; give the jobId of an answer.", **_AN_ID)]
+TaskId = Annotated[str, Checked(JOB_ID.fullmatch, "No task can have this id; give the taskId of an answer.", **_AN_ID)]
+RunIdText = Annotated[
+    str,
+    Checked(partial(RunId.parse, ""), "No run can have this id; give the runId of an answer.", pattern=f"^{RUN_ID}$"),
+]
+ReasonText = Annotated[str, Checked(_REASONS.__contains__, f"Give one of {', '.join(_REASONS)}.", enum=_REASONS)]
 
 MAX_NAMED: Final = 100
 MAX_MATCHED: Final = 1_000
@@ -151,10 +163,13 @@ def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: i
     pace = wanted.per_second if isinstance(wanted, ReplayRequest) else None
     chosen = Selection(verb, pace or PER_SECOND, until_at=now)
     if wanted.filter is None:
-        parsed = [RunId.parse(request.tenant, text) for text in wanted.run_ids or ()]
-        return replace(chosen, ids=tuple(run_id for run_id in parsed if run_id is not None))
+        return replace(chosen, ids=_run_ids(request.tenant, wanted.run_ids or ()))
     chosen = replace(chosen, asked=_filter(request.tenant, wanted.filter), limit=wanted.limit or MAX_MATCHED)
     return chosen if wanted.cursor is None else _choice_from(chosen, request.tenant, wanted.cursor)
+
+
+def _run_ids(tenant: str, texts: Iterable[str]) -> tuple[RunId, ...]:
+    return tuple(run_id for text in texts if (run_id := RunId.parse(tenant, text)) is not None)
 
 
 def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:

@@ -1,10 +1,19 @@
 """Fields that several resources share: the form of each value, with the sentence for a wrong one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from timeball.api.http.body import compact
 from timeball.api.http.request_model import cut_behind
@@ -32,6 +41,28 @@ def _payload(payload: object) -> object:
     return payload
 
 
+class Checked:
+    """Checks the text of a field by a function; `advice` is the sentence for a wrong one."""
+
+    def __init__(self, is_right: Callable[[str], object], advice: str, **schema: object) -> None:
+        self._is_right = is_right
+        self._advice = advice
+        self._schema = {"type": "string", **schema}
+
+    def __get_pydantic_core_schema__(self, source: type[str], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check after the type of the value."""
+        return no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, __: GetJsonSchemaHandler) -> dict[str, object]:
+        """Document the field as a text with these keywords."""
+        return self._schema
+
+    def _checked(self, text: str) -> str:
+        if not self._is_right(text):
+            raise ValueError(self._advice)
+        return text
+
+
 DATE: Final = "(19[7-9][0-9]|2[0-3][0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 """The pattern of a date from 1970 to 2399."""
 
@@ -51,16 +82,14 @@ Payload = Annotated[Any, AfterValidator(_payload)]
 """Any JSON of at most MAX_PAYLOAD_BYTES."""
 
 
-def _calendar_name(name: str) -> str:
-    if not CALENDAR_NAME.fullmatch(name):
-        raise ValueError("Give 1 to 64 letters, digits, - or _.")
-    return name
-
-
 CalendarName = Annotated[
     str,
-    AfterValidator(_calendar_name),
-    WithJsonSchema({"type": "string", "pattern": f"^{CALENDAR_NAME.pattern}$", "examples": ["holidays-de"]}),
+    Checked(
+        CALENDAR_NAME.fullmatch,
+        "Give 1 to 64 letters, digits, - or _.",
+        pattern=f"^{CALENDAR_NAME.pattern}$",
+        examples=["holidays-de"],
+    ),
 ]
 
 

@@ -29,6 +29,8 @@ def _seconds(duration: object) -> object:
 
 Text = Annotated[str, BeforeValidator(str)]
 """The text of a value, such as a run's id."""
+Filled = Annotated[str | None, BeforeValidator(lambda text: text or None)]
+"""A text that is null if it is empty."""
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 """A duration in an answer; milliseconds become seconds."""
 Time = Annotated[
@@ -62,11 +64,11 @@ BY_NAME: Final = ConfigDict(alias_generator=AliasGenerator(serialization_alias=t
 """The configuration of a model that is only made by the names of its fields, which is faster for long lists."""
 
 
-def attribute(path: str, *, description: str) -> Any:  # noqa: ANN401 - as pydantic's Field
+def attribute(path: str, *, description: str, serialization_alias: str | None = None) -> Any:  # noqa: ANN401 - as Field
     """Return a field that is the attribute at a path, such as `id.job.job_id`; null if the first one is null."""
     first, *others = path.split(".")
     source = AliasChoices(AliasPath(first, *others), first) if others else first
-    return Field(validation_alias=source, description=description)
+    return Field(validation_alias=source, serialization_alias=serialization_alias, description=description)
 
 
 @dataclass(frozen=True)

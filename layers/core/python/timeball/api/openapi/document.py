@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from timeball.api.admin.answers import KeyAnswer, NewKeyAnswer, TenantAnswer
 from timeball.api.admin.request import KeyRequest, TenantRequest
-from timeball.api.backfills.answers import BackfillAnswer
+from timeball.api.backfills.operations import BackfillAnswer
 from timeball.api.http.access import either, roles_for
 from timeball.api.http.problem_details import ProblemDetails
 from timeball.api.http.problems import CONTENT_TYPE, Problem
@@ -22,7 +22,7 @@ from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
 from timeball.api.openapi.parameters import described_parameter
 from timeball.api.openapi.patch_schema import patch_of
-from timeball.api.operations.answers import OperationAnswer
+from timeball.api.operations.operations import OperationAnswer
 from timeball.api.routes import ROUTES
 
 VERSION: Final = "1.0.0"

@@ -1,24 +1,109 @@
-"""Create, read and cancel operations; listing.py lists them."""
+"""Create, list, read and cancel operations. Lists leave out failures."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
 
 from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
-from timeball.api.http.edge import ApiContext, note
+from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
+from timeball.api.http.edge import ApiContext, job_cancelled, no_job, note
 from timeball.api.http.generations import generation_of
 from timeball.api.http.identity import fingerprint, operation_id, operation_id_of_key
-from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import Reply, created, ok
+from timeball.api.http.problem_details import ItemProblem
+from timeball.api.http.problems import Problem, ProblemError, invalid, not_found, problem_fields
+from timeball.api.http.reply import (
+    AnswerModel,
+    CreatedAt,
+    NextCursor,
+    Reply,
+    Time,
+    UpdatedAt,
+    Version,
+    attribute,
+    created,
+    ok,
+)
 from timeball.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
 from timeball.api.http.route import Router
-from timeball.api.operations.answers import OperationAnswer, operation_answer
 from timeball.api.operations.request import OperationRequest, operation_of, read_operation_request
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, OperationKey
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.domain.operation import Operation
+from timeball.domain.operation import (
+    Failure,
+    JobFault,
+    Operation,
+    OperationAction,
+    OperationStatus,
+    RerunMode,
+)
 from timeball.engine.operations import operation as engine
 
 router = Router()
+
+
+class OperationMatchAnswer(AnswerModel):
+    """Which jobs: those for which every field that is not null holds; every job if all are null."""
+
+    tags: Mapping[str, str] | None = Field(description="Jobs that have all of these tags.")
+    task_id: str | None = Field(description="Jobs that name this task.")
+    status: str | None = Field(description="Jobs in this status.")
+    all: bool = Field(description="Whether every job matches.")
+
+
+class RerunAnswer(AnswerModel):
+    """The cycle that runs again."""
+
+    job_id: str = Field(description="The job in the path of the request.")
+    fire_time: Time = attribute("fire_at", description="The fire time of the cycle.")
+    mode: RerunMode = Field(description="Which runs of the cycle run again.")
+
+
+class ProgressAnswer(AnswerModel):
+    """Progress of the operation; at the end, `matched` is the sum of the others."""
+
+    matched: int = Field(description="How many matching jobs were found.")
+    done: int = Field(description="For how many of them the action is done, or was done before.")
+    failed: int = Field(description="For how many the action was not possible.")
+
+
+class FailureAnswer(AnswerModel):
+    """A job for which the action was not possible."""
+
+    job_id: str = Field(description="The id of the job.")
+    problem: ItemProblem = Field(description="Why it was not possible.")
+
+
+class OperationSummaryAnswer(AnswerModel):
+    """An operation without its failures."""
+
+    operation_id: str = attribute("key.name", description="The id of the operation.")
+    action: OperationAction = Field(description="The action on each job.")
+    match: OperationMatchAnswer | None = Field(description="Which jobs; null if it runs a cycle again.")
+    rerun: RerunAnswer | None = Field(description="The cycle, if it runs a cycle again.")
+    per_second: int = Field(description="The most jobs in a second.")
+    status: OperationStatus = Field(description="`failed`: it is complete, and `failures` names jobs.")
+    progress: ProgressAnswer = Field(description="How many jobs it has processed.")
+    created_at: CreatedAt
+    created_by: str | None = attribute("by.key_id", description="The id of the API key that created it.")
+    updated_at: UpdatedAt
+    version: Version
+
+
+class OperationAnswer(OperationSummaryAnswer):
+    """An operation."""
+
+    failures: list[FailureAnswer] = Field(description="The first 100 jobs for which the action was not possible.")
+
+
+class OperationPageAnswer(AnswerModel):
+    """A page of operations without their failures, the newest first."""
+
+    items: list[OperationSummaryAnswer] = Field(description="The operations.")
+    next_cursor: NextCursor
 
 
 @router.post(
@@ -38,18 +123,47 @@ def create_operation(edge: ApiContext, request: Request) -> Reply:
     idempotent = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
-    fresh = operation_id(edge.random_bytes()) if idempotent is None else operation_id_of_key(request.tenant, idempotent)
-    key = OperationKey(request.tenant, fresh)
+    key = key_of(edge, request.tenant, idempotent)
     bare = operation_of(wanted, key, edge.context.shards, edge.context.clock.now())
     depth = generation_of(edge, request)
     operation = evolve(bare, by=request.by, fingerprint=fingerprint(canonical(body)), depth=depth)
     note(edge, request, Action.CREATE, Resource(ResourceKind.OPERATION, key.name))
     standing = engine.create_operation(edge.context, operation)
-    if standing is not None and standing.fingerprint != operation.fingerprint:
+    return created_operation(edge, key, standing, operation.fingerprint)
+
+
+def key_of(edge: ApiContext, tenant: str, idempotent: str | None) -> OperationKey:
+    """Return the key of a new operation, or of the operation that is created under an Idempotency-Key."""
+    name = operation_id(edge.random_bytes()) if idempotent is None else operation_id_of_key(tenant, idempotent)
+    return OperationKey(tenant, name)
+
+
+def created_operation(edge: ApiContext, key: OperationKey, standing: Operation | None, asked: str | None) -> Reply:
+    """Return the answer that creates an operation, or repeats it if `standing` was created for what is asked."""
+    if standing is not None and standing.fingerprint != asked:
         raise key_conflict()
-    shown = standing or standing_operation(edge, key)  # it may be complete by now
+    shown = standing or _standing(edge, key)  # it may be complete by now
     location = f"/v1/operations/{key.name}"
-    return created(operation_answer(shown), location, version=shown.version, is_repeated=standing is not None)
+    return created(_answer(shown), location, version=shown.version, is_repeated=standing is not None)
+
+
+@router.get(
+    "/v1/operations",
+    "List operations, the newest first",
+    OperationPageAnswer,
+    query=PAGE,
+    access=Access.READ,
+)
+def list_operations(edge: ApiContext, request: Request) -> Reply:
+    """List a tenant's operations, the newest first."""
+    asked = PageQuery(request)
+    after = asked.after(number, identifier)
+    page = engine.list_operations(
+        edge.context, request.tenant, asked.limit, after and (after[0], OperationKey(request.tenant, after[1]))
+    )
+    positions = ((at, key.name) for at, key in page.positions)
+    next_after = page.next_after and (page.next_after[0], page.next_after[1].name)
+    return asked.page(edge, zip(map(_summary, page.items), positions, strict=True), next_after)
 
 
 @router.get(
@@ -60,8 +174,8 @@ def create_operation(edge: ApiContext, request: Request) -> Reply:
 )
 def get_operation(edge: ApiContext, request: Request) -> Reply:
     """Read the progress of an operation."""
-    operation = standing_operation(edge, _key(request))
-    return ok(operation_answer(operation), version=operation.version)
+    operation = _standing(edge, _key(request))
+    return ok(_answer(operation), version=operation.version)
 
 
 @router.delete(
@@ -73,13 +187,13 @@ def get_operation(edge: ApiContext, request: Request) -> Reply:
 )
 def cancel_operation(edge: ApiContext, request: Request) -> Reply:
     """Cancel an operation: processed jobs stay changed, and no further job is processed."""
-    version, found = expected_version(request), standing_operation(edge, _key(request))
+    version, found = expected_version(request), _standing(edge, _key(request))
     if version is not None and found.version != version:
         raise stale("operation", found.version, "cancel")
     note(edge, request, Action.CANCEL, Resource(ResourceKind.OPERATION, found.key.name))
     # A cancel is the only change that a user makes to an operation, so no relevant change comes between these two.
     operation = engine.cancel_operation(edge.context, found)
-    return ok(operation_answer(operation), version=operation.version)
+    return ok(_answer(operation), version=operation.version)
 
 
 def _key(request: Request) -> OperationKey:
@@ -88,8 +202,7 @@ def _key(request: Request) -> OperationKey:
     return OperationKey(request.tenant, request.path["operationId"])
 
 
-def standing_operation(edge: ApiContext, key: OperationKey) -> Operation:
-    """Return an operation. Raises ProblemError if there is none."""
+def _standing(edge: ApiContext, key: OperationKey) -> Operation:
     operation = edge.context.store.operations.read([key])[0]
     if operation is None:
         raise _no_operation()
@@ -98,3 +211,39 @@ def standing_operation(edge: ApiContext, key: OperationKey) -> Operation:
 
 def _no_operation() -> ProblemError:
     return not_found("You have no operation with this id; list yours at /v1/operations.")
+
+
+def _answer(operation: Operation) -> OperationSummaryAnswer:
+    failures = [
+        FailureAnswer.about(one, problem=problem_fields(_problem(operation, one))) for one in operation.failures
+    ]
+    return _summary(operation, OperationAnswer, failures=failures)
+
+
+def _summary(
+    operation: Operation,
+    model: type[OperationSummaryAnswer] = OperationSummaryAnswer,
+    **others: Any,  # noqa: ANN401 - the fields that the model has beside
+) -> OperationSummaryAnswer:
+    match = operation.match
+    is_all = not match.tags and match.task_id is None and match.status is None
+    shown = OperationMatchAnswer.about(match, tags=match.tags or None, all=is_all)
+    return model.about(operation, match=shown if operation.rerun is None else None, progress=operation, **others)
+
+
+def _problem(operation: Operation, failure: Failure) -> ProblemError:
+    match failure.fault:
+        case JobFault.JOB_ENDED:
+            return ProblemError(Problem.JOB_ENDED, f"The job has ended; there is nothing to {operation.action}.")
+        case JobFault.JOB_CANCELLED:
+            return job_cancelled()
+        case JobFault.JOB_GONE:
+            return no_job()
+        case JobFault.UNDER_WAY:
+            return ProblemError(
+                Problem.RUN_UNDER_WAY, "Its run was under way during every try; run the cycle again later."
+            )
+        case JobFault.UNAVAILABLE:
+            return ProblemError(Problem.UNAVAILABLE, f"Every try failed for now; {operation.action} this job yourself.")
+        case JobFault.INTERNAL:
+            return ProblemError(Problem.INTERNAL, "Timeball failed with this job; see its logs.")

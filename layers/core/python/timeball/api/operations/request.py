@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field
 
-from timeball.api.http.fields import Tags
+from timeball.api.http.fields import Checked, Tags
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.schema_rules import needed, together
 from timeball.api.jobs.listing import STATUSES
 from timeball.domain.model.ids import JOB_ID, OperationKey, Shards
@@ -20,20 +20,10 @@ _CHANGES_PER_SECOND: Final = 100
 _STARTS_PER_SECOND: Final = 10
 
 
-def _task_id(text: str) -> str:
-    if not JOB_ID.fullmatch(text):
-        raise ValueError("No task can have this id; give the taskId of an answer.")
-    return text
+_NO_TASK: Final = "No task can have this id; give the taskId of an answer."
 
-
-def _status(text: str) -> str:
-    if text not in _STATUSES:
-        raise ValueError(f"Give one of {', '.join(_STATUSES)}.")
-    return text
-
-
-_TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
-_Status = Annotated[str, AfterValidator(_status), WithJsonSchema({"type": "string", "enum": _STATUSES})]
+_TaskId = Annotated[str, Checked(JOB_ID.fullmatch, _NO_TASK, pattern=f"^{JOB_ID.pattern}$")]
+_Status = Annotated[str, Checked(_STATUSES.__contains__, f"Give one of {', '.join(_STATUSES)}.", enum=_STATUSES)]
 
 
 def _one_tag_at_least(schema: dict[str, Any]) -> None:
@@ -104,26 +94,22 @@ def _together(request: OperationRequest, given: set[str]) -> Iterator[FieldError
     match = request.match
     if match is None:
         return
-    filters = [name for name, value in _filters(match).items() if value is not None]
+    values = (match.tags, match.task_id, match.status)
+    filters = [name for name, value in zip(_FILTERS, values, strict=True) if value is not None]
     if match.all and filters:
         yield FieldError("match.all", f"Give either all or {' and '.join(filters)}, not both.")
     if not match.all and not filters:
         yield FieldError("match", "Say which jobs: give tags, taskId or status; or all: true for every job.")
 
 
-def _filters(match: MatchRequest) -> dict[str, object]:
-    return dict(zip(_FILTERS, (match.tags, match.task_id, match.status), strict=True))
-
-
 def operation_of(request: OperationRequest, key: OperationKey, shards: Shards, now: int) -> Operation:
     """Return the operation that a valid request asks for at an instant (ms)."""
-    match = request.match
     action = OperationAction(request.action or OperationAction.PAUSE)
     starts = action in (OperationAction.TRIGGER, OperationAction.RETRY)
     return Operation(
         key=key,
         action=action,
-        match=JobMatch() if match is None else JobMatch(match.tags or {}, match.task_id, match.status),
+        match=JobMatch(**stated(request.match, "tags", "task_id", "status")),
         per_second=request.per_second or (_STARTS_PER_SECOND if starts else _CHANGES_PER_SECOND),
         shard=shards.of(key),
         created_at=now,

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
-from timeball.api.http.reply import BY_NAME, AnswerModel, CreatedAt, NextCursor, Seconds, Text, Time, attribute
+from timeball.api.http.reply import BY_NAME, AnswerModel, CreatedAt, Filled, NextCursor, Seconds, Text, Time, attribute
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
@@ -82,8 +82,8 @@ class RunAnswer(AnswerModel):
     status: RunState = attribute("state", description="The state of the run.")
     reason: Reason | None = Field(description="Why it did not execute, did not succeed, or is asked to stop.")
     reason_text: str | None = attribute("reason.sentence", description="The reason as a sentence.")
-    waiting_for_limit: str | None = Field(
-        description="The name of the limit that it waits for; see `GET /v1/limits/{name}`."
+    waiting_for_limit: Filled = attribute(
+        "waiting.name", description="The name of the limit that it waits for; see `GET /v1/limits/{name}`."
     )
     task_id: str | None = Field(description="The task of its job.")
     task_version: int | None = Field(description="The version of the task that its attempts use; null before a claim.")
@@ -163,14 +163,12 @@ class HeartbeatAnswer(RunAnswer):
 
 def run_answer(run: Run, model: type[RunAnswer] = RunAnswer, **others: Any) -> RunAnswer:  # noqa: ANN401 - any types
     """Return the answer about a run; `others` are the fields that another model has beside those of RunAnswer."""
-    limit = run.waiting and run.waiting.name
     return model.about(
         run,
         last_fire_time=run.last_fire_at if run.count > 1 else None,
         backfill_id=run.id.series if run.id.origin is Origin.BACKFILL else None,
         item=int(run.id.series) if run.id.origin is Origin.DEPENDENCY else None,
         items=_items_answer(run.fan),
-        waiting_for_limit=limit or None,
         next_attempt_at=next_attempt_at(run),
         callback=_callback_answer(run, run.callback),
         waited_for=waited_for(run),

@@ -1,4 +1,7 @@
-"""Reports of a callback run's target on the attempt that called it: succeeded, failed, or still at work."""
+"""Reports of a run's target on the attempt that called it: succeeded, failed, still at work, or items it names.
+
+Other jobs have a run for each item that a run names.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, TypeVar
@@ -6,19 +9,22 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import AfterValidator, ConfigDict, Field
 
 from timeball.api.http.access import Access
-from timeball.api.http.body import compact
+from timeball.api.http.body import canonical, compact
 from timeball.api.http.caller import check_attempt
 from timeball.api.http.edge import ApiContext, no_run, run_id_in
+from timeball.api.http.identity import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request, read_body
+from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, run_answer
+from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.values import MAX_ITEMS
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
-from timeball.engine.runs.callback import Report, count_runs_of_each, heartbeat, report
+from timeball.engine.runs.callback import Naming, Report, count_runs_of_each, heartbeat, name_items, report
 from timeball.engine.runs.effects import Answered, Refusal
 from timeball.engine.runs.fan_out import named_by
 
@@ -61,6 +67,27 @@ class FailRequest(HeartbeatRequest):
     retriable: bool | None = Field(None, description="False: do not retry. Default true: the retry policy decides.")
 
 
+def _items(items: list[Any]) -> list[Any]:
+    size = sum(len(item_text(item)) for item in items)
+    if size > MAX_ITEMS_BYTES:
+        raise ValueError(f"The items have {size} bytes; at most {MAX_ITEMS_BYTES} (256 KB) are allowed.")
+    return items
+
+
+class FanOutRequest(HeartbeatRequest):
+    """Items that an attempt names while it is under way."""
+
+    model_config = ConfigDict(json_schema_extra=needed("attempt", "items"))
+
+    items: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_items)] | None = Field(
+        None,
+        description=(
+            "The payloads, any JSON each, of the runs of jobs whose `forEach` names this run's job. At most "
+            "1,000 items of 256 KB in all; required."
+        ),
+    )
+
+
 _R = TypeVar("_R", bound=HeartbeatRequest)
 
 _NO_ERROR_GIVEN = "The target reported that it failed."
@@ -80,23 +107,8 @@ def complete_run(edge: ApiContext, request: Request) -> Reply:
     body = compact(wanted.result) if "result" in wanted.model_fields_set else None
     reported = Report(run_id_in(request), attempt, body=body)
     answered = report(edge.context, [reported])[0]
-    check_runs(edge, answered)
-    return ok(run_answer(heard(answered, attempt)))
-
-
-def check_runs(edge: ApiContext, answered: Answered) -> None:
-    """Raise ProblemError if items were refused for the runs that they would make. A repeat would fare no better."""
-    refusal, run = answered
-    if refusal is not Refusal.TOO_MANY_RUNS or run is None:
-        return
-    jobs, named = count_runs_of_each(edge.context, run.id.job), len(named_by(edge.context, run).items)
-    most = MOST_OF_A_REQUEST // max(jobs, 1)
-    raise ProblemError(
-        Problem.TOO_MANY_ITEMS,
-        f"{jobs} jobs have a run for each item, and an attempt may ask for {MOST_OF_A_REQUEST:,} runs, so it may name "
-        f"{most} items. It has named {named} before, and none of the new ones counts. Name fewer, or lists of them: "
-        "the attempt is still under way.",
-    )
+    _check_runs(edge, answered)
+    return ok(run_answer(_heard(answered, attempt)))
 
 
 @router.post(
@@ -112,7 +124,7 @@ def fail_run(edge: ApiContext, request: Request) -> Reply:
     wanted, attempt = _read(FailRequest, request)
     may_retry = True if wanted.retriable is None else wanted.retriable
     reported = Report(run_id_in(request), attempt, wanted.error or _NO_ERROR_GIVEN, may_retry=may_retry)
-    return ok(run_answer(heard(report(edge.context, [reported])[0], attempt)))
+    return ok(run_answer(_heard(report(edge.context, [reported])[0], attempt)))
 
 
 @router.post(
@@ -127,26 +139,81 @@ def heartbeat_run(edge: ApiContext, request: Request) -> Reply:
     """Extend the attempt's lease; the answer says until when, and whether the target should stop."""
     _, attempt = _read(HeartbeatRequest, request)
     answered = heartbeat(edge.context, [(run_id_in(request), attempt)])[0]
-    return ok(run_answer(heard(answered, attempt), HeartbeatAnswer))
+    return ok(run_answer(_heard(answered, attempt), HeartbeatAnswer))
+
+
+@router.post(
+    "/v1/runs/{runId}/fan-out",
+    "Name items, as the target of a run that is under way: other jobs have a run for each item",
+    RunAnswer,
+    body=FanOutRequest,
+    headers=("Idempotency-Key",),
+    problems=(Problem.STALE_ATTEMPT, Problem.TOO_MANY_ITEMS, Problem.IDEMPOTENCY_CONFLICT),
+    access=Access.REPORT,
+)
+def fan_out_run(edge: ApiContext, request: Request) -> Reply:
+    """Name items for which other jobs have a run each; a repeated list of the same attempt counts once."""
+    wanted, given, errors = read_fields(FanOutRequest, read_body(request))
+    errors += _missing(given)
+    if "items" not in given and not any(error.field.startswith("items") for error in errors):
+        errors.append(FieldError("items", 'Give a list of items, such as [{"file": "a.csv"}].'))
+    key = idempotency_key(request, errors)
+    if errors or wanted.attempt is None or wanted.items is None:
+        raise invalid(errors)
+    check_attempt(request, wanted.attempt)
+    body = fingerprint(canonical(wanted.items))
+    items = tuple(map(item_text, wanted.items))
+    asked = Naming(run_id_in(request), wanted.attempt, items, body if key is None else fingerprint(key.encode()), body)
+    answered = name_items(edge.context, [asked])[0]
+    _check_runs(edge, answered)
+    match answered[0]:
+        case Refusal.CONFLICT:
+            raise key_conflict()
+        case Refusal.TOO_MANY:
+            raise _too_many(f"more than {MAX_ITEMS} items; name fewer, or lists of them")
+        case Refusal.TOO_LARGE:
+            raise _too_many("more than 256 KB; name where the items are stored")
+    return ok(run_answer(_heard(answered, wanted.attempt)))
+
+
+def _too_many(what: str) -> ProblemError:
+    return ProblemError(
+        Problem.TOO_MANY_ITEMS, f"With earlier items the run would have {what}. None of these items was added."
+    )
+
+
+def _check_runs(edge: ApiContext, answered: Answered) -> None:
+    """Raise ProblemError if items were refused for the runs that they would make. A repeat would fare no better."""
+    refusal, run = answered
+    if refusal is not Refusal.TOO_MANY_RUNS or run is None:
+        return
+    jobs, named = count_runs_of_each(edge.context, run.id.job), len(named_by(edge.context, run).items)
+    most = MOST_OF_A_REQUEST // max(jobs, 1)
+    raise ProblemError(
+        Problem.TOO_MANY_ITEMS,
+        f"{jobs} jobs have a run for each item, and an attempt may ask for {MOST_OF_A_REQUEST:,} runs, so it may name "
+        f"{most} items. It has named {named} before, and none of the new ones counts. Name fewer, or lists of them: "
+        "the attempt is still under way.",
+    )
 
 
 def _read(model: type[_R], request: Request) -> tuple[_R, int]:
     """Return a valid request and its attempt. Raises ProblemError that names every error."""
     wanted, given, errors = read_fields(model, read_body(request))
-    errors += missing(given)
+    errors += _missing(given)
     if errors or wanted.attempt is None:
         raise invalid(errors)
     check_attempt(request, wanted.attempt)
     return wanted, wanted.attempt
 
 
-def missing(given: set[str]) -> Iterator[FieldError]:
+def _missing(given: set[str]) -> Iterator[FieldError]:
     """Yield an error if a request names no attempt."""
     if "attempt" not in given:
         yield FieldError("attempt", "Name the attempt: give the Timeball-Attempt header of the call.")
 
 
-def heard(answered: Answered, attempt: int) -> Run:
+def _heard(answered: Answered, attempt: int) -> Run:
     """Return the run after a report of its target. Raises ProblemError if the report was refused."""
     refusal, run = answered
     if run is None:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.reply import AnswerModel, Reply, Time, ok
+from timeball.api.http.reply import AnswerModel, Reply, Time, attribute, ok
 from timeball.api.http.request import Request
 from timeball.api.http.route import Router
 from timeball.domain.time.instants import format_instant
@@ -28,13 +28,14 @@ class ItemAnswer(AnswerModel):
 class CostAnswer(AnswerModel):
     """The costs since a time, and their items."""
 
-    since: Time = Field(description="The start of the window: the beginning of an hour.")
+    since: Time = attribute("from_at", description="The start of the window: the beginning of an hour.")
     usd: float = Field(description="The sum of all items in US dollars.")
-    exact: bool = Field(
+    exact: bool = attribute(
+        "is_exact",
         description=(
             "For a job: whether all of its runs were read; otherwise the newest runs are extrapolated "
             "to all. For a tenant: false."
-        )
+        ),
     )
     items: Mapping[str, ItemAnswer] = Field(
         description=(
@@ -86,10 +87,9 @@ def costs_answer(edge: ApiContext, windows: Sequence[Costs], *, with_requests: b
 
 
 def _cost_answer(costs: Costs, items: Sequence[BillLine]) -> CostAnswer:
-    return CostAnswer(
-        since=format_instant(costs.from_at),
+    return CostAnswer.about(
+        costs,
         usd=round(sum(item.usd for item in items), _USD_DIGITS),
-        exact=costs.is_exact,
         items={
             item.name: ItemAnswer(quantity=round(item.quantity, 3), usd=round(item.usd, _USD_DIGITS)) for item in items
         },

@@ -1,21 +1,29 @@
-"""The models of answers about all jobs and runs of a tenant."""
+"""Read a tenant's statistics from samples of the listing, counts by the hour, and figures of SQS."""
 
-from pydantic import Field
+from functools import partial
+from typing import Annotated
 
-from timeball.api.http.reply import AnswerModel, Time
-from timeball.domain.time.instants import SECOND_MS, format_instant
-from timeball.domain.usage.hours import Figures
-from timeball.domain.usage.spending import Estimate
-from timeball.engine.stats import StatsWindow
-from timeball.ports.queue import Depth
+from pydantic import AfterValidator, Field
+
+from timeball.api.http.access import Access
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.reply import AnswerModel, Reply, Seconds, Time, attribute, ok
+from timeball.api.http.request import Request
+from timeball.api.http.route import Router
+from timeball.domain.model.jobs.job import Priority
+from timeball.domain.model.tenants.key import Role
+from timeball.domain.usage.hours import UNKNOWN_TENANT, Figures
+from timeball.engine.stats import StatsWindow, count_jobs, read_windows, refused_callers
+
+router = Router()
 
 
 class CountAnswer(AnswerModel):
     """A count or an estimate."""
 
     count: int = Field(description="How many there are.")
-    exact: bool = Field(description="Whether all were counted.")
-    standard_error: float = Field(
+    exact: bool = attribute("is_exact", description="Whether all were counted.")
+    standard_error: Annotated[float, AfterValidator(partial(round, ndigits=1))] = Field(
         description="The error of an estimate is at most this two times in three. 0 for a count."
     )
 
@@ -63,8 +71,8 @@ class OnTimeAnswer(AnswerModel):
 class LatenessAnswer(AnswerModel):
     """Percentiles of lateness, up to a third too high; null if none started."""
 
-    p50_seconds: float | None = Field(description="Half of the runs were at most so many seconds late.")
-    p99_seconds: float | None = Field(description="99 % of the runs were at most so many seconds late.")
+    p50_seconds: Seconds | None = Field(description="Half of the runs were at most so many seconds late.")
+    p99_seconds: Seconds | None = Field(description="99 % of the runs were at most so many seconds late.")
 
 
 class FiguresAnswer(AnswerModel):
@@ -83,7 +91,7 @@ class FiguresAnswer(AnswerModel):
 class WindowAnswer(AnswerModel):
     """A time window, and the figures of its runs."""
 
-    since: Time = Field(description="The start of the window: the beginning of an hour.")
+    since: Time = attribute("from_at", description="The start of the window: the beginning of an hour.")
     total: FiguresAnswer = Field(description="The figures of all runs.")
     by_priority: dict[str, FiguresAnswer] = Field(description="The figures of each priority.")
 
@@ -95,40 +103,43 @@ class SloAnswer(AnswerModel):
     windows: dict[str, WindowAnswer] = Field(description="The windows `hour`, `day` and `month` (30 days).")
 
 
-def count_answer(estimate: Estimate) -> CountAnswer:
-    """Return the answer about a count or an estimate."""
-    return CountAnswer(count=estimate.count, exact=estimate.is_exact, standard_error=round(estimate.standard_error, 1))
+@router.get("/v1/stats", "Count jobs by status, and dead letters", StatsAnswer, access=Access.READ)
+def get_stats(edge: ApiContext, request: Request) -> Reply:
+    """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
+    context, tenant = edge.context, request.tenant
+    now, is_operating = context.clock.now(), tenant == edge.operating_tenant
+    stats = {
+        "at": now,
+        "jobs": count_jobs(context, tenant),
+        "dead_letters": context.store.runs.count_dead_letters(tenant),
+        "queues": None,
+        "failed_authentications": None,
+    }
+    if is_operating:  # a queue carries messages of all tenants
+        stats["queues"] = {priority: context.queue.depth(priority) for priority in Priority}
+    if request.by.role == Role.ADMIN:
+        since, counts = refused_callers(context, [tenant, *([UNKNOWN_TENANT] if is_operating else [])], now)
+        stats["failed_authentications"] = {"since": since, "count": sum(counts.values()), "by_reason": counts}
+    return ok(StatsAnswer.model_validate(stats))
 
 
-def depth_answer(depth: Depth) -> DepthAnswer:
-    """Return the answer about a queue."""
-    return DepthAnswer(waiting=depth.waiting, in_flight=depth.in_flight, delayed=depth.delayed)
+@router.get("/v1/slo", "Read how late runs were, and how many failed", SloAnswer, access=Access.READ)
+def get_slo(edge: ApiContext, request: Request) -> Reply:
+    """Read how punctual a tenant's runs were lately."""
+    now = edge.context.clock.now()
+    windows = read_windows(edge.context, request.tenant, now)
+    return ok(SloAnswer.model_validate({"at": now, "windows": {one.name: _window(one) for one in windows}}))
 
 
-def window_answer(window: StatsWindow) -> WindowAnswer:
-    """Return the answer about a window."""
-    return WindowAnswer(
-        since=format_instant(window.from_at),
-        total=_figures_answer(window.total),
-        by_priority={priority.value: _figures_answer(one) for priority, one in window.by_priority.items()},
-    )
+def _window(window: StatsWindow) -> WindowAnswer:
+    by_priority = {priority: _figures(one) for priority, one in window.by_priority.items()}
+    return WindowAnswer.about(window, total=_figures(window.total), by_priority=by_priority)
 
 
-def _figures_answer(figures: Figures) -> FiguresAnswer:
+def _figures(figures: Figures) -> FiguresAnswer:
     within = figures.on_time()
-    return FiguresAnswer(
-        started=figures.started,
-        succeeded=figures.succeeded,
-        retried=figures.retried,
-        dead=figures.dead,
-        skipped=figures.skipped,
-        failure_rate=figures.failure_rate,
+    return FiguresAnswer.about(
+        figures,
         on_time=OnTimeAnswer(within1_second=within[1], within5_seconds=within[5], within30_seconds=within[30]),
-        lateness=LatenessAnswer(
-            p50_seconds=_seconds(figures.percentile_ms(0.5)), p99_seconds=_seconds(figures.percentile_ms(0.99))
-        ),
+        lateness={"p50_seconds": figures.percentile_ms(0.5), "p99_seconds": figures.percentile_ms(0.99)},
     )
-
-
-def _seconds(late_ms: int | None) -> float | None:
-    return None if late_ms is None else late_ms / SECOND_MS

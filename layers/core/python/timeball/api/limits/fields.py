@@ -3,8 +3,9 @@
 import re
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import Field
 
+from timeball.api.http.fields import Checked
 from timeball.api.http.reply import AnswerModel
 from timeball.api.http.request_model import ByValue, Strict
 from timeball.domain.model.terms.flow import OnFull
@@ -15,16 +16,9 @@ LIMIT_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 WHAT_A_NAME_IS: Final = "Give 1 to 128 letters, digits, or any of - _ . and :"
 
 
-def _limit_name(text: str) -> str:
-    if not LIMIT_NAME.fullmatch(text):
-        raise ValueError(WHAT_A_NAME_IS)
-    return text
-
-
 LimitName = Annotated[
     str,
-    AfterValidator(_limit_name),
-    WithJsonSchema({"type": "string", "pattern": f"^{LIMIT_NAME.pattern}$", "examples": ["warehouse-db"]}),
+    Checked(LIMIT_NAME.fullmatch, WHAT_A_NAME_IS, pattern=f"^{LIMIT_NAME.pattern}$", examples=["warehouse-db"]),
 ]
 PerSecond = Annotated[float, Field(ge=0.001, le=1_000)]
 

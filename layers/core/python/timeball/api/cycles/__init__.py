@@ -1,1 +1,0 @@
-"""The cycles of graphs: read all runs of one fire time, and run them again."""

@@ -1,1 +1,0 @@
-"""Freezes: the fires of many jobs do not start for a while."""
