@@ -42,7 +42,7 @@ def at_rest(play: Play, job: Job) -> Rest:
         job,
         play.job(job.key),
         runs,
-        play.store.backfills.of_job(job.key),
+        play.store.backfills.of_owner(job.key),
         {run.id: play.store.attempts.of_run(run.id) for run in runs if run.attempt > 1},
         [run for run, _ in play.messages() if run.job == job.key],
         [(called_at, call) for called_at, call in play.caller.calls if call.run.job == job.key],

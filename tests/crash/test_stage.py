@@ -15,7 +15,7 @@ from timeball.ports.store import Store
 from timeball.testing.faults import LIST_WRITES, SINGLE_WRITES
 
 READS = frozenset(
-    {"read", "read_with_tasks", "between", "ledger", "dead_letters", "of_job", "of_run", "of_task", "of_tenant", "uses"}
+    {"read", "read_with_tasks", "between", "ledger", "dead_letters", "of_job", "of_run", "of_task", "of_owner"}
     | {
         "listed",
         "announced",
@@ -24,7 +24,6 @@ READS = frozenset(
         "count",
         "count_open",
         "count_dead_letters",
-        "noted",
         "sample",
         "sample_open",
         "children",

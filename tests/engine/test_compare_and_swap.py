@@ -7,14 +7,13 @@ from tests.engine.play import NOW, Play
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.ports.rows import Swap, Swapped
-from timeball.testing.memory_collections import MemoryCircuits
-from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_rows import Memory, MemoryRows
 from timeball.testing.memory_store import MemoryStore
 
 KEYS = [CircuitKey("acme", name) for name in ("a", "b", "c")]
 
 
-class Contested(MemoryCircuits):
+class Contested(MemoryRows[CircuitKey, Circuit]):
     """Hosts of which another writer comes first, this many times."""
 
     def __init__(self, memory: Memory, times: int) -> None:

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from timeball.domain.model.jobs.freeze import KNOWN_MS, Freezes
 from timeball.engine.context import Known
-from timeball.testing.memory_collections import MemoryFreezes
-from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_rows import Memory, MemoryRows
 
 
-class Asked(MemoryFreezes):
+class Asked(MemoryRows[str, Freezes]):
     """Freezes that note the keys of each read."""
 
     def __init__(self) -> None:
-        super().__init__(Memory())
+        super().__init__(Memory(), "tenant")
         self.asked: list[str] = []
 
     def read(self, keys: Sequence[str], *, strong: bool = True) -> list[Freezes | None]:

@@ -32,9 +32,9 @@ ASKED = {
     **dict.fromkeys(
         (
             "attempts.of_run",
-            "backfills.of_job",
-            "calendars.of_tenant",
-            "calendars.uses",
+            "backfills.of_owner",
+            "calendars.of_owner",
+            "calendar_uses.of_owner",
             "changes.announced",
             "changes.of_job",
             "runs.between",

@@ -14,7 +14,7 @@ from timeball.aws.dynamodb.tenants import DynamoHolders, dynamo_tenants
 from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
 from timeball.domain.model.tenants.tenant import Tenant, new_tenant
 from timeball.ports.rows import Swap
-from timeball.ports.tenants import Holders, Tenants
+from timeball.ports.tenants import ALL, Holders, Tenants
 from timeball.testing.memory_store import MemoryTenants
 
 TEXT = fresh_key("acme", bytes(range(32)))
@@ -99,10 +99,10 @@ def test_tenants_and_a_tenants_keys_are_listed_in_order_page_by_page(place: Plac
     place.tenants.keys.insert([Key(one, "h", Role.VIEWER, 1) for one in ids], NOW)
 
     def named(after: str, limit: int) -> list[str]:
-        return [one.name for one in place.tenants.tenants.listed(after, limit)]
+        return [one.name for one in place.tenants.tenants.of_owner(ALL, after, limit)]
 
     def of(tenant: str, after: str, limit: int) -> list[str]:
-        return [one.key_id for one in place.tenants.keys.of_tenant(tenant, after, limit)]
+        return [one.key_id for one in place.tenants.keys.of_owner(tenant, after, limit)]
 
     assert named("", 10) == names
     assert named("a", 2) == ["a-b", "acme"]

@@ -76,13 +76,3 @@ def test_a_target_is_read_with_the_type_with_which_it_was_written(store: Store, 
     task = new_task(TaskSpec(TaskKey("acme", "report"), target), NOW)
     store.tasks.insert([task], NOW)
     assert store.tasks.read([task.key]) == [task]
-
-
-def test_a_repeated_request_gets_the_instant_of_the_first(subject: Subject) -> None:
-    subject.lose_answer()
-    assert subject.store.requests.remember(KEY, "request", NOW, NOW) == NOW
-    assert subject.store.requests.remember(KEY, "request", NOW + 9, NOW + 9) == NOW
-    assert subject.store.requests.remember(KEY, "another", NOW + 9, NOW + 9) == NOW + 9
-    assert subject.store.requests.remember(JobKey("other", "job"), "request", NOW + 1, NOW + 1) == NOW + 1
-    assert subject.store.requests.noted(KEY, "request") == NOW
-    assert subject.store.requests.noted(KEY, "a third") is None

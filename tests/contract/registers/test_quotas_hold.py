@@ -103,8 +103,8 @@ def test_fifty_clients_ask_for_backfills_and_as_many_run_as_the_quota_says(api: 
     assert set(asked) == {201}
     for _ in range(3):
         api.clock.advance(SECOND_MS)
-        advance_backfills(api.context, [one for one in api.store.backfills.of_job(job.key) if one.is_open])
-        statuses = Counter(one.status for one in api.store.backfills.of_job(job.key))
+        advance_backfills(api.context, [one for one in api.store.backfills.of_owner(job.key) if one.is_open])
+        statuses = Counter(one.status for one in api.store.backfills.of_owner(job.key))
         assert statuses == {BackfillStatus.RUNNING: 3, BackfillStatus.WAITING: 47}
 
 

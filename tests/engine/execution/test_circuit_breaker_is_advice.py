@@ -14,8 +14,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.schedule import At
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
-from timeball.testing.memory_collections import MemoryCircuits
-from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_rows import Memory, MemoryRows
 from timeball.testing.memory_store import MemoryStore
 
 KEY = CircuitKey("acme", "https://target.example")
@@ -23,7 +22,7 @@ FAILED_LATELY = Circuit(KEY, failures=2)
 RESTED = Circuit(KEY, failures=5, openings=1, open_until=NOW)
 
 
-class Contested(MemoryCircuits):
+class Contested(MemoryRows[CircuitKey, Circuit]):
     """A store of hosts in which another writer always comes first."""
 
     def swap(self, swaps: Sequence[Swap[Circuit]], now: int) -> list[Swapped[Circuit]]:
@@ -33,7 +32,7 @@ class Contested(MemoryCircuits):
         return super().swap(swaps, now)
 
 
-class Refusing(MemoryCircuits):
+class Refusing(MemoryRows[CircuitKey, Circuit]):
     """A store of hosts that refuses every change."""
 
     def __init__(self, memory: Memory, error: Exception) -> None:

@@ -183,7 +183,7 @@ def test_a_request_that_a_full_row_never_recorded_does_not_count_as_collected(se
     for number in range(MOST_REQUESTS):
         push(service, number, request=f"r{number}", fingerprint="f")
     (run,) = by_hand(service)
-    service.play.store.requests.remember(KEY, "late 0", run.id.fire_at, at(0))
+    service.play.store.requests.note([((KEY, "late 0"), run.id.fire_at)], at(0))
     service.until(at(30))
     assert push(service, 99, request="late", fingerprint="f").outcome is STARTED
     service.until(at(60))

@@ -24,10 +24,7 @@ _HEARD = "an event makes a run of each job that listens"
 
 
 def _takes_each_time_anew(context: Context) -> Context:
-    def take_events(_: str, names: Sequence[str], now: int) -> list[int]:
-        return [now] * len(names)
-
-    return through(context, "requests.take_events", take_events)
+    return through(context, "events.note", lambda notes, _: [at for _, at in notes])
 
 
 def _goes_before_its_runs(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list[bool]:

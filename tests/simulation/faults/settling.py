@@ -82,7 +82,7 @@ def _empty(page: LedgerPage) -> LedgerPage:
 
 def _remembers_nothing(context: Context) -> Context:
     """A repeated request to skip the next fire means the same fire."""
-    return through(context, "requests.remember", lambda _job, _request, at, _now: at)
+    return through(context, "requests.note", lambda notes, _: [at for _, at in notes])
 
 
 def _nothing(*_: Any) -> list[Any]:

@@ -5,30 +5,19 @@ The runs: rows, each job's ledger of runs, and the list of dead letters.
 Finished attempts in rows of their own, for which the run's row has no room.
 
 The work of single runs: what a trigger brings in place of the job's payload.
-
-The tasks: one row for each id, with the current version.
-
-The bulk operations: rows of their tenants.
-
-The backfills: rows beside their jobs.
-
-The calendars, and the jobs that may name each.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from timeball.domain.backfill import Backfill
-from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.runs.values import Attempt
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.policies import Work
-from timeball.domain.operation import Operation
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.ports.rows import ListQuery, Rows
 
@@ -148,37 +137,3 @@ class Works(Protocol):
 
     def read(self, names: Sequence[tuple[JobKey, str]]) -> list[Work | None]:
         """Return the work of each name; None if it is not stored, or no longer."""
-
-
-class Tasks(Rows[TaskKey, Task], Protocol):
-    """The tasks. A deleted task keeps its row, but is no longer listed."""
-
-    def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
-        """Return up to `limit` tasks in the listing, by creation time. It may lag."""
-
-
-class Operations(Rows[OperationKey, Operation], Protocol):
-    """The operations."""
-
-    def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
-        """Return up to `limit` operations in the listing, by creation time. It may lag."""
-
-
-class Backfills(Rows[BackfillKey, Backfill], Protocol):
-    """The backfills."""
-
-    def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
-        """Return up to `limit` backfills of a job, in the order of their names, with names after `after`."""
-
-
-class Calendars(Rows[CalendarKey, Calendar], Protocol):
-    """The calendars. A job notes its use before it names a calendar; the job's row says whether it still does."""
-
-    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
-        """Return up to `limit` calendars of a tenant that are not deleted, by name, after the name `after`."""
-
-    def note_uses(self, uses: Sequence[tuple[CalendarKey, JobKey]], now: int) -> list[None]:
-        """Note that each job is about to name a calendar; an existing note gets the present time."""
-
-    def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
-        """Return up to `limit` jobs that may name a calendar, with the time of their notes; by id, after `after`."""

@@ -1,20 +1,22 @@
-"""The record of users' changes: earlier revisions of jobs, and the announcements of a tenant's changes, by time.
+"""Notes beside the rows: the first note of a name stands.
 
-Nothing here ever changes. The current revision of a job is on the job's row alone.
+Links to jobs, whose last note counts: from their parents, and from the calendars that they name.
 
-The jobs that depend on each job. An edge only nominates: the child's row says whether it still depends.
-
-When clients' requests took effect, and when events were accepted, so that a repeat has no further effect.
+The record of users' changes: earlier revisions of jobs, and the announcements of a tenant's changes, by time. Nothing
+in it ever changes. The current revision of a job is on the job's row alone.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId
-from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.time.instants import LATEST
+from timeball.ports.rows import Owner_contra
+
+Name_contra = TypeVar("Name_contra", contravariant=True)
+Noted = TypeVar("Noted")
 
 
 @dataclass(frozen=True)
@@ -51,30 +53,30 @@ class Changes(Protocol):
         """Return up to `limit` announcements."""
 
 
-class Edges(Protocol):
-    """The edges from jobs to those that depend on them."""
+class Notes(Protocol[Name_contra, Noted]):
+    """Notes by name. The first note of a name stands, and is kept for at least a day."""
 
-    def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Store each edge, even one that is about to be removed. May be repeated. Raises UnavailableError."""
+    def note(self, notes: Sequence[tuple[Name_contra, Noted]], now: int) -> list[Noted]:
+        """Store each note whose name has none; return the note that stands for each."""
 
-    def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
-        """Return the children of each parent, in the order of their ids."""
-
-    def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:
-        """Remove each edge whose last note is earlier than an instant. Raises UnavailableError."""
+    def read(self, names: Sequence[Name_contra]) -> list[Noted | None]:
+        """Return the note of each name, read strongly; None: there is none."""
 
 
-class Requests(Protocol):
-    """The requests that have a name."""
+class Links(Protocol[Owner_contra]):
+    """Links from an owner to jobs, each with the time of its last note.
 
-    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:
-        """Note when a client's request took effect, unless that is noted; return the noted instant (ms)."""
+    A link only nominates: the job's row says whether it still names the owner.
+    """
 
-    def noted(self, job: JobKey, request: str) -> int | None:
-        """Return when a request took effect (ms), as read strongly; None: it is not noted."""
+    def note(self, links: Sequence[tuple[Owner_contra, JobKey]], now: int) -> None:
+        """Store each link, before the job names the owner. May be repeated. Raises UnavailableError."""
 
-    def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
-        """Note that events of a tenant are accepted, unless that is noted; return the noted instant of each (ms).
+    def of_owner(self, owner: Owner_contra, after: str = "", limit: int | None = None) -> list[tuple[JobKey, int]]:
+        """Return up to `limit` links of an owner, with the time of their last note; by job id, after `after`."""
 
-        A note is stored for at least a day.
-        """
+    def children(self, owners: Sequence[Owner_contra]) -> list[list[JobKey]]:
+        """Return the jobs that each owner has links to, in the order of their ids."""
+
+    def forget(self, links: Sequence[tuple[Owner_contra, JobKey]], noted_before: int, now: int) -> None:
+        """Remove each link whose last note is earlier than an instant. Raises UnavailableError."""

@@ -1,4 +1,4 @@
-"""A collection of rows of one kind, which is what most of the store consists of.
+"""Rows of one kind, which is what most of the store consists of.
 
 Every write of an existing row is a *swap*: it holds only if the row still has the revision that was read, and it raises
 that revision; nothing else does. A swap or an insert may be repeated underneath because its answer was lost: it finds
@@ -9,44 +9,22 @@ The listing: a tenant's data by state and in the order of time. Like the due ind
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from timeball.domain.attempts.circuit_breaker import Circuit
-from timeball.domain.backfill import Backfill
-from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, OperationKey, RunId, TaskKey
-from timeball.domain.model.jobs.freeze import Freezes
-from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.jobs.task import Task
-from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.key import Key
-from timeball.domain.model.tenants.tenant import Tenant
-from timeball.domain.model.terms.calendar import Calendar
-from timeball.domain.model.terms.event import Patterns, Subscription
-from timeball.domain.model.terms.flow import UniqueKeyRow
-from timeball.domain.operation import Operation
 from timeball.domain.time.instants import LATEST
 
-Row = TypeVar(
-    "Row",
-    Job,
-    Run,
-    Backfill,
-    Circuit,
-    BackfillSlots,
-    Task,
-    Freezes,
-    Calendar,
-    Tenant,
-    Key,
-    Operation,
-    Limiter,
-    Subscription,
-    Patterns,
-    UniqueKeyRow,
-)
+
+class Revised(Protocol):
+    """A row: a dataclass whose revision only the store raises."""
+
+    @property
+    def revision(self) -> int:
+        """How often it was swapped."""
+
+
+Row = TypeVar("Row", bound=Revised)
+Owner_contra = TypeVar("Owner_contra", contravariant=True)
 Key_contra = TypeVar("Key_contra", contravariant=True)
 
 
@@ -62,7 +40,9 @@ class Swap(Generic[Row]):
     @property
     def written(self) -> Row:
         """The row as it is stored if the swap is done."""
-        return evolve(self.after, revision=self.before.revision + 1)
+        after: Any = self.after  # of a class whose fields are not known here
+        row: Row = evolve(after, revision=self.before.revision + 1)
+        return row
 
 
 @dataclass(frozen=True)
@@ -91,7 +71,7 @@ class Rows(Protocol[Key_contra, Row]):
         """Write each row if it is unchanged since it was read, at the next revision."""
 
 
-Id = TypeVar("Id", JobKey, RunId, TaskKey, OperationKey)
+Id = TypeVar("Id")
 
 
 @dataclass(frozen=True)
@@ -125,3 +105,17 @@ class ListQuery(Generic[Id]):
         if self.after is None:
             return True
         return entry > self.after if self.oldest_first else entry < self.after
+
+
+class NamedRows(Rows[Key_contra, Row], Protocol[Owner_contra, Key_contra, Row]):
+    """Rows that belong to an owner, with a name each."""
+
+    def of_owner(self, owner: Owner_contra, after: str = "", limit: int | None = None) -> list[Row]:
+        """Return up to `limit` rows of an owner in the order of their names, with names after `after`."""
+
+
+class ListedRows(Rows[Id, Row], Protocol[Id, Row]):
+    """Rows that are listed by their creation. A deleted row stays, but is no longer listed."""
+
+    def listed(self, query: ListQuery[Id]) -> list[tuple[int, Id]]:
+        """Return up to `limit` rows in the listing. It may lag."""

@@ -3,51 +3,61 @@
 from dataclasses import dataclass
 
 from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
+from timeball.domain.backfill import Backfill
 from timeball.domain.backfill_slots import BackfillSlots
-from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, TaskKey
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
-from timeball.ports.collections import Attempts, Backfills, Calendars, Jobs, Operations, Runs, Tasks, Works
+from timeball.domain.operation import Operation
+from timeball.ports.collections import Attempts, Jobs, Runs, Works
 from timeball.ports.counters import SubmitBudgets, Usage, Windows
 from timeball.ports.due_index import DueIndex
-from timeball.ports.notes import Changes, Edges, Requests
+from timeball.ports.notes import Changes, Links, Notes
 from timeball.ports.partitions import Partitions
-from timeball.ports.rows import Rows
+from timeball.ports.rows import ListedRows, NamedRows, Rows
 from timeball.ports.secrets import SigningSecretStore
 
 
 @dataclass(frozen=True)
 class Store:
-    """The collections of rows, and the registers beside them. Slots, freezes and patterns are keyed by tenant.
-
-    `task_versions` holds the versions of tasks that newer ones have replaced. An empty list costs nothing: the answer
-    is empty, without a request.
-    """
+    """Everything that is stored. An empty list costs nothing: the answer is empty, without a request."""
 
     jobs: Jobs
     runs: Runs
-    backfills: Backfills
+    backfills: NamedRows[JobKey, BackfillKey, Backfill]
     circuits: Rows[CircuitKey, Circuit]
     slots: Rows[str, BackfillSlots]
+    """The backfill slots of each tenant."""
     limiters: Rows[LimiterKey, Limiter]
-    operations: Operations
-    tasks: Tasks
+    operations: ListedRows[OperationKey, Operation]
+    tasks: ListedRows[TaskKey, Task]
     task_versions: Rows[TaskRef, Task]
+    """The versions of tasks that newer ones have replaced."""
     freezes: Rows[str, Freezes]
-    calendars: Calendars
+    """The freezes of each tenant."""
+    calendars: NamedRows[str, CalendarKey, Calendar]
+    """The calendars of each tenant. Deleted ones are read, but are not among those of their owner."""
+    calendar_uses: Links[CalendarKey]
+    """The jobs that may name each calendar."""
     subscriptions: Rows[SubscriptionKey, Subscription]
     patterns: Rows[str, Patterns]
+    """The event patterns of each tenant."""
     uniques: Rows[UniqueKey, UniqueKeyRow]
     attempts: Attempts
     works: Works
-    requests: Requests
+    requests: Notes[tuple[JobKey, str], int]
+    """When clients' requests, by job and name, took effect (ms): a repeat has no further effect."""
+    events: Notes[tuple[str, str], int]
+    """When events, by tenant and name, were accepted (ms)."""
     changes: Changes
     windows: Windows
     submit_budgets: SubmitBudgets
-    edges: Edges
+    edges: Links[JobKey]
+    """The jobs that may depend on each job."""
     due: DueIndex
     partitions: Partitions
     signing: SigningSecretStore

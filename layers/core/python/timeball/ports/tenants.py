@@ -5,31 +5,20 @@ from typing import Protocol
 
 from timeball.domain.model.tenants.key import Key
 from timeball.domain.model.tenants.tenant import Tenant
-from timeball.ports.rows import Rows
+from timeball.ports.rows import NamedRows
 
-
-class TenantRows(Rows[str, Tenant], Protocol):
-    """The tenants, by name. A deleted tenant keeps its row."""
-
-    def listed(self, after: str, limit: int) -> list[Tenant]:
-        """Return up to `limit` tenants in the order of their names, after a name."""
-
-
-class KeyRows(Rows[str, Key], Protocol):
-    """The API keys, by id. A revoked key keeps its row."""
-
-    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Key]:
-        """Return up to `limit` keys of a tenant in the order of their ids, after an id."""
+ALL = ""
+"""The owner of all tenants."""
 
 
 @dataclass(frozen=True)
 class Tenants:
     """The rows of tenants and of API keys."""
 
-    tenants: TenantRows
-    """The tenants."""
-    keys: KeyRows
-    """Their API keys."""
+    tenants: NamedRows[str, str, Tenant]
+    """The tenants by name; the owner is `ALL`. A deleted tenant keeps its row."""
+    keys: NamedRows[str, str, Key]
+    """The API keys of each tenant, by id. A revoked key keeps its row."""
 
 
 class Holders(Protocol):

@@ -14,7 +14,7 @@ from timeball.ports.store import Store
 _Port = TypeVar("_Port")
 
 LIST_WRITES = frozenset(
-    {"insert", "swap", "replace", "save", "note", "note_uses", "add", "forget"}  # a collection's
+    {"insert", "swap", "replace", "save", "note", "add", "forget"}  # a collection's
     | {"send", "watch"}  # a queue's
     | {"hide", "send_again", "delete"}  # an inbox's
     | {"stop"}  # of executions
@@ -28,10 +28,8 @@ SINGLE_WRITES = frozenset(
         "reserve",
         "release",
         "reckon",
-        "take_events",
         "move_oldest_day",
         "most_shards",
-        "remember",
         "secrets",
         "rotate",
         "ensure",

@@ -1,26 +1,23 @@
 """Collections in memory: the queries of each beyond reading and writing rows."""
 
 from collections import Counter
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
 
-from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
-from timeball.domain.backfill import Backfill
-from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, fraction_of
-from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey, fraction_of
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Permit, Run, Waiting
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.policies import Work
-from timeball.domain.operation import Operation
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.ports.collections import LedgerPage, LedgerQuery
-from timeball.ports.rows import Id, ListQuery, Swap, Swapped
-from timeball.testing.memory_rows import Memory, MemoryRows
+from timeball.ports.rows import Id, ListQuery, Row, Swap, Swapped
+from timeball.testing.memory_rows import Memory, MemoryRows, RowKey
+
+Owner = TypeVar("Owner")
 
 
 class MemoryJobs(MemoryRows[JobKey, Job]):
@@ -28,9 +25,6 @@ class MemoryJobs(MemoryRows[JobKey, Job]):
 
     tasks: "MemoryTasks"
     """The tasks that are read together with jobs."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key"))
 
     def insert(self, rows: Sequence[Job], now: int) -> list[Job | None]:
         """Insert each job that does not exist."""
@@ -103,7 +97,7 @@ class MemoryRuns(MemoryRows[RunId, Run]):
     """The runs."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("id"))
+        super().__init__(memory, "id")
 
     def between(self, job: JobKey, first_at: int, last_at: int) -> list[Run]:
         """Return the schedule's runs with a fire time between two instants, both included."""
@@ -156,96 +150,43 @@ def _page(entries: Sequence[tuple[int, Id]], query: ListQuery[Id]) -> list[tuple
     return sorted(within, reverse=not query.oldest_first)[: query.limit]
 
 
-class MemoryBackfills(MemoryRows[BackfillKey, Backfill]):
-    """The backfills."""
+class MemoryNamedRows(MemoryRows[RowKey, Row], Generic[Owner, RowKey, Row]):
+    """Rows of owners. `owner_and_name` returns the two parts of a key."""
 
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key"))
+    def __init__(self, memory: Memory, owner_and_name: Callable[[RowKey], tuple[Owner, str]], key: str = "key") -> None:
+        super().__init__(memory, key)
+        self._owner_and_name: Callable[[RowKey], tuple[Owner, str]] = owner_and_name
 
-    def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
-        """Return a job's backfills."""
+    def of_owner(self, owner: Owner, after: str = "", limit: int | None = None) -> list[Row]:
+        """Return an owner's rows after a name."""
         with self._memory.lock:
-            own = [one for key, one in sorted(self.items()) if key.job == job and key.name > after]
-            return own[:limit]
+            named = [(*self._owner_and_name(key), row) for key, row in self.items()]
+        own = sorted(((name, row) for one, name, row in named if one == owner and name > after), key=itemgetter(0))
+        return [row for _, row in own if not getattr(row, "is_deleted", False)][:limit]
 
 
-class MemoryOperations(MemoryRows[OperationKey, Operation]):
-    """The bulk operations."""
+class MemoryListedRows(MemoryRows[RowKey, Row]):
+    """Rows that are listed by their creation, unless they are deleted."""
 
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key"))
-
-    def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
-        """Return the operations of a tenant, by their creation."""
+    def listed(self, query: ListQuery[RowKey]) -> list[tuple[int, RowKey]]:
+        """Return the rows of a tenant."""
         with self._memory.lock:
-            own = [(one.created_at, key) for key, one in self.items() if key.tenant == query.tenant]
-        return _page(own, query)
+            rows: list[tuple[Any, Any]] = [*self.items()]
+        there = [(row.created_at, key) for key, row in rows if not getattr(row, "is_deleted", False)]
+        return _page([one for one in there if one[1].tenant == query.tenant], query)
 
 
-class MemoryTasks(MemoryRows[TaskKey, Task]):
+class MemoryTasks(MemoryListedRows[TaskKey, Task]):
     """The tasks, and their replaced versions."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key"))
-        self.replaced: MemoryRows[TaskRef, Task] = MemoryRows(memory, attrgetter("ref"))
-
-    def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
-        """Return the tasks of a tenant that are not deleted, by their creation."""
-        with self._memory.lock:
-            there = [(task.created_at, task.key) for task in self.values() if not task.is_deleted]
-        return _page([one for one in there if one[1].tenant == query.tenant], query)
+        super().__init__(memory)
+        self.replaced: MemoryRows[TaskRef, Task] = MemoryRows(memory, "ref")
 
     def version(self, ref: TaskRef) -> Task | None:
         """Return a version of a task."""
         task = self.get(ref.key)
         return task if task is not None and ref.version in (None, task.version) else self.replaced.get(ref)
-
-
-class MemoryCircuits(MemoryRows[CircuitKey, Circuit]):
-    """The resources, with their circuits."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key"))
-
-
-class MemorySlots(MemoryRows[str, BackfillSlots]):
-    """The backfill slots, by their tenants."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("tenant"))
-
-
-class MemoryFreezes(MemoryRows[str, Freezes]):
-    """The freezes, by their tenants."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("tenant"))
-
-
-class MemoryCalendars(MemoryRows[CalendarKey, Calendar]):
-    """The calendars, and the jobs that may name them."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key"))
-        self._uses: dict[tuple[CalendarKey, JobKey], int] = {}
-
-    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
-        """Return a tenant's calendars after a name."""
-        with self._memory.lock:
-            own = [one for key, one in sorted(self.items()) if key.tenant == tenant and key.name > after]
-        return [one for one in own if not one.is_deleted][:limit]
-
-    def note_uses(self, uses: Sequence[tuple[CalendarKey, JobKey]], now: int) -> list[None]:
-        """Note that jobs are about to name calendars."""
-        with self._memory.lock:
-            self._uses.update((use, now) for use in uses)
-        return [None] * len(uses)
-
-    def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
-        """Return the jobs that may name a calendar."""
-        with self._memory.lock:
-            noted = sorted((job, at) for (calendar, job), at in self._uses.items() if calendar == key)
-        return [(job, at) for job, at in noted if job.job_id > after][:limit]
 
 
 def _position(run: RunId) -> tuple[int, str, str]:

@@ -1,23 +1,25 @@
-"""Data beside the collections of rows, in memory: attempts, works, requests, history, days, owners, counts."""
+"""Data beside the collections of rows, in memory: attempts, works, notes, links, history, days, owners, counts."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from typing import Generic, TypeVar
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId, outline
 from timeball.domain.model.runs.values import Attempt
-from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.counters import CountWindow
 from timeball.ports.due_index import DuePage, DueQuery
-from timeball.ports.notes import ChangesQuery
+from timeball.ports.notes import ChangesQuery, Noted
 from timeball.ports.partitions import Owner, Tick, next_tick
 from timeball.testing.memory_rows import Memory
+
+_Name = TypeVar("_Name")
 
 
 class MemoryAttempts(dict[RunId, dict[int, Attempt]]):
@@ -67,20 +69,46 @@ class MemoryWorks(dict[tuple[JobKey, str], Work]):
             return [self.get(name) for name in names]
 
 
-class MemoryRequests(dict[tuple[JobKey, str], int]):
-    """When each request took effect."""
+class MemoryNotes(dict[_Name, Noted], Generic[_Name, Noted]):
+    """The notes of one kind."""
 
-    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:  # noqa: ARG002 - kept for good
-        """Note when a request took effect; the first note stands."""
-        return self.setdefault((job, request), at)
+    def note(self, notes: Sequence[tuple[_Name, Noted]], now: int) -> list[Noted]:  # noqa: ARG002 - kept for good
+        """Store each note; the first one stands."""
+        return [self.setdefault(name, note) for name, note in notes]
 
-    def noted(self, job: JobKey, request: str) -> int | None:
-        """Return the note."""
-        return self.get((job, request))
+    def read(self, names: Sequence[_Name]) -> list[Noted | None]:
+        """Return each note."""
+        return [self.get(name) for name in names]
 
-    def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
-        """Note when events were accepted; the first note stands."""
-        return [self.setdefault((JobKey(tenant, "an event"), name), now) for name in names]
+
+class MemoryLinks(dict[tuple[_Name, JobKey], int], Generic[_Name]):
+    """The links of one kind, with the time of their last note."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def note(self, links: Sequence[tuple[_Name, JobKey]], now: int) -> None:
+        """Store each link."""
+        with self._memory.lock:
+            self.update(dict.fromkeys(links, now))
+
+    def of_owner(self, owner: _Name, after: str = "", limit: int | None = None) -> list[tuple[JobKey, int]]:
+        """Return an owner's links."""
+        with self._memory.lock:
+            own = sorted((job, at) for (one, job), at in self.items() if one == owner and job.job_id > after)
+        return own[:limit]
+
+    def children(self, owners: Sequence[_Name]) -> list[list[JobKey]]:
+        """Return the jobs of each owner."""
+        return [[job for job, _ in self.of_owner(owner)] for owner in owners]
+
+    def forget(self, links: Sequence[tuple[_Name, JobKey]], noted_before: int, now: int) -> None:  # noqa: ARG002 - at once
+        """Forget each link that is old enough."""
+        with self._memory.lock:
+            for link in links:
+                if self.get(link, noted_before) < noted_before:
+                    del self[link]
 
 
 class MemoryWindows(dict[CountWindow, int]):
@@ -143,31 +171,6 @@ def _counted(budget: SubmitBudget, reservation: Reservation, sign: int) -> Submi
         return evolve(budget, taken=taken, left=budget.left - amount)
     beside = {**budget.beside, reservation.second: budget.beside.get(reservation.second, 0) + amount}
     return evolve(budget, taken=taken, beside=beside)
-
-
-class MemoryEdges:
-    """The children of each job."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.kept: dict[Edge, int] = {}
-        self._memory = memory
-
-    def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Store each edge."""
-        with self._memory.lock:
-            self.kept |= dict.fromkeys(edges, now)
-
-    def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
-        """Return the children of each parent."""
-        with self._memory.lock:
-            return [sorted(edge.child for edge in self.kept if edge.parent == parent) for parent in parents]
-
-    def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:  # noqa: ARG002 - at once
-        """Forget each edge that is old enough."""
-        with self._memory.lock:
-            for edge in edges:
-                if self.kept.get(edge, noted_before) < noted_before:
-                    del self.kept[edge]
 
 
 class MemoryChanges:

@@ -10,6 +10,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from timeball.domain.backfill import Backfill
@@ -123,12 +124,12 @@ class Memory:
 
 
 class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
-    """The rows of one kind, by their keys."""
+    """The rows of one kind, by their keys, which are in the field `key`."""
 
-    def __init__(self, memory: Memory, key_of: Callable[[Row], RowKey]) -> None:
+    def __init__(self, memory: Memory, key: str = "key") -> None:
         super().__init__()
         self._memory = memory
-        self._key_of: Callable[[Row], RowKey] = key_of
+        self._key_of: Callable[[Row], RowKey] = attrgetter(key)
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
         """Insert each row that does not exist."""

@@ -9,33 +9,35 @@ from collections.abc import Callable
 from operator import attrgetter
 
 from timeball.domain.attempts.callback_token import SigningSecrets, rotated
-from timeball.domain.model.ids import LimiterKey
+from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
+from timeball.domain.backfill import Backfill
+from timeball.domain.backfill_slots import BackfillSlots
+from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey
+from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.key import Key, tenant_of
 from timeball.domain.model.tenants.tenant import Tenant
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
+from timeball.domain.operation import Operation
 from timeball.ports.due_index import Owned
 from timeball.ports.store import Store
-from timeball.ports.tenants import Tenants
+from timeball.ports.tenants import ALL, Tenants
 from timeball.testing.memory_collections import (
-    MemoryBackfills,
-    MemoryCalendars,
-    MemoryCircuits,
-    MemoryFreezes,
     MemoryJobs,
-    MemoryOperations,
+    MemoryListedRows,
+    MemoryNamedRows,
     MemoryRuns,
-    MemorySlots,
     MemoryTasks,
 )
 from timeball.testing.memory_kept import (
     MemoryAttempts,
     MemoryChanges,
     MemoryDueIndex,
-    MemoryEdges,
+    MemoryLinks,
+    MemoryNotes,
     MemoryPartitions,
-    MemoryRequests,
     MemorySubmitBudgets,
     MemoryUsage,
     MemoryWindows,
@@ -68,23 +70,25 @@ class MemoryStore(Store):
     jobs: MemoryJobs
     runs: MemoryRuns
     tasks: MemoryTasks
-    operations: MemoryOperations
-    backfills: MemoryBackfills
-    circuits: MemoryCircuits
-    slots: MemorySlots
+    operations: MemoryListedRows[OperationKey, Operation]
+    backfills: MemoryNamedRows[JobKey, BackfillKey, Backfill]
+    circuits: MemoryRows[CircuitKey, Circuit]
+    slots: MemoryRows[str, BackfillSlots]
     limiters: MemoryRows[LimiterKey, Limiter]
-    freezes: MemoryFreezes
-    calendars: MemoryCalendars
+    freezes: MemoryRows[str, Freezes]
+    calendars: MemoryNamedRows[str, CalendarKey, Calendar]
+    calendar_uses: MemoryLinks[CalendarKey]
     subscriptions: MemoryRows[SubscriptionKey, Subscription]
     patterns: MemoryRows[str, Patterns]
     uniques: MemoryRows[UniqueKey, UniqueKeyRow]
     attempts: MemoryAttempts
     works: MemoryWorks
-    requests: MemoryRequests
+    requests: MemoryNotes[tuple[JobKey, str], int]
+    events: MemoryNotes[tuple[str, str], int]
     changes: MemoryChanges
     windows: MemoryWindows
     submit_budgets: MemorySubmitBudgets
-    edges: MemoryEdges
+    edges: MemoryLinks[JobKey]
     due: MemoryDueIndex
     partitions: MemoryPartitions
     signing: MemorySigning
@@ -96,7 +100,7 @@ class MemoryStore(Store):
         *,
         jobs: Callable[[Memory], MemoryJobs] = MemoryJobs,
         runs: Callable[[Memory], MemoryRuns] = MemoryRuns,
-        circuits: Callable[[Memory], MemoryCircuits] = MemoryCircuits,
+        circuits: Callable[[Memory], MemoryRows[CircuitKey, Circuit]] = MemoryRows,
         due: Callable[[Memory], MemoryDueIndex] = MemoryDueIndex,
         partitions: Callable[[Memory], MemoryPartitions] = MemoryPartitions,
     ) -> None:
@@ -105,25 +109,27 @@ class MemoryStore(Store):
         super().__init__(
             jobs=jobs(memory),
             runs=runs(memory),
-            backfills=MemoryBackfills(memory),
+            backfills=MemoryNamedRows(memory, attrgetter("job", "name")),
             circuits=circuits(memory),
-            slots=MemorySlots(memory),
-            limiters=MemoryRows(memory, attrgetter("key")),
-            operations=MemoryOperations(memory),
+            slots=MemoryRows(memory, "tenant"),
+            limiters=MemoryRows(memory),
+            operations=MemoryListedRows(memory),
             tasks=tasks,
             task_versions=tasks.replaced,
-            freezes=MemoryFreezes(memory),
-            calendars=MemoryCalendars(memory),
-            subscriptions=MemoryRows(memory, attrgetter("key")),
-            patterns=MemoryRows(memory, attrgetter("tenant")),
-            uniques=MemoryRows(memory, attrgetter("key")),
+            freezes=MemoryRows(memory, "tenant"),
+            calendars=MemoryNamedRows(memory, attrgetter("tenant", "name")),
+            calendar_uses=MemoryLinks(memory),
+            subscriptions=MemoryRows(memory),
+            patterns=MemoryRows(memory, "tenant"),
+            uniques=MemoryRows(memory),
             attempts=MemoryAttempts(memory),
             works=MemoryWorks(memory),
-            requests=MemoryRequests(),
+            requests=MemoryNotes(),
+            events=MemoryNotes(),
             changes=MemoryChanges(memory),
             windows=MemoryWindows(memory),
             submit_budgets=MemorySubmitBudgets(memory),
-            edges=MemoryEdges(memory),
+            edges=MemoryLinks(memory),
             due=due(memory),
             partitions=partitions(memory),
             signing=MemorySigning(),
@@ -141,37 +147,23 @@ class MemoryStore(Store):
         self._memory.answers_to_lose = count
 
 
-class MemoryTenantRows(MemoryRows[str, Tenant]):
-    """The tenants."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("name"))
-
-    def listed(self, after: str, limit: int) -> list[Tenant]:
-        """Return tenants after a name."""
-        return [self[name] for name in sorted(self) if name > after][:limit]
+def _tenant(name: str) -> tuple[str, str]:
+    return ALL, name
 
 
-class MemoryKeyRows(MemoryRows[str, Key]):
-    """The API keys."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, attrgetter("key_id"))
-
-    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Key]:
-        """Return a tenant's API keys after an id."""
-        return [self[key_id] for key_id in sorted(self) if tenant_of(key_id) == tenant and key_id > after][:limit]
+def _key_of_tenant(key_id: str) -> tuple[str, str]:
+    return tenant_of(key_id), key_id
 
 
 class MemoryTenants(Tenants):
     """The tenants and the API keys of one table, and the authorizer's query."""
 
-    tenants: MemoryTenantRows
-    keys: MemoryKeyRows
+    tenants: MemoryNamedRows[str, str, Tenant]
+    keys: MemoryNamedRows[str, str, Key]
 
     def __init__(self) -> None:
         memory = Memory()
-        super().__init__(MemoryTenantRows(memory), MemoryKeyRows(memory))
+        super().__init__(MemoryNamedRows(memory, _tenant, "name"), MemoryNamedRows(memory, _key_of_tenant, "key_id"))
 
     def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
         """Return an API key and its tenant."""

@@ -61,7 +61,7 @@ def list_keys(edge: ApiContext, request: Request) -> Reply:
     asked = PageQuery(request)
     tenant = standing_tenant(edge, request).name
     (after,) = asked.after(text_like(KEY_ID)) or ("",)
-    found = edge.admin.keys.of_tenant(tenant, after, asked.limit + 1)
+    found = edge.admin.keys.of_owner(tenant, after, asked.limit + 1)
     return asked.first(edge, found, key_answer, lambda one: (one.key_id,))
 
 

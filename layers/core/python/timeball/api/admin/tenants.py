@@ -24,6 +24,7 @@ from timeball.engine.blackouts.freezes import note_quotas, start_tenant, stop_te
 from timeball.engine.compare_and_swap import TRIES
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
+from timeball.ports.tenants import ALL
 
 router = Router()
 
@@ -73,7 +74,7 @@ def list_tenants(edge: ApiContext, request: Request) -> Reply:
     asked = PageQuery(request)
     (after,) = asked.after(text_like(TENANT_NAME)) or ("",)
     if request.tenant == edge.operating_tenant:
-        found = edge.admin.tenants.listed(after, asked.limit + 1)
+        found = edge.admin.tenants.of_owner(ALL, after, asked.limit + 1)
     else:
         found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
     standing = (one for one in found[: asked.limit] if one.deleted_at is None)
@@ -176,10 +177,10 @@ def _share(edge: ApiContext, tenant: Tenant) -> float | None:
     """Return a tenant's weight as a fraction of all enabled tenants' weights; None if it is disabled."""
     if tenant.disabled_at is not None:
         return None
-    weights, page = 0, edge.admin.tenants.listed("", _PAGE)
+    weights, page = 0, edge.admin.tenants.of_owner(ALL, "", _PAGE)
     while page:
         weights += sum(one.weight for one in page if one.disabled_at is None)
-        page = edge.admin.tenants.listed(page[-1].name, _PAGE) if len(page) == _PAGE else []
+        page = edge.admin.tenants.of_owner(ALL, page[-1].name, _PAGE) if len(page) == _PAGE else []
     return round(tenant.weight / max(weights, tenant.weight), 6)
 
 

@@ -156,7 +156,7 @@ def list_backfills(edge: ApiContext, request: Request) -> Reply:
     key, asked = job_key(request), PageQuery(request)
     before = asked.after(number, identifier)
     read_job_row(edge, key)
-    newest_first = sorted(edge.context.store.backfills.of_job(key), key=_age, reverse=True)
+    newest_first = sorted(edge.context.store.backfills.of_owner(key), key=_age, reverse=True)
     left = [one for one in newest_first if before is None or _age(one) < before]
     return asked.first(edge, left, _answer, _age)
 

@@ -130,7 +130,7 @@ def list_calendars(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's calendars by name."""
     asked = PageQuery(request)
     (after,) = asked.after(text_like(CALENDAR_NAME)) or ("",)
-    found = edge.context.store.calendars.of_tenant(request.tenant, after, asked.limit + 1)
+    found = edge.context.store.calendars.of_owner(request.tenant, after, asked.limit + 1)
     return asked.first(edge, found, CalendarAnswer.about, lambda one: (one.key.name,))
 
 

@@ -1,71 +1,32 @@
 """The finished attempts of runs over DynamoDB, each in a row of its own.
 
-The backfills over DynamoDB: rows beside their job's, in the due index while they have something to do.
-
-The calendars over DynamoDB: rows of their tenant, and beside each calendar a row for each job that may name it.
-
-The bulk operations over DynamoDB: a row each, in the due index while it runs.
-
-The tasks over DynamoDB: one row each, and beside it the rows of replaced versions.
-
 The works of jobs: in the job's own row if the work is small, else in a row of its own, named by its digest.
-
-Rows that each tenant has once, identified by the key alone: its backfill slots, and its event patterns.
 """
 
 from collections.abc import Sequence
-from itertools import islice
-from typing import Any
 
-from timeball.aws.dynamodb.listing import Listing
-from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_item, to_text
-from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
+from timeball.aws.dynamodb.table.codec import Item, from_text, to_text
+from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import (
-    BACKFILL,
-    CALENDAR,
     LAST,
-    OPERATIONS,
-    REGISTERED,
-    USE,
     attempt_key,
     attempts_prefix,
-    backfill_key,
-    calendar_key,
-    job_key,
-    operation_key,
-    patterns_key,
     run_key,
-    slots_key,
-    task_key,
-    tenant_key,
-    use_key,
     work_key,
 )
 from timeball.aws.dynamodb.table.mapper import (
-    to_backfill,
-    to_calendar,
-    to_operation,
-    to_task,
     to_work,
     work_digest,
     work_fields,
     work_text,
 )
-from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Insert, Update
-from timeball.domain.backfill import Backfill
-from timeball.domain.backfill_slots import BackfillSlots
-from timeball.domain.model.ids import BackfillKey, JobKey, OperationKey, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.values import Attempt
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
-from timeball.domain.model.terms.event import Patterns
 from timeball.domain.model.terms.policies import Work
-from timeball.domain.operation import Operation
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import ListQuery
 
 
 class DynamoAttempts:
@@ -96,76 +57,6 @@ class DynamoAttempts:
 
     def _fields(self, attempt: Attempt, now: int) -> Item:
         return {"attempt": to_text(attempt), "expires_at": self._table.mapper.expiry(now)}
-
-
-class DynamoBackfills(DynamoRows[BackfillKey, Backfill]):
-    """The backfills of one table."""
-
-    def __init__(self, table: TableAccess) -> None:
-        super().__init__(table, RowKind(backfill_key, table.mapper.of_backfill, to_backfill))
-
-    def of_job(self, job: JobKey, after: str = "", limit: int | None = None) -> list[Backfill]:
-        """Return a job's backfills after a name."""
-        # A space sorts before any character with which a name continues.
-        first = f"{BACKFILL}{after} " if after else BACKFILL
-        rows = self._table.reader.between(job_key(job)["pk"], first, BACKFILL + LAST)
-        return [to_backfill(row) for row in islice(rows, limit)]
-
-
-class DynamoCalendars(DynamoRows[CalendarKey, Calendar]):
-    """The calendars of one table."""
-
-    def __init__(self, table: TableAccess) -> None:
-        super().__init__(table, RowKind(calendar_key, table.mapper.of_calendar, to_calendar))
-
-    def of_tenant(self, tenant: str, after: str, limit: int) -> list[Calendar]:
-        """Return a tenant's calendars after a name."""
-        rows = self._table.reader.between(tenant_key(tenant), _behind(CALENDAR, after), CALENDAR + LAST)
-        found = (to_calendar(row) for row in rows)
-        return list(islice((one for one in found if not one.is_deleted), limit))
-
-    def note_uses(self, uses: Sequence[tuple[CalendarKey, JobKey]], now: int) -> list[None]:
-        """Note that jobs are about to name calendars."""
-        keys = [use_key(calendar, job) for calendar, job in uses]
-        written = self._table.writer.write([Insert({**key, "at": now}) for key in keys])
-        standing = [key for key, one in zip(keys, written, strict=True) if not one.done]
-        self._table.writer.write([Update(key, where={}, set={"at": now}) for key in standing])
-        return [None] * len(uses)
-
-    def uses(self, key: CalendarKey, after: str, limit: int) -> list[tuple[JobKey, int]]:
-        """Return the jobs that may name a calendar."""
-        partition = use_key(key, JobKey(key.tenant, ""))["pk"]
-        rows = islice(self._table.reader.between(partition, _behind(USE, after), USE + LAST), limit)
-        return [(JobKey(key.tenant, str(row["sk"]).removeprefix(USE)), int(row["at"])) for row in rows]
-
-
-def _behind(prefix: str, name: str) -> str:
-    # A space sorts before any character with which a name continues.
-    return f"{prefix}{name} " if name else prefix
-
-
-class DynamoOperations(DynamoRows[OperationKey, Operation]):
-    """The operations of one table."""
-
-    def __init__(self, table: TableAccess) -> None:
-        super().__init__(table, RowKind(operation_key, table.mapper.of_operation, to_operation))
-        self._listing = Listing(table.reader, table.mapper.list_shards)
-
-    def listed(self, query: ListQuery[OperationKey]) -> list[tuple[int, OperationKey]]:
-        """Return what the listing index names as operations."""
-        return self._listing.page(OperationKey, [OPERATIONS], query)
-
-
-class DynamoTasks(DynamoRows[TaskKey, Task]):
-    """The tasks of one table."""
-
-    def __init__(self, table: TableAccess) -> None:
-        super().__init__(table, RowKind(task_key, table.mapper.of_task, to_task))
-        self._listing = Listing(table.reader, table.mapper.list_shards)
-
-    def listed(self, query: ListQuery[TaskKey]) -> list[tuple[int, TaskKey]]:
-        """Return what the listing index names as tasks."""
-        return self._listing.page(TaskKey, [REGISTERED], query)
 
 
 _NEVER = LATEST // SECOND_MS
@@ -215,23 +106,3 @@ class DynamoWorks:
 def _large(jobs: Sequence[Job]) -> list[tuple[JobKey, str]]:
     works = [(job.key, job.spec.work) for job in jobs if "work_digest" in work_fields(job.spec.work)]
     return [(key, work_text(work)) for key, work in works if work is not None]
-
-
-def of_slots(slots: BackfillSlots, _: int) -> Item:
-    """Return a tenant's slots as a row. It never expires: a backfill may take years."""
-    return {**slots_key(slots.tenant), "v": SCHEMA_VERSION, **to_item(slots, "tenant")}
-
-
-def to_slots(row: dict[str, Any]) -> BackfillSlots:
-    """Return the slots that a row holds."""
-    return from_item(BackfillSlots, row, tenant=row["pk"].removesuffix("#!"))
-
-
-def of_patterns(patterns: Patterns, _: int) -> Item:
-    """Return a tenant's patterns as a row. It never expires: a job may keep its pattern for years."""
-    return {**patterns_key(patterns.tenant), "v": SCHEMA_VERSION, **to_item(patterns, "tenant")}
-
-
-def to_patterns(row: dict[str, Any]) -> Patterns:
-    """Return the patterns that a row holds."""
-    return from_item(Patterns, row, tenant=row["pk"].removesuffix("#!"))

@@ -14,12 +14,12 @@ from timeball.aws.dynamodb.table.keys import (
     DEAD,
     JOBS,
     LAST,
+    TASKS,
     job_key,
     line_partition,
     owner_of_row,
     run_bound,
     run_key,
-    task_key,
     task_version_key,
 )
 from timeball.aws.dynamodb.table.mapper import to_job, to_run, to_task
@@ -58,7 +58,10 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         self, keys: Sequence[JobKey], refs: Sequence[TaskRef], *, with_work: bool = False
     ) -> tuple[list[Job | None], list[Task | None]]:
         """Return jobs and versions of tasks. A version is read from the current one's row, and from its own."""
-        current, replaced = [task_key(ref.key) for ref in refs], [task_version_key(ref) for ref in refs if ref.version]
+        current, replaced = (
+            [TASKS.key_of(ref.key) for ref in refs],
+            [task_version_key(ref) for ref in refs if ref.version],
+        )
         found = self._table.reader.get([*map(job_key, keys), *current, *replaced])
         rows, versions = found[: len(keys)], found[len(keys) :]
         jobs = self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows]

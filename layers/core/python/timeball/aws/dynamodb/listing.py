@@ -9,6 +9,7 @@ from heapq import merge, nsmallest
 from itertools import groupby, islice
 from operator import itemgetter
 
+from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
@@ -16,7 +17,7 @@ from timeball.aws.dynamodb.table.strata import position_of, strata
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.time.instants import LATEST
 from timeball.domain.usage.spending import Estimate, estimated, goes_on
-from timeball.ports.rows import Id, ListQuery
+from timeball.ports.rows import Id, ListQuery, Row
 
 _FEWEST = 4
 _SAMPLED_AT_ONCE = 5_000
@@ -103,3 +104,16 @@ class Listing:
         for at, same in groupby(rows, itemgetter("listed_at")):
             named = [owner for row in same if isinstance(owner := listed_of_row(row["pk"], row["sk"]), kind)]
             yield from filter(query.is_next, sorted(((at, owner) for owner in named), reverse=not query.oldest_first))
+
+
+class DynamoListedRows(DynamoRows[Id, Row]):
+    """Rows that are listed in a state that stands for all of their kind."""
+
+    def __init__(self, table: TableAccess, kind: RowKind[Id, Row], names: type[Id], state: str) -> None:
+        super().__init__(table, kind)
+        self._names, self._state = names, state
+        self._listing = Listing(table.reader, table.mapper.list_shards)
+
+    def listed(self, query: ListQuery[Id]) -> list[tuple[int, Id]]:
+        """Return what the listing index names."""
+        return self._listing.page(self._names, [self._state], query)

@@ -1,44 +1,30 @@
-"""Users' changes over DynamoDB: revisions beside their job's row, announcements in rows of a tenant.
+"""Notes over DynamoDB: the first note of a name stands.
 
-An announcement is all key: when, which job, which version or run or other resource, and by which API key. A tenant's
-announcements are spread over the shards of its listing, because one partition of the table takes a thousand writes a
-second.
+Links to jobs, whose last note counts: rows of their owner, named by the job.
 
-The edges over DynamoDB: rows in the parent's item collection, named by the child.
-
-A forgotten edge expires in a day, and is not returned any more; until then it may be noted again.
-
-When clients' requests took effect, and when events were accepted, over DynamoDB: the first note stands.
+Users' changes: revisions beside their job's row, announcements in rows of a tenant. An announcement is all key: when,
+which job, which version or run or other resource, and by which API key. A tenant's announcements are spread over the
+shards of its listing, because one partition of the table takes a thousand writes a second.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from timeball.aws.dynamodb.collections import DynamoWorks
 from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.collection import TableAccess
-from timeball.aws.dynamodb.table.keys import (
-    CHILD,
-    LAST,
-    announcement_bound,
-    announcements_of,
-    edge_key,
-    event_key,
-    job_key,
-    request_key,
-    revision_key,
-)
+from timeball.aws.dynamodb.table.collection import TableAccess, rows_after
+from timeball.aws.dynamodb.table.keys import Key, Name, announcement_bound, announcements_of, revision_key
 from timeball.aws.dynamodb.table.mapper import to_announcement, to_revision
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId
-from timeball.domain.model.terms.dependency import Edge
+from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
-from timeball.ports.notes import ChangesQuery
+from timeball.ports.notes import ChangesQuery, Noted
 
 
 class DynamoChanges:
@@ -104,65 +90,79 @@ class DynamoChanges:
         ]
 
 
-class DynamoEdges:
-    """The edges of one table."""
+class DynamoNotes(Generic[Name, Noted]):
+    """The notes of one kind, a row each. `to_item` returns a note's attributes when it is written, in ms."""
 
-    def __init__(self, table: TableAccess) -> None:
+    def __init__(
+        self,
+        table: TableAccess,
+        key_of: Callable[[Name], Key],
+        to_item: Callable[[Noted, int], Item],
+        to_note: Callable[[dict[str, Any]], Noted],
+    ) -> None:
         self._table = table
+        self._key_of: Callable[[Name], Key] = key_of
+        self._to_item: Callable[[Noted, int], Item] = to_item
+        self._to_note: Callable[[dict[str, Any]], Noted] = to_note
 
-    def note(self, edges: Sequence[Edge], now: int) -> None:
-        """Insert each edge that does not exist; renew the others."""
-        noted: Item = {"noted_at": now}
-        inserted = self._table.writer.write([Insert({**edge_key(one), **noted}) for one in edges])
-        old = [edge_key(one) for one, written in zip(edges, inserted, strict=True) if not written.done]
+    def note(self, notes: Sequence[tuple[Name, Noted]], now: int) -> list[Noted]:
+        """Insert each note that does not exist."""
+        inserts = [Insert({**self._key_of(name), **self._to_item(note, now)}) for name, note in notes]
+        written = self._table.writer.write(inserts)
+        return [
+            note if one.done or one.row is None else self._to_note(one.row)
+            for (_, note), one in zip(notes, written, strict=True)
+        ]
+
+    def read(self, names: Sequence[Name]) -> list[Noted | None]:
+        """Read each note, strongly."""
+        rows = self._table.reader.get([self._key_of(name) for name in names])
+        return [self._to_note(row) if row else None for row in rows]
+
+
+_Owner = TypeVar("_Owner", JobKey, CalendarKey)
+
+
+class DynamoLinks(Generic[_Owner]):
+    """The links of one kind: rows beside their owner's, named by the job, with the time of the note as `noted`.
+
+    A forgotten link expires in a day, and is not returned any more; until then it may be noted again.
+    """
+
+    def __init__(self, table: TableAccess, key_of: Callable[[_Owner, JobKey], Key], noted: str) -> None:
+        self._table, self._noted = table, noted
+        self._key_of: Callable[[_Owner, JobKey], Key] = key_of
+
+    def note(self, links: Sequence[tuple[_Owner, JobKey]], now: int) -> None:
+        """Insert each link that does not exist; renew the others."""
+        noted: Item = {self._noted: now}
+        keys = [self._key_of(*link) for link in links]
+        inserted = self._table.writer.write([Insert({**key, **noted}) for key in keys])
+        old = [key for key, written in zip(keys, inserted, strict=True) if not written.done]
         renewed = self._table.writer.write([Update(key, {}, noted, ("expires_at",)) for key in old])
         if not all(written.done for written in renewed):
-            raise UnavailableError("an edge has just expired")
+            raise UnavailableError("a link has just expired")
 
-    def children(self, parents: Sequence[JobKey]) -> list[list[JobKey]]:
-        """Return the children of each parent; all parents are queried at the same time."""
-        return list(self._table.threads.map(lambda parent: [edge.child for edge, _ in self._edges(parent)], parents))
+    def of_owner(self, owner: _Owner, after: str = "", limit: int | None = None) -> list[tuple[JobKey, int]]:
+        """Return an owner's links after a job's id."""
+        prefix = self._key_of(owner, JobKey(owner.tenant, ""))
+        rows = rows_after(self._table.reader, prefix, after)
+        standing = islice((row for row in rows if "expires_at" not in row), limit)
+        return [(JobKey(owner.tenant, row["sk"].removeprefix(prefix["sk"])), row[self._noted]) for row in standing]
 
-    def forget(self, edges: Sequence[Edge], noted_before: int, now: int) -> None:
-        """Let each edge that is old enough expire, unless it is noted again just now."""
-        wanted = {*edges}
+    def children(self, owners: Sequence[_Owner]) -> list[list[JobKey]]:
+        """Return the jobs of each owner; all owners are queried at the same time."""
+        return [[job for job, _ in links] for links in self._table.threads.map(self.of_owner, owners)]
+
+    def forget(self, links: Sequence[tuple[_Owner, JobKey]], noted_before: int, now: int) -> None:
+        """Let each link that is old enough expire, unless it is noted again just now."""
+        wanted = {*links}
         expiry: Item = {"expires_at": (now + DAY_MS) // SECOND_MS}
         self._table.writer.write(
             [
-                Update(edge_key(edge), {"noted_at": noted_at}, expiry)
-                for parent in dict.fromkeys(edge.parent for edge in edges)
-                for edge, noted_at in self._edges(parent)
-                if edge in wanted and noted_at < noted_before
+                Update(self._key_of(owner, job), {self._noted: noted_at}, expiry)
+                for owner in dict.fromkeys(owner for owner, _ in links)
+                for job, noted_at in self.of_owner(owner)
+                if (owner, job) in wanted and noted_at < noted_before
             ]
         )
-
-    def _edges(self, parent: JobKey) -> Iterator[tuple[Edge, int]]:
-        rows = self._table.reader.between(job_key(parent)["pk"], CHILD, CHILD + LAST)
-        for row in rows:
-            if "expires_at" not in row:
-                yield Edge(parent, JobKey(parent.tenant, row["sk"].removeprefix(CHILD))), row["noted_at"]
-
-
-class DynamoRequests:
-    """The requests of one table."""
-
-    def __init__(self, table: TableAccess) -> None:
-        self._table = table
-
-    def remember(self, job: JobKey, request: str, at: int, now: int) -> int:
-        """Note when a request took effect; the first note stands."""
-        note: Item = {**request_key(job, request), "at": at, "expires_at": self._table.mapper.expiry(now)}
-        written = self._table.writer.write([Insert(note)])[0]
-        return at if written.done or written.row is None else int(written.row["at"])
-
-    def noted(self, job: JobKey, request: str) -> int | None:
-        """Read the note, strongly."""
-        (row,) = self._table.reader.get([request_key(job, request)])
-        return None if row is None else int(row["at"])
-
-    def take_events(self, tenant: str, names: Sequence[str], now: int) -> list[int]:
-        """Note when events were accepted. The first note stands until DynamoDB has removed it, after a day or more."""
-        kept: Item = {"at": now, "expires_at": (now + DAY_MS) // SECOND_MS}
-        notes = [Insert({**event_key(tenant, name), **kept}) for name in names]
-        written = self._table.writer.write(notes)
-        return [now if one.done or one.row is None else int(one.row["at"]) for one in written]

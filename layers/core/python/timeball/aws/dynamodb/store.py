@@ -8,51 +8,50 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from timeball.aws.dynamodb.collections import (
-    DynamoAttempts,
-    DynamoBackfills,
-    DynamoCalendars,
-    DynamoOperations,
-    DynamoTasks,
-    DynamoWorks,
-    of_patterns,
-    of_slots,
-    to_patterns,
-    to_slots,
-)
+from timeball.aws.dynamodb.collections import DynamoAttempts, DynamoWorks
 from timeball.aws.dynamodb.counters import DynamoSubmitBudgets, DynamoUsage, DynamoWindows
 from timeball.aws.dynamodb.due_index import DynamoDueIndex, DynamoPartitions
 from timeball.aws.dynamodb.jobs import DynamoJobs, DynamoRuns
-from timeball.aws.dynamodb.notes import DynamoChanges, DynamoEdges, DynamoRequests
+from timeball.aws.dynamodb.listing import DynamoListedRows
+from timeball.aws.dynamodb.notes import DynamoChanges, DynamoLinks, DynamoNotes
 from timeball.aws.dynamodb.signing import DynamoSigning
-from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess, fresh_write_id
-from timeball.aws.dynamodb.table.keys import (
-    circuit_key,
-    freezes_key,
-    limiter_key,
-    patterns_key,
-    slots_key,
-    subscription_row_key,
-    task_version_key,
-    unique_row_key,
+from timeball.aws.dynamodb.table import keys
+from timeball.aws.dynamodb.table.codec import Item
+from timeball.aws.dynamodb.table.collection import (
+    DynamoNamedRows,
+    DynamoRows,
+    RowKind,
+    TableAccess,
+    fresh_write_id,
+    row_kind,
 )
 from timeball.aws.dynamodb.table.mapper import (
     Mapper,
-    to_circuit,
-    to_freezes,
-    to_limiter,
-    to_named,
-    to_subscription,
+    expiry_of_circuit,
+    expiry_of_unique,
+    of_event,
+    to_instant,
     to_task,
 )
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tenants import tenant_key
 from timeball.aws.patience import PATIENTLY, Asker
+from timeball.domain.attempts.circuit_breaker import Circuit
+from timeball.domain.backfill import Backfill
+from timeball.domain.backfill_slots import BackfillSlots
+from timeball.domain.model.ids import JobKey, OperationKey, TaskKey
+from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.tenant import LEAST_WEIGHT
+from timeball.domain.model.terms.calendar import Calendar
+from timeball.domain.model.terms.event import Patterns, Subscription
+from timeball.domain.model.terms.flow import UniqueKeyRow
+from timeball.domain.operation import Operation
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
+from timeball.ports.rows import Row
 from timeball.ports.store import Store
 
 if TYPE_CHECKING:
@@ -79,30 +78,56 @@ def dynamo_store(
     return Store(
         jobs=DynamoJobs(rows, works),
         runs=DynamoRuns(rows),
-        backfills=DynamoBackfills(rows),
-        circuits=DynamoRows(rows, RowKind(circuit_key, mapper.of_circuit, to_circuit)),
-        slots=DynamoRows(rows, RowKind(slots_key, of_slots, to_slots)),
-        limiters=DynamoRows(rows, RowKind(limiter_key, mapper.of_limiter, to_limiter)),
-        operations=DynamoOperations(rows),
-        tasks=DynamoTasks(rows),
-        task_versions=DynamoRows(rows, RowKind(task_version_key, mapper.of_task_version, to_task)),
-        freezes=DynamoRows(rows, RowKind(freezes_key, mapper.of_freezes, to_freezes)),
-        calendars=DynamoCalendars(rows),
-        subscriptions=DynamoRows(rows, RowKind(subscription_row_key, mapper.of_subscription, to_subscription)),
-        patterns=DynamoRows(rows, RowKind(patterns_key, of_patterns, to_patterns)),
-        uniques=DynamoRows(rows, RowKind(unique_row_key, mapper.of_named, to_named)),
+        backfills=DynamoNamedRows(
+            rows, row_kind(Backfill, "key", keys.backfill_key, keys.backfill_in, mapper.of_backfill), _backfills_of
+        ),
+        circuits=DynamoRows(rows, _marked(Circuit, keys.CIRCUITS, expiry_of_circuit)),
+        slots=DynamoRows(rows, row_kind(BackfillSlots, "tenant", keys.slots_key, keys.tenant_in)),
+        limiters=DynamoRows(rows, _marked(Limiter, keys.LIMITERS, mapper.of_limiter)),
+        operations=DynamoListedRows(
+            rows, _marked(Operation, keys.OPERATIONS, mapper.of_operation), OperationKey, keys.OPERATION
+        ),
+        tasks=DynamoListedRows(rows, RowKind(keys.TASKS.key_of, mapper.of_task, to_task), TaskKey, keys.REGISTERED),
+        task_versions=DynamoRows(rows, RowKind(keys.task_version_key, mapper.of_task_version, to_task)),
+        freezes=DynamoRows(rows, row_kind(Freezes, "tenant", keys.freezes_key, keys.tenant_in)),
+        calendars=DynamoNamedRows(
+            rows, row_kind(Calendar, "key", keys.calendar_key, keys.calendar_in), _calendars_of, _is_there
+        ),
+        calendar_uses=DynamoLinks(rows, keys.use_key, "at"),
+        subscriptions=DynamoRows(rows, _marked(Subscription, keys.SUBSCRIPTIONS)),
+        patterns=DynamoRows(rows, row_kind(Patterns, "tenant", keys.patterns_key, keys.tenant_in)),
+        uniques=DynamoRows(rows, _marked(UniqueKeyRow, keys.UNIQUES, expiry_of_unique)),
         attempts=DynamoAttempts(rows),
         works=works,
-        requests=DynamoRequests(rows),
+        requests=DynamoNotes(rows, keys.request_key, mapper.of_request, to_instant),
+        events=DynamoNotes(rows, keys.event_key, of_event, to_instant),
         changes=DynamoChanges(rows, works),
         windows=DynamoWindows(rows),
         submit_budgets=DynamoSubmitBudgets(rows),
-        edges=DynamoEdges(rows),
+        edges=DynamoLinks(rows, keys.edge_key, "noted_at"),
         due=DynamoDueIndex(rows),
         partitions=DynamoPartitions(rows),
         signing=DynamoSigning(rows),
         usage=DynamoUsage(rows),
     )
+
+
+def _backfills_of(job: JobKey) -> keys.Key:
+    return {**keys.job_key(job), "sk": keys.BACKFILL}
+
+
+def _calendars_of(tenant: str) -> keys.Key:
+    return keys.key_of_tenant(keys.CALENDAR, tenant)
+
+
+def _is_there(calendar: Calendar) -> bool:
+    return not calendar.is_deleted
+
+
+def _marked(
+    of: type[Row], names: keys.Marked[keys.Name], added: Callable[[Row, int], Item] = lambda *_: {}
+) -> RowKind[keys.Name, Row]:
+    return row_kind(of, "key", names.key_of, names.name_in, added)
 
 
 log = logging.getLogger(__name__)

@@ -124,7 +124,7 @@ def note_uses(context: Context, specs: Sequence[JobSpec], now: int) -> set[JobKe
     uses = [(key, spec.key) for spec in specs if (key := calendar_of(spec)) is not None]
     if not uses:
         return set()
-    context.store.calendars.note_uses(uses, now)
+    context.store.calendar_uses.note(uses, now)
     keys = list(dict.fromkeys(key for key, _ in uses))
     found = dict(zip(keys, context.store.calendars.read(keys), strict=True))
     return {job for key, job in uses if (calendar := found[key]) is None or calendar.is_deleted}
@@ -134,7 +134,7 @@ def note_end_of_use(context: Context, before: JobSpec, after: JobSpec) -> None:
     """Note that a job no longer names its calendar: a delete need not wait for the job to name it."""
     key = calendar_of(before)
     if key is not None and key != calendar_of(after):
-        context.store.calendars.note_uses([(key, before.key)], _NEVER)
+        context.store.calendar_uses.note([(key, before.key)], _NEVER)
 
 
 def calendar_of(spec: JobSpec) -> CalendarKey | None:
@@ -145,7 +145,7 @@ def calendar_of(spec: JobSpec) -> CalendarKey | None:
 def _used_by(context: Context, key: CalendarKey, now: int) -> JobKey | None:
     """Return a job that uses a calendar, or may be about to use it."""
     after = ""
-    while uses := context.store.calendars.uses(key, after, _AT_ONCE):
+    while uses := context.store.calendar_uses.of_owner(key, after, _AT_ONCE):
         jobs = context.store.jobs.read([job for job, _ in uses])
         for (name, noted_at), job in zip(uses, jobs, strict=True):
             if job is not None and (not job.is_open or calendar_of(job.spec) == key):

@@ -115,7 +115,7 @@ def _stop_backfills(context: Context, job: Job, now: int) -> tuple[RunId, ...]:
     stop_at = context.clock.now() + _CALL_MS
     after = job.intent.stopped_through if job.intent else ""
     stopped: tuple[RunId, ...] = ()
-    while backfills := context.store.backfills.of_job(job.key, after, _BACKFILLS):
+    while backfills := context.store.backfills.of_owner(job.key, after, _BACKFILLS):
         for backfill in backfills:
             if context.clock.now() >= stop_at:
                 _leave(context, job, now, stopped_through=after)

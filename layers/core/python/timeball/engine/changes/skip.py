@@ -73,7 +73,7 @@ class FireChoice:
         """
         for number in range(TRIES if self.asked.request is not None else 0):
             name, fire_at = f"{self.asked.request} {number}", self.fire_at or _NONE
-            noted_at = self.context.store.requests.remember(job, name, fire_at, now)
+            noted_at = self.context.store.requests.note([((job, name), fire_at)], now)[0]
             row = skipped_row(self.context, job, noted_at)
             if row is not None or noted_at == fire_at:
                 return row

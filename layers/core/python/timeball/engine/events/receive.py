@@ -55,7 +55,8 @@ def publish(
     """
     now = context.clock.now()
     names = list(dict.fromkeys(map(name_of_event, events)))
-    taken = dict(zip(names, context.store.requests.take_events(tenant, names, now), strict=True))
+    noted = context.store.events.note([((tenant, name), now) for name in names], now)
+    taken = dict(zip(names, noted, strict=True))
     wanted = [Event(tenant, one, taken[name_of_event(one)], depth) for one in events]
     return list(zip(wanted, bus.put(wanted), strict=True))
 

@@ -58,7 +58,7 @@ def collect_trigger(
     for turn in range(TRIES):
         job, fire_at = _named(context, job, now)
         if request is not None:
-            fire_at = context.store.requests.remember(job.key, f"{request} {turn}", fire_at, now)
+            (fire_at,) = context.store.requests.note([((job.key, f"{request} {turn}"), fire_at)], now)
         run_id = RunId(job.key, fire_at, Origin.MANUAL)
         standing = context.store.runs.read([run_id])[0]
         if standing is None:
@@ -137,7 +137,7 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
             return None
         after = collected(run, arrival, debounce, now)
         for one in dropped(run, after):
-            context.store.requests.remember(run_id.job, _note(run_id, one), run_id.fire_at, now)
+            context.store.requests.note([((run_id.job, _note(run_id, one)), run_id.fire_at)], now)
         return after
 
     (done,) = compare_and_swap(context.store.runs.swap, [standing], add, now, _MOST_TRIES)
@@ -155,7 +155,7 @@ def _known_request(context: Context, run: Run, arrival: Arrival) -> str | None:
     if (
         known_request is None
         and is_full(run)
-        and context.store.requests.noted(run.id.job, _note(run.id, arrival.request))
+        and context.store.requests.read([(run.id.job, _note(run.id, arrival.request))])[0]
     ):
         return arrival.request
     return known_request

@@ -85,7 +85,9 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
     if job.spec.flow.debounce is not None:
         return _collected(context, job, job.spec.flow.debounce, one, digest, by)
     (seen,) = resolved(context, [job])
-    noted_at = now if one.request is None else context.store.requests.remember(one.job, one.request, now, now)
+    noted_at = now
+    if one.request is not None:
+        (noted_at,) = context.store.requests.note([((one.job, one.request), now)], now)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
         run = _manual_run(seen, one, fire_at, now, digest, by)
         context.store.changes.note([trigger_announced(run)], now)

@@ -6,19 +6,22 @@ may have written the same.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from timeball.aws.dynamodb.table.codec import Item
-from timeball.aws.dynamodb.table.keys import Key
+from timeball.aws.dynamodb.table.codec import Item, from_item, to_item
+from timeball.aws.dynamodb.table.keys import LAST, Key
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.queries import TableReader
+from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Insert, Update, Writer
 from timeball.ports.rows import Row, Swap, Swapped
 
 RowKey = TypeVar("RowKey")
+Owner = TypeVar("Owner")
 
 _WRITE = "w"
 """The attribute with the id of the row's last write; it is no field of a value. Each byte of a row is paid for."""
@@ -47,6 +50,28 @@ class RowKind(Generic[RowKey, Row]):
     key_of: Callable[[RowKey], Key]
     to_item: Callable[[Row, int], Item]
     to_row: Callable[[dict[str, Any]], Row]
+
+
+def row_kind(
+    of: type[Row],
+    field: str,
+    key_of: Callable[[RowKey], Key],
+    name_in: Callable[[str, str], RowKey],
+    added: Callable[[Row, int], Item] = lambda *_: {},
+) -> RowKind[RowKey, Row]:
+    """Return the kind of rows whose key is in one field.
+
+    `name_in` returns the content of the field, from a partition key and a sort key. `added` returns the attributes
+    that are no fields of the row.
+    """
+
+    def item_of(row: Row, now: int) -> Item:
+        return {**key_of(getattr(row, field)), "v": SCHEMA_VERSION, **to_item(row, field), **added(row, now)}
+
+    def row_of(item: dict[str, Any]) -> Row:
+        return from_item(of, item, **{field: name_in(item["pk"], item["sk"])})
+
+    return RowKind(key_of, item_of, row_of)
 
 
 class DynamoRows(Generic[RowKey, Row]):
@@ -85,6 +110,32 @@ class DynamoRows(Generic[RowKey, Row]):
             else Swapped(done=False, row=self._kind.to_row(one.row) if one.row else None)
             for swap, (_, after), one in zip(swaps, items, written, strict=True)
         ]
+
+
+class DynamoNamedRows(DynamoRows[RowKey, Row], Generic[Owner, RowKey, Row]):
+    """Rows of owners. An owner's rows are in one partition, under sort keys of a prefix and their names."""
+
+    def __init__(
+        self,
+        table: TableAccess,
+        kind: RowKind[RowKey, Row],
+        range_of: Callable[[Owner], Key],
+        is_shown: Callable[[Row], bool] = lambda _: True,
+    ) -> None:
+        super().__init__(table, kind)
+        self._range_of: Callable[[Owner], Key] = range_of
+        self._is_shown: Callable[[Row], bool] = is_shown
+
+    def of_owner(self, owner: Owner, after: str = "", limit: int | None = None) -> list[Row]:
+        """Return an owner's rows after a name."""
+        rows = map(self._kind.to_row, rows_after(self._table.reader, self._range_of(owner), after))
+        return [*islice(filter(self._is_shown, rows), limit)]
+
+
+def rows_after(reader: TableReader, prefix: Key, name: str) -> Iterator[dict[str, Any]]:
+    """Return the rows whose sort keys have a prefix, after a name."""
+    # A space sorts before any character of a name, or with which one continues.
+    return reader.between(prefix["pk"], f"{prefix['sk']}{name} ", prefix["sk"] + LAST)
 
 
 def _is_of(item: Item, row: Mapping[str, Any]) -> bool:

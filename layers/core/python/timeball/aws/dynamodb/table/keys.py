@@ -1,6 +1,10 @@
 """The keys of rows: partition and sort keys, the partitions of the indexes, and back from keys to what they name."""
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
 
 from timeball.aws.dynamodb.table.strata import stratum_of
 from timeball.domain.attempts.circuit_breaker import CircuitKey
@@ -9,7 +13,6 @@ from timeball.domain.model.jobs.revision import Announcement, RevisionId
 from timeball.domain.model.jobs.task import TaskRef
 from timeball.domain.model.runs.run import Permit
 from timeball.domain.model.terms.calendar import CalendarKey
-from timeball.domain.model.terms.dependency import Edge
 from timeball.domain.model.terms.event import SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey
 from timeball.domain.time.instants import DAY_MS
@@ -18,25 +21,16 @@ from timeball.ports.counters import CountWindow
 from timeball.ports.due_index import Owned
 
 Key = dict[str, str]
+Name = TypeVar("Name")
 
 JOB = "JOB"
 RUN = "RUN#"
 BACKFILL = "BACKFILL#"
 CHILD = "CHILD#"
-CIRCUIT = "HOST"
-SLOTS = "SLOTS"
-PATTERNS = "PATTERNS"
 HOUR = "HOUR#"
 ANNOUNCED = "CHANGE#"
-TASK = "TASK"
-FREEZES = "FREEZES"
 CALENDAR = "CALENDAR#"
-INTAKE = "INTAKE"
-LIMITER = "LIMITER"
 USE = "USE#"
-OPERATION = "OPERATION"
-SUBSCRIPTION = "SUBSCRIPTION"
-UNIQUE = "UNIQUE"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
 """The key of the secret with which Timeball signs; no tenant's row has a key without a `#`."""
 LAST = "~"
@@ -46,8 +40,53 @@ DEAD = "dead"
 """Stands for the status in the listing's partition of dead letters."""
 REGISTERED = "task"
 """Stands for the status in the listing's partition of tasks."""
-OPERATIONS = "operation"
+OPERATION = "operation"
 """Stands for the status in the listing's partition of bulk operations."""
+
+
+@dataclass(frozen=True)
+class Marked(Generic[Name]):
+    """Rows of a tenant that belong to no job, one for each name. A mark, which no id has, stands before the name."""
+
+    kind: Callable[[str, str], Name]
+    """The type of the names: a tenant, and a text."""
+    mark: str
+    """The mark. Each kind of rows has another, or another sort key."""
+    sk: str
+    """The sort key."""
+
+    def key_of(self, name: Name) -> Key:
+        """Return the key of a name's row."""
+        tenant, text = vars(name).values()
+        return {"pk": f"{tenant}#!{self.mark}{text}", "sk": self.sk}
+
+    def name_in(self, pk: str, _: str) -> Name:
+        """Return the name in a key."""
+        return self.kind(*pk.split(f"#!{self.mark}", 1))
+
+
+CIRCUITS = Marked(CircuitKey, "", "HOST")
+LIMITERS = Marked(LimiterKey, "$", "LIMITER")
+TASKS = Marked(TaskKey, "!", "TASK")
+OPERATIONS = Marked(OperationKey, "!!", "OPERATION")
+SUBSCRIPTIONS = Marked(SubscriptionKey, "~", "SUBSCRIPTION")
+UNIQUES = Marked(UniqueKey, "=", "UNIQUE")
+
+
+def key_of_tenant(sk: str, tenant: str) -> Key:
+    """Return the key of a row that each tenant has once."""
+    return {"pk": tenant_key(tenant), "sk": sk}
+
+
+slots_key, patterns_key, freezes_key, budget_key = (
+    partial(key_of_tenant, sk) for sk in ("SLOTS", "PATTERNS", "FREEZES", "INTAKE")
+)
+"""The keys of a tenant's backfill slots, its event patterns, its freezes and its reservations."""
+
+
+def tenant_in(pk: str, _: str) -> str:
+    """Return the tenant in the key of a row that each tenant has once."""
+    return pk.removesuffix("#!")
 
 
 def job_key(key: JobKey) -> Key:
@@ -86,39 +125,24 @@ def backfill_key(key: BackfillKey) -> Key:
     return {"pk": job_key(key.job)["pk"], "sk": f"{BACKFILL}{key.name}"}
 
 
-def edge_key(edge: Edge) -> Key:
+def backfill_in(pk: str, sk: str) -> BackfillKey:
+    """Return the name of the backfill in a key."""
+    return BackfillKey(job_of(pk), sk.removeprefix(BACKFILL))
+
+
+def edge_key(parent: JobKey, child: JobKey) -> Key:
     """Return the key of an edge: in the parent's item collection."""
-    return {"pk": job_key(edge.parent)["pk"], "sk": f"{CHILD}{edge.child.job_id}"}
-
-
-def circuit_key(key: CircuitKey) -> Key:
-    """Return the key of the row of a resource that a tenant calls; no job's id has such a mark."""
-    return {"pk": f"{key.tenant}#!{key.resource}", "sk": CIRCUIT}
-
-
-def slots_key(tenant: str) -> Key:
-    """Return the key of the row of a tenant's backfill slots; no job's id has such a mark."""
-    return {"pk": tenant_key(tenant), "sk": SLOTS}
-
-
-def patterns_key(tenant: str) -> Key:
-    """Return the key of the row of a tenant's event patterns."""
-    return {"pk": tenant_key(tenant), "sk": PATTERNS}
-
-
-def limiter_key(key: LimiterKey) -> Key:
-    """Return the key of a limiter's row; no job, resource or task has a name with such a mark."""
-    return {"pk": f"{key.tenant}#!${key.name}", "sk": LIMITER}
-
-
-def freezes_key(tenant: str) -> Key:
-    """Return the key of the row of a tenant's freezes."""
-    return {"pk": tenant_key(tenant), "sk": FREEZES}
+    return {"pk": job_key(parent)["pk"], "sk": f"{CHILD}{child.job_id}"}
 
 
 def calendar_key(key: CalendarKey) -> Key:
     """Return the key of a calendar's row."""
     return {"pk": tenant_key(key.tenant), "sk": f"{CALENDAR}{key.name}"}
+
+
+def calendar_in(pk: str, sk: str) -> CalendarKey:
+    """Return the name of the calendar in a key."""
+    return CalendarKey(tenant_in(pk, sk), sk.removeprefix(CALENDAR))
 
 
 def use_key(key: CalendarKey, job: JobKey) -> Key:
@@ -163,40 +187,22 @@ def announcement_in(tenant: str, sk: str) -> Announcement:
     return Announcement(int(at), JobKey(tenant, job_id), int(version), int(fire_at), asked, key_id)
 
 
-def task_key(key: TaskKey) -> Key:
-    """Return the key of a task's row; no job or resource has a name with such a mark."""
-    return {"pk": f"{key.tenant}#!!{key.task_id}", "sk": TASK}
-
-
 def task_version_key(ref: TaskRef) -> Key:
     """Return the key of the row of a replaced version of a task."""
-    return {"pk": task_key(ref.key)["pk"], "sk": f"VERSION#{ref.version or 0:012d}"}
+    return {"pk": TASKS.key_of(ref.key)["pk"], "sk": f"VERSION#{ref.version or 0:012d}"}
 
 
-def operation_key(key: OperationKey) -> Key:
-    """Return the key of a bulk operation's row; no job, resource or task has a name with such a mark."""
-    return {"pk": f"{key.tenant}#!!!{key.name}", "sk": OPERATION}
-
-
-def request_key(key: JobKey, request: str) -> Key:
-    """Return the key of the note when a client's request took effect."""
+def request_key(name: tuple[JobKey, str]) -> Key:
+    """Return the key of the note when a client's request to a job took effect."""
+    key, request = name
     digest = hashlib.blake2b(request.encode(), digest_size=16).hexdigest()
     return {"pk": job_key(key)["pk"], "sk": f"REQUEST#{digest}"}
 
 
-def event_key(tenant: str, name: str) -> Key:
-    """Return the key of the note when an event was accepted; nothing else has a name with such a mark."""
+def event_key(event: tuple[str, str]) -> Key:
+    """Return the key of the note when a tenant's event was accepted; nothing else has a name with such a mark."""
+    tenant, name = event
     return {"pk": f"{tenant}#!@{name}", "sk": "EVENT"}
-
-
-def subscription_row_key(key: SubscriptionKey) -> Key:
-    """Return the key of a subscription's row; nothing else has a name with such a mark."""
-    return {"pk": f"{key.tenant}#!~{key.digest}", "sk": SUBSCRIPTION}
-
-
-def unique_row_key(key: UniqueKey) -> Key:
-    """Return the key of a unique key's row; nothing else has a name with such a mark."""
-    return {"pk": f"{key.tenant}#!={key.digest}", "sk": UNIQUE}
 
 
 def hour_key(key: HourKey) -> Key:
@@ -215,11 +221,6 @@ def hour_of_row(tenant: str, sk: str) -> HourKey:
     return HourKey(tenant, int(began_at), subject)
 
 
-def budget_key(tenant: str) -> Key:
-    """Return the key of the row of a tenant's reservations."""
-    return {"pk": tenant_key(tenant), "sk": INTAKE}
-
-
 def window_key(window: CountWindow) -> Key:
     """Return the key of the count of a window; no job, resource or task has a name with such a mark."""
     return {"pk": f"{window.tenant}#!?{window.name}", "sk": f"WINDOW#{window.from_at:015d}"}
@@ -227,18 +228,16 @@ def window_key(window: CountWindow) -> Key:
 
 def owner_of_row(pk: str, sk: str) -> Owned:
     """Return the job, the run, the backfill, the operation or the limiter of these keys."""
-    if sk == OPERATION:
-        return OperationKey(*pk.split("#!!!", 1))
-    if sk == LIMITER:
-        return LimiterKey(*pk.split("#!$", 1))
-    job = job_of(pk)
     if sk == JOB:
-        return job
-    kind, *parts = sk.split("#")
-    if f"{kind}#" == BACKFILL:
-        return BackfillKey(job, parts[0])
-    fire_at, origin, *series = parts
-    return RunId(job, int(fire_at), Origin(origin), *series)
+        return job_of(pk)
+    if sk == OPERATIONS.sk:
+        return OPERATIONS.name_in(pk, sk)
+    if sk == LIMITERS.sk:
+        return LIMITERS.name_in(pk, sk)
+    if sk.startswith(BACKFILL):
+        return backfill_in(pk, sk)
+    _, fire_at, origin, *series = sk.split("#")
+    return RunId(job_of(pk), int(fire_at), Origin(origin), *series)
 
 
 def key_of(owned: Owned) -> Key:
@@ -246,15 +245,15 @@ def key_of(owned: Owned) -> Key:
     if isinstance(owned, JobKey):
         return job_key(owned)
     if isinstance(owned, OperationKey):
-        return operation_key(owned)
+        return OPERATIONS.key_of(owned)
     if isinstance(owned, LimiterKey):
-        return limiter_key(owned)
+        return LIMITERS.key_of(owned)
     return run_key(owned) if isinstance(owned, RunId) else backfill_key(owned)
 
 
 def listed_of_row(pk: str, sk: str) -> Owned | TaskKey:
     """Return the resource that the listing names by these keys."""
-    return TaskKey(*pk.split("#!!", 1)) if sk == TASK else owner_of_row(pk, sk)
+    return TASKS.name_in(pk, sk) if sk == TASKS.sk else owner_of_row(pk, sk)
 
 
 def due_bucket(shard: int, at: int) -> str:
@@ -263,7 +262,7 @@ def due_bucket(shard: int, at: int) -> str:
 
 
 def list_key(tenant: str, state: str, name: str, list_shards: int) -> str:
-    """Return the listing's partition of a name: in JOBS, DEAD, REGISTERED, OPERATIONS, or a part of the jobs."""
+    """Return the listing's partition of a name: in JOBS, DEAD, REGISTERED, OPERATION, or a part of the jobs."""
     return list_partition(tenant, state, stratum_of(tenant, name, list_shards))
 
 

@@ -11,39 +11,29 @@ from typing import Any
 
 from timeball.aws.dynamodb.table.codec import Item, from_item, from_text, to_item, to_text
 from timeball.aws.dynamodb.table.keys import (
-    CALENDAR,
     DEAD,
     JOBS,
-    OPERATIONS,
+    OPERATION,
     REGISTERED,
+    TASKS,
     Key,
     announcement_in,
     announcement_key,
-    backfill_key,
     by_task_key,
-    calendar_key,
-    circuit_key,
     due_bucket,
-    freezes_key,
     job_key,
-    limiter_key,
     line_partition,
     list_key,
-    operation_key,
     owner_of_row,
     revision_key,
     run_key,
-    subscription_row_key,
-    task_key,
     task_version_key,
-    unique_row_key,
 )
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
-from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
+from timeball.domain.attempts.circuit_breaker import Circuit
 from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import LimiterKey
-from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.job_states import among
 from timeball.domain.model.jobs.revision import Announcement, Revision, outline
@@ -51,9 +41,7 @@ from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Bounds, Limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
-from timeball.domain.model.terms.event import Subscription, SubscriptionKey
-from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
+from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import Target
 from timeball.domain.operation import Operation
@@ -103,15 +91,11 @@ class Mapper:
         return item
 
     def of_backfill(self, backfill: Backfill, now: int) -> Item:
-        """Return a backfill's row. `now` is the time of writing, for the due bucket."""
-        item = {**_row(backfill_key(backfill.key), backfill, "key"), **_bucket(backfill, now)}
+        """Return what a backfill's row has besides its fields. `now` is the time of writing, for the due bucket."""
+        item = _bucket(backfill, now)
         if backfill.status is not BackfillStatus.RUNNING:
             item["expires_at"] = self.expiry(backfill.updated_at)
         return item
-
-    def of_circuit(self, circuit: Circuit, now: int) -> Item:
-        """Return a resource's row, which expires a day after it was written."""
-        return {**_row(circuit_key(circuit.key), circuit, "key"), "expires_at": (now + DAY_MS) // SECOND_MS}
 
     def of_revision(self, revision: Revision, now: int) -> Item:
         """Return the row of a revision that was read with its work. A large payload has a row already, as the job's."""
@@ -131,15 +115,14 @@ class Mapper:
 
     def of_task(self, task: Task, _: int) -> Item:
         """Return a task's row, listed unless it is deleted. It never expires: finished jobs may run again."""
-        item = _row(task_key(task.key), task)
+        item = _row(TASKS.key_of(task.key), task)
         listing = self._listed(task.key.tenant, REGISTERED, task.key.task_id, task.created_at)
         return item if task.is_deleted else item | listing
 
     def of_operation(self, operation: Operation, now: int) -> Item:
-        """Return a bulk operation's row, listed by its creation. `now` is the time of writing, for the due bucket."""
+        """Return what a bulk operation's row has besides its fields: it is due, and listed by its creation."""
         key = operation.key
-        item: Item = {**_row(operation_key(key), operation, "key"), **_bucket(operation, now)}
-        item |= self._listed(key.tenant, OPERATIONS, key.name, operation.created_at)
+        item = _bucket(operation, now) | self._listed(key.tenant, OPERATION, key.name, operation.created_at)
         if not operation.is_running:
             item["expires_at"] = self.expiry(operation.updated_at)
         return item
@@ -149,26 +132,16 @@ class Mapper:
         return {**_row(task_version_key(task.ref), task), "expires_at": self.expiry(now + self.retention_days * DAY_MS)}
 
     def of_limiter(self, limiter: Limiter, now: int) -> Item:
-        """Return a limiter's row, which expires after a long time without use, unless a person has set its bounds."""
-        item: Item = {**_row(limiter_key(limiter.key), limiter, "key"), **_bucket(limiter, now)}
-        return item if limiter.fixed.bounds != Bounds() else {**item, "expires_at": self.expiry(now)}
+        """Return what a limiter's row has besides its fields.
 
-    def of_freezes(self, freezes: Freezes, _: int) -> Item:
-        """Return a tenant's freezes as a row."""
-        return _row(freezes_key(freezes.tenant), freezes, "tenant")
+        It expires after a long time without use, unless a person has set its bounds.
+        """
+        is_fixed = limiter.fixed.bounds != Bounds()
+        return _bucket(limiter, now) | ({} if is_fixed else {"expires_at": self.expiry(now)})
 
-    def of_calendar(self, calendar: Calendar, _: int) -> Item:
-        """Return a calendar's row. A deleted calendar stays: a job that is about to name it must see that."""
-        return _row(calendar_key(calendar.key), calendar, "key")
-
-    def of_subscription(self, subscription: Subscription, _: int) -> Item:
-        """Return a subscription's row. A subscription that is gone stays: the next one continues its generation."""
-        return _row(subscription_row_key(subscription.key), subscription, "key")
-
-    def of_named(self, named: UniqueKeyRow, _: int) -> Item:
-        """Return a unique key's row, which expires a while after its window; without a window it stays."""
-        item = _row(unique_row_key(named.key), named, "key")
-        return item if named.until is None else {**item, "expires_at": (named.until + DAY_MS) // SECOND_MS}
+    def of_request(self, at: int, now: int) -> Item:
+        """Return the note when a client's request took effect."""
+        return {"at": at, "expires_at": self.expiry(now)}
 
     def _listed(self, tenant: str, state: str, name: str, at: int) -> Item:
         return {"listed_at": at, "list_key": list_key(tenant, state, name, self.list_shards)}
@@ -180,6 +153,16 @@ class Mapper:
     def history_expiry(self, now: int) -> int:
         """Return when the note of a change expires, in whole seconds."""
         return (now + self.history_days * DAY_MS) // SECOND_MS
+
+
+def of_event(at: int, now: int) -> Item:
+    """Return the note when an event was accepted. It stands until DynamoDB has removed it, after a day or more."""
+    return {"at": at, "expires_at": (now + DAY_MS) // SECOND_MS}
+
+
+def to_instant(row: dict[str, Any]) -> int:
+    """Return the instant that a note holds."""
+    return int(row["at"])
 
 
 def work_fields(work: Work | None) -> Item:
@@ -227,16 +210,6 @@ def to_run(row: dict[str, Any]) -> Run:
     return from_item(Run, row, id=owner_of_row(row["pk"], row["sk"]))
 
 
-def to_backfill(row: dict[str, Any]) -> Backfill:
-    """Return the backfill that a row holds."""
-    return from_item(Backfill, row, key=owner_of_row(row["pk"], row["sk"]))
-
-
-def to_circuit(row: dict[str, Any]) -> Circuit:
-    """Return the resource that a row holds."""
-    return from_item(Circuit, row, key=CircuitKey(*row["pk"].split("#!", 1)))
-
-
 def to_task(row: dict[str, Any]) -> Task:
     """Return the version of a task that a row holds."""
     return from_item(Task, row)
@@ -248,35 +221,14 @@ def to_announcement(tenant: str, row: Mapping[str, Any]) -> Announcement:
     return evolve(announced, by=from_text(Actor, row["by"])) if announced.asked else announced
 
 
-def to_limiter(row: dict[str, Any]) -> Limiter:
-    """Return the limiter that a row holds."""
-    return from_item(Limiter, row, key=LimiterKey(*row["pk"].split("#!$", 1)))
+def expiry_of_circuit(_: Circuit, now: int) -> Item:
+    """Return when a resource's row expires: a day after it was written."""
+    return {"expires_at": (now + DAY_MS) // SECOND_MS}
 
 
-def to_freezes(row: dict[str, Any]) -> Freezes:
-    """Return the freezes that a row holds."""
-    return from_item(Freezes, row, tenant=row["pk"].removesuffix("#!"))
-
-
-def to_calendar(row: dict[str, Any]) -> Calendar:
-    """Return the calendar that a row holds."""
-    key = CalendarKey(row["pk"].removesuffix("#!"), row["sk"].removeprefix(CALENDAR))
-    return from_item(Calendar, row, key=key)
-
-
-def to_subscription(row: dict[str, Any]) -> Subscription:
-    """Return the subscription that a row holds."""
-    return from_item(Subscription, row, key=SubscriptionKey(*row["pk"].split("#!~", 1)))
-
-
-def to_named(row: dict[str, Any]) -> UniqueKeyRow:
-    """Return the unique key's row, which names a job."""
-    return from_item(UniqueKeyRow, row, key=UniqueKey(*row["pk"].split("#!=", 1)))
-
-
-def to_operation(row: dict[str, Any]) -> Operation:
-    """Return the bulk operation that a row holds."""
-    return from_item(Operation, row, key=owner_of_row(row["pk"], row["sk"]))
+def expiry_of_unique(named: UniqueKeyRow, _: int) -> Item:
+    """Return when a unique key's row expires: a while after its window; without a window it stays."""
+    return {} if named.until is None else {"expires_at": (named.until + DAY_MS) // SECOND_MS}
 
 
 def _row(key: Key, value: object, key_field: str = "") -> Item:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum, auto
+from typing import NamedTuple
 
 from timeball.domain.model.ids import JobKey, RunId
 
@@ -94,8 +95,7 @@ class Ended:
     """When the parent was created (ms): a later job with the same id is another parent."""
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """A note that a child has named a parent; the child's row says whether it still does."""
 
     parent: JobKey
