@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.client import Api
 from timeball.api.app import build_api
-from timeball.api.http.identity import operation_id_of_key
+from timeball.api.http.ids import operation_id_of_key
 from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, shard_of
 
 URL = "https://example.com/hook"

@@ -7,8 +7,8 @@ from tests.simulation.actors.client import Client
 from tests.simulation.world.process import simulated
 from timeball.api.events.subscribing import give_rules_back, let_go, unheard
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import Request
 from timeball.api.http.quotas import count_again, count_submits, uncount_submits
-from timeball.api.http.request import Request
 from timeball.api.jobs.changing import revise_job, with_parents
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey

@@ -18,7 +18,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from timeball.api.http.caller import as_authorized, caller_of, denial
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.identity import ID_BYTES
+from timeball.api.http.ids import ID_BYTES
 from timeball.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
 from timeball.api.routes import PUBLIC_PATHS, ROUTERS, methods_of, reported_run
 from timeball.aws.patience import in_time

@@ -7,15 +7,13 @@ from urllib.parse import unquote
 from pydantic import ConfigDict, Field
 
 from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
-from timeball.api.http.access import Access
+from timeball.api.http.access import Access, are_within
 from timeball.api.http.body import canonical
-from timeball.api.http.bounds import are_within
 from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext, job_key, note, read_job_row
-from timeball.api.http.identity import fingerprint
+from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, attribute, idempotency_key, ok, read_body
+from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import AnswerModel, Reply, Time, attribute, ok
-from timeball.api.http.request import Request, idempotency_key, read_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed

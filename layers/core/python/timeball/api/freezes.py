@@ -8,11 +8,24 @@ from pydantic import ConfigDict, Field
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext, note
+from timeball.api.http.exchange import (
+    AnswerModel,
+    CreatedAt,
+    NextCursor,
+    Reply,
+    Request,
+    Time,
+    attribute,
+    created,
+    idempotency_key,
+    key_conflict,
+    ok,
+    read_body,
+    refuse_fields,
+)
 from timeball.api.http.fields import Checked, Instant, Name, Tags
-from timeball.api.http.identity import freeze_id, freeze_id_of_key
+from timeball.api.http.ids import freeze_id, freeze_id_of_key
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import AnswerModel, CreatedAt, NextCursor, Reply, Time, attribute, created, ok
-from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body, refuse_fields
 from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed, together

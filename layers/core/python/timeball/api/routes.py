@@ -1,4 +1,11 @@
-"""The table of all routes, from the routers of the rooms. The resolver, the OpenAPI document and the tests use it."""
+"""The table of all routes, from the routers of the rooms, and the routes about the API itself.
+
+The resolver, the OpenAPI document and the tests use it.
+"""
+
+from typing import Final, Literal
+
+from pydantic import Field
 
 from timeball.api.admin.keys import router as keys
 from timeball.api.admin.signing_secret import router as signing_secret
@@ -13,7 +20,9 @@ from timeball.api.freezes import router as freezes
 from timeball.api.history.changes import router as history
 from timeball.api.history.restoring import router as restoring
 from timeball.api.http.access import Access
-from timeball.api.http.route import Route
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
+from timeball.api.http.route import Route, Router
 from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
 from timeball.api.jobs.listing import router as job_list
@@ -27,12 +36,42 @@ from timeball.api.runs.callbacks import router as callbacks
 from timeball.api.runs.manual import router as manual
 from timeball.api.runs.reading import router as runs
 from timeball.api.schedules.preview import router as schedules
-from timeball.api.service import router as service
 from timeball.api.stats.costs import router as costs
 from timeball.api.stats.stats import router as stats
 from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.listing import router as task_list
 from timeball.api.tasks.operations import router as tasks
+
+service = Router()
+"""The routes about the API itself, open to any caller."""
+
+HTML: Final = "text/html; charset=utf-8"
+
+
+class HealthAnswer(AnswerModel):
+    """The state of the API."""
+
+    status: Literal["ok"] = Field("ok", description="Always `ok`: an API that is down does not answer.")
+
+
+@service.get("/healthz", "Check that the API is up", HealthAnswer, access=Access.PUBLIC)
+def get_health(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+    """Answer that the API is up."""
+    return ok(HealthAnswer(status="ok"))
+
+
+@service.get("/openapi.json", "Read this document", None, access=Access.PUBLIC)
+def get_openapi_document(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+    """Return the OpenAPI document."""
+    return Reply(200, edge.describe())
+
+
+@service.get("/docs", "Read this document as a page", None, access=Access.PUBLIC, media_type=HTML)
+def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+    """Return the API's documentation as a page that loads no resource and runs no script."""
+    policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+    return Reply(200, edge.show(), policy, media_type=HTML)
+
 
 ROUTERS = (
     *(creating_jobs, job_list, replacing_jobs, reading_jobs, changing_jobs),

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from pydantic import Field
 
 from timeball.api.admin.quotas import QuotasAnswer, Used, quotas_answer
-from timeball.api.http.reply import AnswerModel, CreatedAt, NextCursor, Time, Version, time_of
+from timeball.api.http.exchange import AnswerModel, CreatedAt, NextCursor, Time, Version, time_of
 from timeball.api.stats.costs import CostsAnswer
 from timeball.domain.model.tenants.key import Key, Role
 from timeball.domain.model.tenants.tenant import Quotas, Tenant

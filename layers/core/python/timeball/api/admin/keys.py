@@ -8,12 +8,21 @@ from timeball.api.admin.answers import KeyAnswer, KeyPageAnswer, NewKeyAnswer, k
 from timeball.api.admin.request import KeyRequest, RotateRequest, read_key
 from timeball.api.admin.tenants import standing_tenant
 from timeball.api.http.access import Access
+from timeball.api.http.body import merge
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.merge_patch import merge
+from timeball.api.http.exchange import (
+    MERGE_PATCH,
+    Reply,
+    Request,
+    created,
+    expected_version,
+    ok,
+    read_body,
+    read_optional_body,
+    stale,
+)
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import Reply, created, ok
-from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, read_optional_body, stale
 from timeball.api.http.request_model import aliases, read_fields
 from timeball.api.http.route import Router
 from timeball.domain.model.evolve import evolve

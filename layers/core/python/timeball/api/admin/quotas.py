@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.reply import AnswerModel
+from timeball.api.http.exchange import AnswerModel
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.engine.stats import used_of_quotas
 

@@ -4,8 +4,7 @@ from pydantic import Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.reply import AnswerModel, Reply, Time, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, ok
 from timeball.api.http.route import Router
 from timeball.domain.attempts.callback_token import ACCEPTED_MS, SIGNS_AFTER_MS, rotated
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind

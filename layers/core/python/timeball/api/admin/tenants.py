@@ -12,9 +12,8 @@ from timeball.api.admin.request import TenantRequest, read_tenant
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, no_tenant, note
+from timeball.api.http.exchange import MERGE_PATCH, Reply, Request, created, expected_version, ok, read_body, stale
 from timeball.api.http.problems import Problem, ProblemError, invalid
-from timeball.api.http.reply import Reply, created, ok
-from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, stale
 from timeball.api.http.route import Router
 from timeball.api.stats.costs import read_tenant_costs
 from timeball.domain.model.evolve import evolve

@@ -10,23 +10,28 @@ from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, note, read_job_row
-from timeball.api.http.generations import generation_of
-from timeball.api.http.identity import backfill_name, backfill_name_of_key
-from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import (
+from timeball.api.http.exchange import (
     AnswerModel,
     CreatedAt,
     NextCursor,
     Reply,
+    Request,
     Text,
     Time,
     UpdatedAt,
     Version,
     attribute,
     created,
+    expected_version,
+    idempotency_key,
+    key_conflict,
     ok,
+    read_body,
+    stale,
 )
-from timeball.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
+from timeball.api.http.generations import generation_of
+from timeball.api.http.ids import backfill_name, backfill_name_of_key
+from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.schedules.fields import RulesAnswer
 from timeball.domain.backfill import Backfill, BackfillStatus, new_backfill

@@ -12,7 +12,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from timeball.api.http.problems import ENOUGH_ERRORS, shortened
-from timeball.api.schemas.cpu_limit import Allowance, OutOfTimeError
+from timeball.api.schemas.accepted import Allowance, OutOfTimeError
 from timeball.domain.time.instants import SECOND_MS
 
 MAX_CHARACTERS: Final = 200_000

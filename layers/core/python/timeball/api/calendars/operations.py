@@ -6,27 +6,25 @@ from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_c
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import (
+from timeball.api.http.exchange import (
     AnswerModel,
     CreatedAt,
     NextCursor,
     Reply,
+    Request,
     UpdatedAt,
     Version,
     attribute,
     created,
-    ok,
-)
-from timeball.api.http.request import (
-    Request,
     expected_version,
     expects_nothing,
     idempotency_key,
+    ok,
     read_body,
     refuse_fields,
     stale,
 )
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.calendar import CALENDAR_NAME, Calendar, CalendarKey

@@ -16,8 +16,7 @@ from timeball.api.dead_letters.request import (
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, number
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Text, Time, attribute, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request, Text, Time, attribute, ok
 from timeball.api.http.request_model import aliases
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import RunAnswer, next_attempt_at, run_answer

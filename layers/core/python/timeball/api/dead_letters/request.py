@@ -14,9 +14,9 @@ from pydantic import ConfigDict, Field
 
 from timeball.api.http.body import compact
 from timeball.api.http.cursor import PageQuery, cursor_of, number, position_in
+from timeball.api.http.exchange import Request, idempotency_key, read_body
 from timeball.api.http.fields import Checked, Instant
 from timeball.api.http.problems import FieldError, invalid
-from timeball.api.http.request import Request, idempotency_key, read_body
 from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields
 from timeball.api.http.schema_rules import together
 from timeball.domain.model.ids import JOB_ID, RUN_ID, JobKey, RunId

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from timeball.api.http.reply import AnswerModel
+from timeball.api.http.exchange import AnswerModel
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import Blocked, TriggerRule
 

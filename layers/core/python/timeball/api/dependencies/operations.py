@@ -1,12 +1,10 @@
 """The route of the graph of dependencies."""
 
 from timeball.api.dependencies.answers import GraphAnswer, node_answer
-from timeball.api.http.access import Access
-from timeball.api.http.bounds import are_within
+from timeball.api.http.access import Access, are_within
 from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext, job_key, no_job
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import Reply, Request, ok
 from timeball.api.http.route import Router
 from timeball.engine.dependencies.graph_views import read_graph
 from timeball.engine.scheduling.list_jobs import shown_statuses

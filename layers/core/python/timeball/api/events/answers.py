@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from timeball.api.http.problem_details import ItemProblem
-from timeball.api.http.reply import AnswerModel, Time
+from timeball.api.http.exchange import AnswerModel, Time
+from timeball.api.http.problems import ItemProblem
 
 
 class EventAnswer(AnswerModel):

@@ -13,13 +13,11 @@ from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact, kind_of
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import EVENTS, Reply, Request, accepted, idempotency_key, ok, read_one_or_many
 from timeball.api.http.generations import generation_of
-from timeball.api.http.identity import event_id, event_id_of_key
-from timeball.api.http.problem_details import ItemProblem
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from timeball.api.http.ids import event_id, event_id_of_key
+from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
 from timeball.api.http.quotas import check_product, count_events, large_payload, quotas_of
-from timeball.api.http.reply import Reply, accepted, ok
-from timeball.api.http.request import EVENTS, Request, idempotency_key, read_one_or_many
 from timeball.api.http.route import Router
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.event import MOST_BYTES, Event

@@ -12,12 +12,10 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from timeball.api.http.access import Access
-from timeball.api.http.bounds import are_within
+from timeball.api.http.access import Access, are_within
 from timeball.api.http.cursor import PAGE, PageQuery, Position, foreign_cursor, number, text_like
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.reply import AnswerModel, Filled, NextCursor, Reply, Time, attribute
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import AnswerModel, Filled, NextCursor, Reply, Request, Time, attribute
 from timeball.api.http.route import Router
 from timeball.api.jobs.document import document_of
 from timeball.api.jobs.notify import NOTICE_TARGETS

@@ -2,12 +2,10 @@
 
 import re
 
-from timeball.api.http.access import Access
-from timeball.api.http.bounds import check_job
+from timeball.api.http.access import Access, check_job
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
+from timeball.api.http.exchange import Reply, Request, expected_version, refuse_fields, stale
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import Reply
-from timeball.api.http.request import Request, expected_version, refuse_fields, stale
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.changing import ended

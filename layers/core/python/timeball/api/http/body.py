@@ -10,7 +10,7 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate, islice
 from typing import Any, Final, NoReturn
@@ -181,3 +181,14 @@ def kind_of(value: object) -> str:
 
 def _malformed(detail: str) -> ProblemError:
     return ProblemError(Problem.MALFORMED_BODY, detail)
+
+
+def merge(target: object, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document after a merge patch (RFC 7396): values replace, null removes, objects are merged."""
+    after = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = merge(after.get(name), value) if isinstance(value, dict) else value
+    return after

@@ -12,8 +12,8 @@ from typing import Any, Final
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import Request
 from timeball.api.http.problems import Problem, ProblemError, over_quota
-from timeball.api.http.request import Request
 from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.tenants.actor import Actor, IamCaller, principal_of

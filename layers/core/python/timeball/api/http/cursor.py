@@ -17,10 +17,9 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import AnswerModel, Reply, Request, text_of
 from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, ProblemError, invalid, shortened
-from timeball.api.http.reply import AnswerModel, Reply, text_of
-from timeball.api.http.request import Request
-from timeball.api.http.sentences import unknown_name
+from timeball.api.http.request_model import unknown_name
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.time.instants import LATEST, parse_instant
 

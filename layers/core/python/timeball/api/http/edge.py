@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from timeball.api.http.exchange import Request
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.request import Request
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.tenants.actor import Action, IamCaller, Resource

@@ -9,8 +9,8 @@ import re
 from typing import Final
 
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import Request
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
-from timeball.api.http.request import Request
 from timeball.domain.model.ids import RunId
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.ports.counters import CountWindow

@@ -1,4 +1,4 @@
-"""Every problem that the API can answer, in one table, rendered as RFC 9457 says.
+"""Every problem that the API can answer, in one table, rendered as RFC 9457 says, and the model that documents it.
 
 A problem's `type` is for programs and never changes; its `detail` is one sentence that a person can act on.
 """
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from typing import Any
+
+from pydantic import BaseModel, Field
 
 CONTENT_TYPE = "application/problem+json"
 MAX_ERRORS = 100
@@ -146,3 +148,29 @@ def problem_fields(error: ProblemError) -> dict[str, Any]:
     if error.errors:
         fields["errors"] = [{"field": bad.field, "message": bad.message} for bad in error.errors]
     return fields
+
+
+class FieldProblem(BaseModel):
+    """A bad field and how to correct it."""
+
+    field: str = Field(description="The path of the field, such as `target.headers.Host`.")
+    message: str = Field(description="One sentence that says how to correct the field.")
+
+
+class ItemProblem(BaseModel):
+    """Why one item of a request was refused."""
+
+    type: str = Field(description="The stable id of the kind of problem: `urn:timeball:problem:...`.")
+    title: str = Field(description="The kind of problem, for people.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="One sentence that a person can act on.")
+    quota: str | None = Field(default=None, description="The name of the quota that is used up; left out if none is.")
+    errors: list[FieldProblem] = Field(
+        default_factory=list, description=f"Every bad field; of more than {MAX_ERRORS} the first {MAX_ERRORS}."
+    )
+
+
+class ProblemDetails(ItemProblem):
+    """A problem of RFC 9457."""
+
+    instance: str = Field(description="The id of the request, also in `X-Request-Id`.")

@@ -9,8 +9,8 @@ from typing import Final
 
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import Request
 from timeball.api.http.problems import FieldError, invalid, over_quota
-from timeball.api.http.request import Request
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
 from timeball.domain.sharing.submit_budget import Reservation

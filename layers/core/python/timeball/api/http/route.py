@@ -18,15 +18,13 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.api_gateway import Router as PowertoolsRouter
 from pydantic import BaseModel
 
-from timeball.api.http.access import Access, refusal
+from timeball.api.http.access import Access, check_reach, refusal
 from timeball.api.http.body import decoded
-from timeball.api.http.bounds import check_reach
 from timeball.api.http.caller import ApiCaller
 from timeball.api.http.edge import ApiContext, no_tenant
+from timeball.api.http.exchange import Reply, Request
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
-from timeball.api.http.reply import Reply
-from timeball.api.http.request import Request
-from timeball.api.http.sentences import unknown_name
+from timeball.api.http.request_model import unknown_name
 from timeball.domain.model.tenants.key import Role
 
 _ID = "([A-Za-z0-9_.-]+)"

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.reply import AnswerModel, CreatedAt, Time, UpdatedAt, Version
+from timeball.api.http.exchange import AnswerModel, CreatedAt, Time, UpdatedAt, Version
 from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies

@@ -10,17 +10,17 @@ from typing import Final
 
 from timeball.api.dependencies.examining import BatchItem, examine_together
 from timeball.api.events.subscribing import give_rules_back, unheard
-from timeball.api.http.bounds import check_standing
+from timeball.api.http.access import check_standing
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import Request, key_conflict, stale
 from timeball.api.http.generations import generation_of
-from timeball.api.http.identity import fingerprint
+from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, ProblemError, invalid
 from timeball.api.http.quotas import count_again, count_submits, uncount_submits
-from timeball.api.http.request import Request, key_conflict, stale
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.spec import Tasks, spec_of, tasks_of, unfit_for_task
 from timeball.api.schedules.fields import no_calendar
-from timeball.api.schemas.cpu_limit import Allowance
+from timeball.api.schemas.accepted import Allowance
 from timeball.domain.changes.resolve import resolve
 from timeball.domain.model.ids import JobKey, Shards, TaskKey
 from timeball.domain.model.jobs.job import Job, JobSpec

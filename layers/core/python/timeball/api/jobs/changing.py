@@ -6,20 +6,27 @@ from typing import Any, Final
 
 from timeball.api.dependencies.examining import field_errors, misnamed
 from timeball.api.events.subscribing import give_rules_back, let_go, unheard
-from timeball.api.http.access import Access
-from timeball.api.http.bounds import check_flow, check_job
+from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.edge import ApiContext, job_key, no_job, read_job_row
+from timeball.api.http.exchange import (
+    MERGE_PATCH,
+    Reply,
+    Request,
+    expected_version,
+    ok,
+    read_body,
+    refuse_fields,
+    stale,
+)
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.quotas import quotas_of
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import MERGE_PATCH, Request, expected_version, read_body, refuse_fields, stale
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.patch import read_patch
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.spec import form_of, over_quotas, spec_of, tasks_of, unfit, unfit_for_task
 from timeball.api.schedules.fields import no_calendar
-from timeball.api.schemas.cpu_limit import Allowance
+from timeball.api.schemas.accepted import Allowance
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.time.instants import InvalidSchedule

@@ -10,17 +10,14 @@ from pydantic_core import CoreSchema
 
 from timeball.api.dependencies.examining import next_round, refs_of
 from timeball.api.http import generations
-from timeball.api.http.access import Access
+from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.body import canonical, kind_of
-from timeball.api.http.bounds import check_flow, check_job
 from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.identity import fingerprint, job_id, job_id_of_key
-from timeball.api.http.problem_details import ItemProblem
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, problem_fields
+from timeball.api.http.exchange import AnswerModel, Reply, Request, created, idempotency_key, ok, read_body
+from timeball.api.http.ids import fingerprint, job_id, job_id_of_key
+from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
 from timeball.api.http.quotas import quotas_of
-from timeball.api.http.reply import AnswerModel, Reply, created, ok
-from timeball.api.http.request import Request, idempotency_key, read_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed

@@ -8,9 +8,8 @@ from pydantic import Field
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request
 from timeball.api.http.problems import FieldError
-from timeball.api.http.reply import AnswerModel, NextCursor, Reply
-from timeball.api.http.request import Request
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobSummaryAnswer, job_summary
 from timeball.api.jobs.reading import starting_at

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from timeball.api.http.exchange import AnswerModel
 from timeball.api.http.problems import FieldError
-from timeball.api.http.reply import AnswerModel
 from timeball.api.http.request_model import Strict, misplaced, stated
 from timeball.api.http.schema_rules import given, together
 from timeball.api.targets.answers import TargetAnswer, as_listed

@@ -7,9 +7,9 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from timeball.api.http.merge_patch import merge
+from timeball.api.http.body import merge
 from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
-from timeball.api.http.sentences import TAG, field_errors, model_of, models_of
+from timeball.api.http.request_model import TAG, field_errors, model_of, models_of
 from timeball.api.jobs.document import document_of, request_form
 from timeball.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS
 from timeball.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request

@@ -4,8 +4,7 @@ from typing import TypeVar
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import Reply, Request, ok
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, JobSummaryAnswer, shown_job
 from timeball.api.runs.answers import run_answer

@@ -5,16 +5,14 @@ count from the job's creation, and a job that is already as the request says get
 """
 
 from timeball.api.http import generations
-from timeball.api.http.access import Access
+from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.body import canonical
-from timeball.api.http.bounds import check_flow, check_job
 from timeball.api.http.edge import ApiContext, new_job_key
+from timeball.api.http.exchange import Reply, Request, expected_version, expects_nothing, ok, read_body, stale
 from timeball.api.http.generations import given_depth
-from timeball.api.http.identity import fingerprint
+from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.quotas import quotas_of
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.candidates import Candidate, NewJob, settle

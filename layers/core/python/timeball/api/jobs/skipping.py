@@ -2,10 +2,9 @@
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key
-from timeball.api.http.identity import fingerprint
+from timeball.api.http.exchange import Reply, Request, expected_version, idempotency_key, ok, refuse_fields
+from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request, expected_version, idempotency_key, refuse_fields
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.changing import changed_job

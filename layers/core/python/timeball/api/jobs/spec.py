@@ -17,7 +17,7 @@ from timeball.api.jobs.notify import notify_of, targets_of
 from timeball.api.jobs.policies import PolicyFields, stated_policies
 from timeball.api.jobs.request import JobRequest, has_schedule, named_task
 from timeball.api.schedules.fields import calendar_use, timing_of
-from timeball.api.schemas.cpu_limit import Allowance
+from timeball.api.schemas.accepted import Allowance
 from timeball.api.schemas.fit import misfits
 from timeball.api.targets.refused import closed_target
 from timeball.api.targets.request import target_of

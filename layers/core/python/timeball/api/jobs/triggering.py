@@ -6,17 +6,16 @@ from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job
+from timeball.api.http.exchange import Reply, Request, created, idempotency_key, key_conflict, ok, read_optional_body
 from timeball.api.http.fields import Payload
 from timeball.api.http.generations import generation_of
-from timeball.api.http.identity import fingerprint
+from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import Problem, invalid
 from timeball.api.http.quotas import check_payload
-from timeball.api.http.reply import Reply, created, ok
-from timeball.api.http.request import Request, idempotency_key, key_conflict, read_optional_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import RunAnswer, run_answer
-from timeball.api.schemas.given import refuse_misfit
+from timeball.api.schemas.fit import refuse_misfit
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 
 router = Router()

@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from timeball.api.http.exchange import AnswerModel
 from timeball.api.http.fields import Checked
-from timeball.api.http.reply import AnswerModel
 from timeball.api.http.request_model import ByValue, Strict
 from timeball.domain.model.terms.flow import OnFull
 

@@ -7,9 +7,21 @@ from pydantic import Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, note
+from timeball.api.http.exchange import (
+    AnswerModel,
+    Reply,
+    Request,
+    Text,
+    Time,
+    attribute,
+    created,
+    expected_version,
+    expects_nothing,
+    ok,
+    read_body,
+    stale,
+)
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import AnswerModel, Reply, Text, Time, attribute, created, ok
-from timeball.api.http.request import Request, expected_version, expects_nothing, read_body, stale
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.limits.fields import LIMIT_NAME, MOST_AT_ONCE, WHAT_A_NAME_IS, PerSecond

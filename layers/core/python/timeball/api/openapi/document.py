@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -13,17 +13,47 @@ from timeball.api.admin.answers import KeyAnswer, NewKeyAnswer, TenantAnswer
 from timeball.api.admin.request import KeyRequest, TenantRequest
 from timeball.api.backfills.operations import BackfillAnswer
 from timeball.api.http.access import either, roles_for
-from timeball.api.http.problem_details import ProblemDetails
-from timeball.api.http.problems import CONTENT_TYPE, Problem
-from timeball.api.http.request import MERGE_PATCH
+from timeball.api.http.exchange import MERGE_PATCH
+from timeball.api.http.problems import CONTENT_TYPE, Problem, ProblemDetails
 from timeball.api.http.route import Route
 from timeball.api.http.schema_rules import one_at_most
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
 from timeball.api.openapi.parameters import described_parameter
-from timeball.api.openapi.patch_schema import patch_of
 from timeball.api.operations.operations import OperationAnswer
 from timeball.api.routes import ROUTES
+
+_NULL: Final = {"type": "null"}
+
+
+def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a patch: no field is required, objects may be partial, and null removes optional fields.
+
+    `schemas` has the schemas that references lead to, by name; the patch's schema contains copies of them.
+    """
+    if "$ref" in schema:
+        return patch_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    patch = {name: part for name, part in schema.items() if name not in {"required", "default", "allOf"}}
+    if "oneOf" in schema:  # a patch need not give the discriminator
+        patch = {name: part for name, part in patch.items() if name not in {"oneOf", "discriminator"}}
+        patch["anyOf"] = [patch_of(part, schemas) for part in schema["oneOf"]]
+    if "anyOf" in schema:
+        patch["anyOf"] = [patch_of(part, schemas) for part in schema["anyOf"]]
+    if "properties" in schema:
+        changes = {name: patch_of(part, schemas) for name, part in schema["properties"].items()}
+        needed = schema.get("required", [])
+        patch["properties"] = {name: part if name in needed else _nullable(part) for name, part in changes.items()}
+    if isinstance(schema.get("additionalProperties"), dict):
+        patch["additionalProperties"] = _nullable(patch_of(schema["additionalProperties"], schemas))
+    return patch
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    is_anything = not schema.keys() & {"type", "enum", "const", "anyOf"}
+    if is_anything or _NULL in schema.get("anyOf", []):
+        return schema
+    return {"anyOf": [schema, _NULL]}
+
 
 VERSION: Final = "1.0.0"
 

@@ -10,23 +10,27 @@ from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext, job_cancelled, no_job, note
-from timeball.api.http.generations import generation_of
-from timeball.api.http.identity import fingerprint, operation_id, operation_id_of_key
-from timeball.api.http.problem_details import ItemProblem
-from timeball.api.http.problems import Problem, ProblemError, invalid, not_found, problem_fields
-from timeball.api.http.reply import (
+from timeball.api.http.exchange import (
     AnswerModel,
     CreatedAt,
     NextCursor,
     Reply,
+    Request,
     Time,
     UpdatedAt,
     Version,
     attribute,
     created,
+    expected_version,
+    idempotency_key,
+    key_conflict,
     ok,
+    read_body,
+    stale,
 )
-from timeball.api.http.request import Request, expected_version, idempotency_key, key_conflict, read_body, stale
+from timeball.api.http.generations import generation_of
+from timeball.api.http.ids import fingerprint, operation_id, operation_id_of_key
+from timeball.api.http.problems import ItemProblem, Problem, ProblemError, invalid, not_found, problem_fields
 from timeball.api.http.route import Router
 from timeball.api.operations.request import OperationRequest, operation_of, read_operation_request
 from timeball.domain.model.evolve import evolve

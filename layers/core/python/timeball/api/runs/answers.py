@@ -6,7 +6,17 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
-from timeball.api.http.reply import BY_NAME, AnswerModel, CreatedAt, Filled, NextCursor, Seconds, Text, Time, attribute
+from timeball.api.http.exchange import (
+    BY_NAME,
+    AnswerModel,
+    CreatedAt,
+    Filled,
+    NextCursor,
+    Seconds,
+    Text,
+    Time,
+    attribute,
+)
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason

@@ -12,10 +12,9 @@ from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
 from timeball.api.http.caller import check_attempt
 from timeball.api.http.edge import ApiContext, no_run, run_id_in
-from timeball.api.http.identity import fingerprint
+from timeball.api.http.exchange import Reply, Request, idempotency_key, key_conflict, ok, read_body
+from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request, idempotency_key, key_conflict, read_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed

@@ -7,15 +7,14 @@ from pydantic import Field
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext, no_run, note, run_id_in
+from timeball.api.http.exchange import Reply, Request, ok, read_optional_body, refuse_fields
 from timeball.api.http.fields import Payload
 from timeball.api.http.problems import Problem, ProblemError, invalid
 from timeball.api.http.quotas import check_payload
-from timeball.api.http.reply import Reply, ok
-from timeball.api.http.request import Request, read_optional_body, refuse_fields
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import RunAnswer, run_answer
-from timeball.api.schemas.given import refuse_misfit
+from timeball.api.schemas.fit import refuse_misfit
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.runs.effects import Answered, Refusal

@@ -13,8 +13,7 @@ from pydantic import Field
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, Part, number
 from timeball.api.http.edge import ApiContext, job_key, no_run, read_job_row, run_id_in
-from timeball.api.http.reply import AnswerModel, NextCursor, Reply, Text, Time, attribute, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request, Text, Time, attribute, ok
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import (
     AttemptAnswer,

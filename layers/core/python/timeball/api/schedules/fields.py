@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from timeball.api.http.exchange import AnswerModel, time_of
 from timeball.api.http.fields import CalendarName, Instant
 from timeball.api.http.problems import FieldError
-from timeball.api.http.reply import AnswerModel, time_of
 from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.domain.model.terms.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron

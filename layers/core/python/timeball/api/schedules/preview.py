@@ -11,10 +11,9 @@ from pydantic import ConfigDict, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, ok, read_body
 from timeball.api.http.fields import Instant
 from timeball.api.http.problems import FieldError, invalid
-from timeball.api.http.reply import AnswerModel, Reply, Time, ok
-from timeball.api.http.request import Request, read_body
 from timeball.api.http.request_model import misplaced, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together

@@ -1,6 +1,7 @@
-"""Whether a payload matches its task's schema; each part that does not is named in a sentence of our own.
+"""Whether a payload matches its task's schema, and the size limit of its target.
 
-The library builds its messages from its input, so large values are replaced by equal ones with a short text.
+Each part that does not is named in a sentence of our own. The library builds its messages from its input, so large
+values are replaced by equal ones with a short text.
 """
 
 import json
@@ -10,8 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
-from timeball.api.schemas.cpu_limit import Allowance, OutOfTimeError
+from timeball.api.http.body import compact
+from timeball.api.http.edge import ApiContext
+from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, invalid, shortened
+from timeball.api.schemas.accepted import Allowance, OutOfTimeError
+from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.task import Task
+from timeball.engine.resolving import read_tasks
+from timeball.targets.aws.allowed import fits_all, too_large
 
 log = logging.getLogger(__name__)
 
@@ -124,3 +132,38 @@ def _path(*path: str | int) -> str:
 
 def _text(value: object) -> str:
     return shortened(json.dumps(value, ensure_ascii=False))
+
+
+def refuse_misfit(edge: ApiContext, job_key: JobKey, payload: object) -> None:
+    """Raise ProblemError that names each path at which a payload does not match, or says that it is too large."""
+    text = compact(payload)
+    is_small = fits_all(text)  # every target accepts this size, so the job is read without its target
+    job = edge.context.store.jobs.read([job_key], with_work=not is_small)[0]
+    if job is None:
+        return
+    task = None if job.task_id is None else _task(edge, TaskKey(job_key.tenant, job.task_id))
+    wrong = [*_against_schema(task, payload), *([] if is_small else _against_target(task, job, text))]
+    if wrong:
+        raise invalid(wrong)
+
+
+def _task(edge: ApiContext, key: TaskKey) -> Task | None:
+    return read_tasks(edge.context, [key]).get(key)
+
+
+def _against_schema(task: Task | None, payload: object) -> list[FieldError]:
+    if task is None or task.spec.payload_schema is None:
+        return []
+    return misfits(task.spec.payload_schema, payload, Allowance())
+
+
+def _against_target(task: Task | None, job: Job, payload: str) -> Iterator[FieldError]:
+    if task is not None:
+        target = task.spec.target
+    elif job.spec.work is not None:
+        target = job.spec.work.target
+    else:
+        return
+    sentence = too_large(target, payload)
+    if sentence is not None:
+        yield FieldError("payload", sentence)

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.reply import AnswerModel, Reply, Time, attribute, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, attribute, ok
 from timeball.api.http.route import Router
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import BillLine, items_of_requests, items_of_runs

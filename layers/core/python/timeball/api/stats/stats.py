@@ -7,8 +7,7 @@ from pydantic import AfterValidator, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.reply import AnswerModel, Reply, Seconds, Time, attribute, ok
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import AnswerModel, Reply, Request, Seconds, Time, attribute, ok
 from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.key import Role

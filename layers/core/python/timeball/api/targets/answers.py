@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from timeball.api.http.reply import AnswerModel
+from timeball.api.http.exchange import AnswerModel
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.terms.target import HttpTarget, InvocationType, LaunchType, Target
 

@@ -10,11 +10,10 @@ from pydantic import ConfigDict, Field
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import AnswerModel, Reply, Request, ok, read_body
 from timeball.api.http.fields import Payload
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
 from timeball.api.http.quotas import large_payload, quotas_of
-from timeball.api.http.reply import AnswerModel, Reply, ok
-from timeball.api.http.request import Request, read_body
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from timeball.api.http.reply import AnswerModel, CreatedAt, NextCursor, UpdatedAt
+from timeball.api.http.exchange import AnswerModel, CreatedAt, NextCursor, UpdatedAt
 from timeball.api.jobs.policies import policy_fields
 from timeball.api.runs.answers import RetryPolicyAnswer
 from timeball.api.targets.answers import TargetAnswer

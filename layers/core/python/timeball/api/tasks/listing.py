@@ -3,8 +3,7 @@
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.reply import Reply
-from timeball.api.http.request import Request
+from timeball.api.http.exchange import Reply, Request
 from timeball.api.http.route import Router
 from timeball.api.tasks.answers import TaskPageAnswer, task_summary
 from timeball.domain.model.ids import TaskKey

@@ -3,18 +3,20 @@
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.identity import fingerprint, task_id, task_id_of_key
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.reply import Reply, created, ok
-from timeball.api.http.request import (
+from timeball.api.http.exchange import (
+    Reply,
     Request,
+    created,
     expected_version,
     expects_nothing,
     idempotency_key,
     key_conflict,
+    ok,
     read_body,
     stale,
 )
+from timeball.api.http.ids import fingerprint, task_id, task_id_of_key
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.targets.refused import closed_target
 from timeball.api.tasks.answers import TaskAnswer, task_answer
