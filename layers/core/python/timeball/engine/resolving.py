@@ -7,7 +7,7 @@ by now, or the version was replaced at that moment), the task is read again by i
 from collections.abc import Mapping, Sequence
 
 from timeball.domain.changes.resolve import resolve, version_for
-from timeball.domain.model.ids import RunId, TaskKey
+from timeball.domain.model.ids import JobKey, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Run
@@ -40,24 +40,34 @@ def read_jobs_of(context: Context, runs: Sequence[Run | None], *, with_work: boo
     If the work is read too, it has the payload that the run was given, if any. Raises UnavailableError.
     """
     there = [run for run in runs if run is not None]
-    keys = list(dict.fromkeys(run.id.job for run in there))
-    refs = list(dict.fromkeys(ref for run in there if (ref := _ref_of(run)) is not None))
-    jobs, tasks = context.store.jobs.read_with_tasks(keys, refs, with_work=with_work)
-    by_key = dict(zip(keys, jobs, strict=True))
-    found = {ref: task for ref, task in zip(refs, tasks, strict=True) if task is not None}
-    wanted = {run.id: version_for(run, job) for run in there if (job := by_key[run.id.job]) is not None}
-    missed = [ref for ref in dict.fromkeys(wanted.values()) if ref is not None and ref not in found]
-    if missed:
-        found |= _read_again(context, missed)
+    jobs, tasks = _read(context, there, with_work=with_work)
     works = _works_of(context, there) if with_work else {}
+    return [None if run is None else _seen(run, jobs[run.id.job], tasks, works) for run in runs]
 
-    def seen(run: Run) -> Job | None:
-        job, ref, trigger = by_key[run.id.job], wanted.get(run.id), works.get(run.id)
-        if job is not None and trigger is None and run.id in works:
-            return with_spec(job, work=None)  # the payload that the run was given is gone
-        return None if job is None else resolve(None if ref is None else found.get(ref), job, trigger)
 
-    return [None if run is None else seen(run) for run in runs]
+def _read(
+    context: Context, runs: Sequence[Run], *, with_work: bool
+) -> tuple[dict[JobKey, Job | None], dict[TaskRef, Task]]:
+    """Return the jobs of runs, and the versions of tasks that the runs use: first those that the runs name."""
+    keys = list(dict.fromkeys(run.id.job for run in runs))
+    refs = list(dict.fromkeys(ref for run in runs if (ref := _ref_of(run)) is not None))
+    rows, tasks = context.store.jobs.read_with_tasks(keys, refs, with_work=with_work)
+    jobs = dict(zip(keys, rows, strict=True))
+    found = {ref: task for ref, task in zip(refs, tasks, strict=True) if task is not None}
+    wanted = dict.fromkeys(version_for(run, job) for run in runs if (job := jobs[run.id.job]) is not None)
+    missed = [ref for ref in wanted if ref is not None and ref not in found]
+    return jobs, found | _read_again(context, missed) if missed else found
+
+
+def _seen(run: Run, job: Job | None, tasks: Mapping[TaskRef, Task], works: Mapping[RunId, Work | None]) -> Job | None:
+    """Return a job as a run of it sees it, without its work if the payload that the run was given is gone."""
+    if job is None:
+        return None
+    work = works.get(run.id)
+    if work is None and run.id in works:
+        return with_spec(job, work=None)
+    ref = version_for(run, job)
+    return resolve(None if ref is None else tasks.get(ref), job, work)
 
 
 def _works_of(context: Context, runs: Sequence[Run]) -> dict[RunId, Work | None]:

@@ -1,13 +1,11 @@
-"""Put events onto the bus, each under its tenant's name, and at one instant however often it is sent.
+"""Put events onto the bus, and turn the bus's matches into runs: one for each job with the pattern, and each event.
 
-① Note when the event is first accepted. ② Put it onto the bus at that instant. A repeat makes the same runs, so a
-sender whose answer was lost sends the event again.
+Publish: ① Note when the event is first accepted. ② Put it onto the bus at that instant, however often it is sent. A
+repeat makes the same runs, so a sender whose answer was lost sends the event again.
 
-Turn the bus's matches into runs: one for each job with the pattern, and for each event, however often it comes.
-
-① Insert the run, due. ② Send it. ③ Remove it from the due index. ④ Send the rest of the event's jobs to the queue
-again. The event's message is removed last: if a process dies before that, the event comes again, and finds the same
-runs.
+Receive: ① Insert the run, due. ② Send it. ③ Remove it from the due index. ④ Send the rest of the event's jobs to the
+queue again. The event's message is removed last: if a process dies before that, the event comes again, and finds the
+same runs.
 
 Runs are made in pages, the tenants in turns. A tenant that is ahead of its pace, or at its quota, gets the rest later.
 Its pace counts what was made, so only after ①; its quota counts before ①, because others count there too.
@@ -15,7 +13,7 @@ Its pace counts what was made, so only after ①; its quota counts before ①, b
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from timeball.domain.model.evolve import evolve
@@ -45,6 +43,11 @@ from timeball.engine.runs.send import room_at
 from timeball.ports.errors import UnavailableError
 from timeball.ports.event_bus import EventBus, EventRefusal
 
+log = logging.getLogger(__name__)
+
+_PORTION_CHARACTERS: Final = 16 * 1024 * 1024
+"""A hundred jobs may have one pattern, and ten events of 256 KB come together: each is written for each job."""
+
 
 def publish(
     context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
@@ -61,9 +64,6 @@ def publish(
     return list(zip(wanted, bus.put(wanted), strict=True))
 
 
-log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True)
 class _Meant:
     """An event, as JSON too, and a job that it runs; `is_held`: a quota of its tenant may have put it off before."""
@@ -74,10 +74,6 @@ class _Meant:
     is_held: bool
 
 
-_PORTION_CHARACTERS: Final = 16 * 1024 * 1024
-"""A hundred jobs may have one pattern, and ten events of 256 KB come together: each is written for each job."""
-
-
 def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list[bool]:
     """Make and send the runs of matches, which are done then. Remove rules that no job needs.
 
@@ -86,60 +82,72 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
     """
     now = context.clock.now()
     quotas = read_quotas(context, list({one.rule.key.tenant for one in matched}))
-    paces = {tenant: context.known.paces.get(tenant, Pace()) for tenant in quotas}
-    ahead = [position for position, one in enumerate(matched) if paces[one.rule.key.tenant].is_ahead(now)]
-    counts = count_lately(context, {matched[position].rule.key for position in ahead}, now)
-    later: dict[int, tuple[Matched, int]] = {}
-    for position in ahead:
-        one = matched[position]
-        later[position] = _put_off(one, counts[one.rule.key], quotas, paces, now)
-    going = [position for position in range(len(matched)) if position not in later]
-    jobs = subscribers(context, {matched[position].rule.key for position in going})
+    pacing = _Pacing(context, now, quotas, {tenant: context.known.paces.get(tenant, Pace()) for tenant in quotas})
+    pacing.put_off_ahead(matched)
+    going = {position: one for position, one in enumerate(matched) if position not in pacing.later}
+    jobs = subscribers(context, {one.rule.key for one in going.values()})
     meant: list[_Meant] = []
     for position in in_turns(going, lambda position: matched[position].rule.key.tenant):
-        one = matched[position]
-        own_quotas, payload = quotas[one.rule.key.tenant], one.event.payload
-        own = sorted((job for job in jobs[one.rule.key] if job.key.job_id > one.after), key=lambda job: job.key.job_id)
-        count = _may_be_made(context, one, len(own), own_quotas, paces, now)
-        is_held = one.again and most_made(own_quotas) > 0
-        meant += [_Meant(job, one.event, payload, is_held) for job in own[:count]]
-        if count < len(own):
-            rest = evolve(one, after=own[count - 1].key.job_id) if count else one
-            later[position] = _put_off(rest, len(own) - count, quotas, paces, now)
+        meant += pacing.share(position, going[position], jobs[going[position].rule.key])
     for portion in _portions(meant):
         _make(context, portion, now)
-    context.known.paces.update(paces)
-    unheard = list(dict.fromkeys(matched[position].rule for position in going if not jobs[matched[position].rule.key]))
-    if unheard:
-        _retire(context, bus, unheard)
-    sent = dict(zip(later, bus.put_off(list(later.values())) if later else [], strict=True))
+    context.known.paces.update(pacing.paces)
+    _retire(context, bus, [one.rule for one in going.values() if not jobs[one.rule.key]])
+    sent = dict(zip(pacing.later, bus.put_off(list(pacing.later.values())), strict=True))
     return [sent.get(position, True) for position in range(len(matched))]
 
 
-def _may_be_made(context: Context, one: Matched, amount: int, quotas: Quotas, paces: dict[str, Pace], now: int) -> int:
-    """Count runs of an event that may be made now, page by page; return how many."""
-    tenant, size, count = one.rule.key.tenant, page_of(most_made(quotas)), 0
-    while count < amount and not paces[tenant].is_ahead(now):
-        page = min(size, amount - count)
-        room = room_at(context, tenant, quotas, page, now)
-        if room > now:
-            paces[tenant] = with_no_room(paces[tenant], room)
-            break
-        paces[tenant] = with_made(paces[tenant], page, now)
-        count += page
-    return count
+@dataclass(frozen=True)
+class _Pacing:
+    """Decides how many runs the events of tenants may make now, and when the rest come again."""
 
+    context: Context
+    now: int
+    quotas: Mapping[str, Quotas]
+    paces: dict[str, Pace]
+    """The pace of each tenant, with the runs that this decides about."""
+    later: dict[int, tuple[Matched, int]] = field(default_factory=dict)
+    """By the position of an event: its rest, and in how many seconds that comes again."""
 
-def _put_off(
-    one: Matched, amount: int, quotas: Mapping[str, Quotas], paces: dict[str, Pace], now: int
-) -> tuple[Matched, int]:
-    """Return what comes again, and in how many seconds. An event that has begun goes on before those that have not."""
-    tenant = one.rule.key.tenant
-    at = max(paces[tenant].made_until, now)
-    if not one.after:
-        at = comes_again_at(paces[tenant], now)
-        paces[tenant] = with_put_off(paces[tenant], amount, most_made(quotas[tenant]), at)
-    return evolve(one, again=True), -(-(at - now) // SECOND_MS)
+    def put_off_ahead(self, matched: Sequence[Matched]) -> None:
+        """Put off the events of tenants that are ahead of their pace."""
+        ahead = {at: one for at, one in enumerate(matched) if self.paces[one.rule.key.tenant].is_ahead(self.now)}
+        counts = count_lately(self.context, {one.rule.key for one in ahead.values()}, self.now)
+        for at, one in ahead.items():
+            self._put_off(at, one, counts[one.rule.key])
+
+    def share(self, position: int, one: Matched, jobs: Sequence[Job]) -> list[_Meant]:
+        """Return the runs that an event may make now, in the order of its jobs' ids; put off the rest."""
+        own = sorted((job for job in jobs if job.key.job_id > one.after), key=lambda job: job.key.job_id)
+        count = self._may_be_made(one, len(own))
+        payload, is_held = one.event.payload, one.again and most_made(self.quotas[one.rule.key.tenant]) > 0
+        if count < len(own):
+            rest = evolve(one, after=own[count - 1].key.job_id) if count else one
+            self._put_off(position, rest, len(own) - count)
+        return [_Meant(job, one.event, payload, is_held) for job in own[:count]]
+
+    def _may_be_made(self, one: Matched, amount: int) -> int:
+        """Count runs of an event that may be made now, page by page; return how many."""
+        tenant, count = one.rule.key.tenant, 0
+        size = page_of(most_made(self.quotas[tenant]))
+        while count < amount and not self.paces[tenant].is_ahead(self.now):
+            page = min(size, amount - count)
+            room = room_at(self.context, tenant, self.quotas[tenant], page, self.now)
+            if room > self.now:
+                self.paces[tenant] = with_no_room(self.paces[tenant], room)
+                break
+            self.paces[tenant] = with_made(self.paces[tenant], page, self.now)
+            count += page
+        return count
+
+    def _put_off(self, position: int, one: Matched, amount: int) -> None:
+        """Let an event come again, with so many runs. An event that has begun precedes those that have not."""
+        tenant = one.rule.key.tenant
+        at = max(self.paces[tenant].made_until, self.now)
+        if not one.after:
+            at = comes_again_at(self.paces[tenant], self.now)
+            self.paces[tenant] = with_put_off(self.paces[tenant], amount, most_made(self.quotas[tenant]), at)
+        self.later[position] = evolve(one, again=True), -(-(at - self.now) // SECOND_MS)
 
 
 def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
@@ -172,7 +180,9 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
 
 def _retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
     """Remove rules that no job needs. If that fails, it is done another time."""
+    if not rules:
+        return
     try:
-        retire(context, bus, rules)
+        retire(context, bus, list(dict.fromkeys(rules)))
     except UnavailableError as unavailable:
         log.warning("a rule that no job needs is left: %s", unavailable)

@@ -49,15 +49,19 @@ def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: in
     Return why it cannot match the patterns of some jobs. A rule that was made for a refused job is removed. Raises
     UnavailableError.
     """
-    wanted: dict[SubscriptionKey, list[JobSpec]] = {}
-    for spec in specs:
-        if (key := subscription_of(spec)) is not None:
-            wanted.setdefault(key, []).append(spec)
     refusals: dict[JobKey, Unheard] = {}
-    for key, group in wanted.items():
+    for key, group in _by_pattern(specs).items():
         refusal = _subscribed(context, bus, key, group, now)
         refusals |= {spec.key: refusal for spec in group if refusal is not None}
     return refusals
+
+
+def _by_pattern(specs: Sequence[JobSpec]) -> dict[SubscriptionKey, list[JobSpec]]:
+    groups: dict[SubscriptionKey, list[JobSpec]] = {}
+    for spec in specs:
+        if (key := subscription_of(spec)) is not None:
+            groups.setdefault(key, []).append(spec)
+    return groups
 
 
 def _subscribed(
@@ -87,22 +91,20 @@ def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: 
     A job that has its pattern all the same keeps it, and so does a job that a later request has noted. Raises
     UnavailableError; the rules then go when room for others is needed.
     """
-    meant = {
-        key: [one.key for one in specs if subscription_of(one) == key] for key in map(subscription_of, specs) if key
-    }
+    groups = _by_pattern(specs)
     jobs = {job.key: job for job in context.store.jobs.read([one.key for one in specs]) if job is not None}
     noted = {
-        key: {Subscriber(job.job_id, now) for job in keys if not _has_pattern(jobs.get(job), key)}
-        for key, keys in meant.items()
+        key: {Subscriber(spec.key.job_id, now) for spec in group if not _has_pattern(jobs.get(spec.key), key)}
+        for key, group in groups.items()
     }
 
     def without_them(_: int, row: Subscription) -> Subscription | None:
         left = tuple(one for one in row.jobs if one not in noted[row.key])
         return None if left == row.jobs else evolve(row, jobs=left)
 
-    rows = context.store.subscriptions.read(list(meant))
+    rows = context.store.subscriptions.read(list(groups))
     compare_and_swap(context.store.subscriptions.swap, rows, without_them, context.clock.now())
-    retire_unneeded(context, bus, list(meant))
+    retire_unneeded(context, bus, list(groups))
 
 
 def _ensure(context: Context, bus: EventBus, subscription: Subscription) -> None:
@@ -118,27 +120,45 @@ def _noted(
     context: Context, bus: EventBus, key: SubscriptionKey, specs: Sequence[JobSpec], now: int
 ) -> Subscription | Unheard:
     """Note jobs in the row of their pattern, and the pattern in its tenant's row; return the pattern's row."""
-    most = context.rules.max_subscribers
-    full = Unheard(f"{most} jobs run on this pattern already, which is the maximum; let one of them start the others.")
     for _ in range(TRIES):
-        (row,) = context.store.subscriptions.read([key])
-        new = _notes(row, specs, now)
-        others = () if row is None else tuple(one for one in row.jobs if one.job_id not in {it.job_id for it in new})
-        if row is not None and len(others) + len(new) > most:
-            jobs = _jobs_of(context, [row])
-            others = tuple(one for one in others if _may_need(key, one, jobs, now))
-        if len(others) + len(new) > most:
-            return full
-        if (row is None or row.is_gone) and (refused := _take_pattern(context, bus, key, now)) is not None:
-            return refused
-        if row is None:
-            after = Subscription(key, specs[0].event or "", now, new)
-        else:
-            after = evolve(row, jobs=(*others, *new), generation=row.generation + row.is_gone, is_gone=False)
-        stored = put(context.store.subscriptions, row, after, now)
-        if stored is not None:
-            return stored
+        noted = _try_to_note(context, bus, key, specs, now)
+        if noted is not None:
+            return noted
     raise ContendedError("the jobs with this pattern kept changing")
+
+
+def _try_to_note(
+    context: Context, bus: EventBus, key: SubscriptionKey, specs: Sequence[JobSpec], now: int
+) -> Subscription | Unheard | None:
+    """Do so by the row as it stands; return None if another process has written it since."""
+    most = context.rules.max_subscribers
+    (row,) = context.store.subscriptions.read([key])
+    new = _notes(row, specs, now)
+    jobs = (*_others(context, row, new, now), *new)
+    if len(jobs) > most:
+        return Unheard(
+            f"{most} jobs run on this pattern already, which is the maximum; let one of them start the others."
+        )
+    refused = _take_pattern(context, bus, key, now) if row is None or row.is_gone else None
+    if refused is not None:
+        return refused
+    if row is None:
+        after = Subscription(key, specs[0].event or "", now, jobs)
+    else:
+        after = evolve(row, jobs=jobs, generation=row.generation + row.is_gone, is_gone=False)
+    return put(context.store.subscriptions, row, after, now)
+
+
+def _others(context: Context, row: Subscription | None, new: Sequence[Subscriber], now: int) -> Sequence[Subscriber]:
+    """Return the other jobs in the row of a pattern; if they are too many, only those that may need the pattern."""
+    if row is None:
+        return ()
+    names = {one.job_id for one in new}
+    others = [one for one in row.jobs if one.job_id not in names]
+    if len(others) + len(new) <= context.rules.max_subscribers:
+        return others
+    jobs = _jobs_of(context, [row])
+    return [one for one in others if _may_need(row.key, one, jobs, now)]
 
 
 def _notes(row: Subscription | None, specs: Sequence[JobSpec], now: int) -> tuple[Subscriber, ...]:
@@ -194,13 +214,18 @@ def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
     now = context.clock.now()
     rows = context.store.subscriptions.read([rule.key for rule in rules])
     standing = {row.key: row for row in rows if row is not None and not row.is_gone}
-    jobs = _jobs_of(context, list(standing.values()))
-    unneeded = [row for row in standing.values() if not any(_may_need(row.key, one, jobs, now) for one in row.jobs)]
-    gone = [Swap(row, evolve(row, jobs=(), is_gone=True)) for row in unneeded]
-    swapped = context.store.subscriptions.swap(gone, now)
-    let_go = [swap.before.rule for swap, one in zip(gone, swapped, strict=True) if one.done]
-    needed = {row.rule for row in standing.values()} - set(let_go)
-    bus.remove([rule for rule in dict.fromkeys([*rules, *let_go]) if rule not in needed])
+    gone = _close_unneeded(context, list(standing.values()), now)
+    needed = {row.rule for row in standing.values()} - gone.keys()
+    bus.remove([rule for rule in dict.fromkeys([*rules, *gone]) if rule not in needed])
+
+
+def _close_unneeded(context: Context, rows: Sequence[Subscription], now: int) -> dict[BusRule, None]:
+    """Swap the subscriptions that no job needs to *gone*; return their rules, in order."""
+    jobs = _jobs_of(context, rows)
+    unneeded = [row for row in rows if not any(_may_need(row.key, one, jobs, now) for one in row.jobs)]
+    swaps = [Swap(row, evolve(row, jobs=(), is_gone=True)) for row in unneeded]
+    swapped = context.store.subscriptions.swap(swaps, now)
+    return {row.rule: None for row, one in zip(unneeded, swapped, strict=True) if one.done}
 
 
 def retire_unneeded(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
@@ -209,9 +234,9 @@ def retire_unneeded(context: Context, bus: EventBus, keys: Sequence[Subscription
     retire(context, bus, [row.rule for row in rows if row is not None and not row.is_gone])
 
 
-def _jobs_of(context: Context, rows: Sequence[Subscription]) -> Mapping[JobKey, Job]:
-    keys = list(dict.fromkeys(JobKey(row.key.tenant, one.job_id) for row in rows for one in row.jobs))
-    return {job.key: job for job in context.store.jobs.read(keys) if job is not None}
+def _jobs_of(context: Context, rows: Sequence[Subscription], *, with_work: bool = False) -> Mapping[JobKey, Job]:
+    keys = list(dict.fromkeys(key for row in rows for key in row.job_keys))
+    return {job.key: job for job in context.store.jobs.read(keys, with_work=with_work) if job is not None}
 
 
 def _may_need(key: SubscriptionKey, one: Subscriber, jobs: Mapping[JobKey, Job], now: int) -> bool:
@@ -241,14 +266,10 @@ def count_subscribers(context: Context, tenant: str, enough: int) -> int:
 
 def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
     """Return the open jobs that have each pattern, with their work. Raises UnavailableError."""
-    rows = [row for row in context.store.subscriptions.read(list(keys)) if row is not None]
-    names = list(dict.fromkeys(JobKey(row.key.tenant, one.job_id) for row in rows for one in row.jobs))
-    jobs = {job.key: job for job in context.store.jobs.read(names, with_work=True) if job is not None}
-    found: dict[SubscriptionKey, list[Job]] = {key: [] for key in keys}
-    for row in rows:
-        named = [jobs.get(JobKey(row.key.tenant, one.job_id)) for one in row.jobs]
-        found[row.key] = [job for job in named if job is not None and _has_pattern(job, row.key)]
-    return found
+    rows = {row.key: row for row in context.store.subscriptions.read(list(keys)) if row is not None}
+    jobs = _jobs_of(context, list(rows.values()), with_work=True)
+    noted = {key: [jobs[name] for name in row.job_keys if name in jobs] for key, row in rows.items()}
+    return {key: [job for job in noted.get(key, ()) if _has_pattern(job, key)] for key in keys}
 
 
 def count_lately(context: Context, keys: Collection[SubscriptionKey], now: int) -> dict[SubscriptionKey, int]:
@@ -256,7 +277,7 @@ def count_lately(context: Context, keys: Collection[SubscriptionKey], now: int) 
     rows = dict(
         zip(keys, context.known.read("subscriptions", context.store.subscriptions, list(keys), now), strict=True)
     )
-    noted = {key: [JobKey(key.tenant, one.job_id) for one in row.jobs] if row else [] for key, row in rows.items()}
+    noted = {key: row.job_keys if row else [] for key, row in rows.items()}
     names = list(dict.fromkeys(name for own in noted.values() for name in own))
     jobs = dict(zip(names, context.known.read("jobs", context.store.jobs, names, now), strict=True))
     return {key: sum(_has_pattern(jobs[name], key) for name in own) for key, own in noted.items()}

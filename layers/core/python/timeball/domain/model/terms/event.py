@@ -98,6 +98,11 @@ class Subscription:
         """The rule that matches the pattern."""
         return BusRule(self.key, self.generation)
 
+    @property
+    def job_keys(self) -> list[JobKey]:
+        """The jobs that may have the pattern."""
+        return [JobKey(self.key.tenant, one.job_id) for one in self.jobs]
+
 
 @dataclass(frozen=True)
 class Event:
