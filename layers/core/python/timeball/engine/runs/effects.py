@@ -19,14 +19,14 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import concluded
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.flow import unique_key
-from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.compare_and_swap import compare_and_swap, until_done
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.notices import notify_after_change, notify_of_ends
 from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.overlap_lock import release
-from timeball.ports.errors import ContendedError, UnavailableError
+from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,8 @@ def change_run(context: Context, run_id: RunId, change: Callable[[Run, Job | Non
     `change` returns the changed run, the same run if nothing changes, or the reason for a refusal. Raises
     ContendedError if the run kept changing, and what `change_runs` raises.
     """
-    for _ in range(TRIES):
+
+    def attempt() -> Answered | None:
         (run,) = context.store.runs.read([run_id])
         (job,) = read_jobs_of(context, [run])
         now = context.clock.now()
@@ -86,10 +87,12 @@ def change_run(context: Context, run_id: RunId, change: Callable[[Run, Job | Non
         if not isinstance(after, Run):
             return after, run
         (swapped,) = change_runs(context, {run_id: job}, [Swap(run, after)], now)
-        if swapped.done:
-            notify_after_change(context, [(run, job)])
-            return None, swapped.row
-    raise ContendedError(f"run {run_id} kept changing")
+        if not swapped.done:
+            return None
+        notify_after_change(context, [(run, job)])
+        return None, swapped.row
+
+    return until_done(attempt, f"run {run_id}")
 
 
 def apply_effects(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
