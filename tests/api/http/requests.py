@@ -22,7 +22,7 @@ from timeball.api.routes import ROUTES
 from timeball.api.runs.callbacks import CompleteRequest, FailRequest, FanOutRequest, HeartbeatRequest
 from timeball.api.runs.manual import RetryRequest, SucceedRequest
 from timeball.api.targets.trying import TrialRequest
-from timeball.api.tasks.request import TaskRequest
+from timeball.api.tasks.models import TaskRequest
 
 IDS = {
     "fireTime": "2026-11-21T09:30:00Z",

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from pydantic import ConfigDict, Field
 
-from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
+from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
 from timeball.api.http.access import Access, are_within
 from timeball.api.http.body import canonical
 from timeball.api.http.cursor import fitting

@@ -14,7 +14,7 @@ from timeball.api.backfills.operations import router as backfills
 from timeball.api.calendars.operations import router as calendars
 from timeball.api.cycles import router as cycles
 from timeball.api.dead_letters.operations import router as dead_letters
-from timeball.api.dependencies.operations import router as graphs
+from timeball.api.dependencies.graph import router as graphs
 from timeball.api.events.publishing import router as events
 from timeball.api.freezes import router as freezes
 from timeball.api.history.changes import router as history
@@ -25,10 +25,7 @@ from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
 from timeball.api.http.route import Route, Router
 from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
-from timeball.api.jobs.listing import router as job_list
 from timeball.api.jobs.reading import router as reading_jobs
-from timeball.api.jobs.replacing import router as replacing_jobs
-from timeball.api.jobs.skipping import router as skipping_fires
 from timeball.api.jobs.triggering import router as triggering_jobs
 from timeball.api.limits.operations import router as limits
 from timeball.api.operations.operations import router as operations
@@ -39,7 +36,6 @@ from timeball.api.schedules.preview import router as schedules
 from timeball.api.stats.costs import router as costs
 from timeball.api.stats.stats import router as stats
 from timeball.api.targets.trying import router as targets
-from timeball.api.tasks.listing import router as task_list
 from timeball.api.tasks.operations import router as tasks
 
 service = Router()
@@ -74,10 +70,10 @@ def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 
 
 
 ROUTERS = (
-    *(creating_jobs, job_list, replacing_jobs, reading_jobs, changing_jobs),
-    *(skipping_fires, triggering_jobs, graphs, cycles, events, history, restoring),
+    *(creating_jobs, changing_jobs, reading_jobs, triggering_jobs),
+    *(graphs, cycles, events, history, restoring),
     *(backfills, runs, manual, callbacks, dead_letters),
-    *(operations, tasks, task_list, targets, schedules, calendars, freezes, limits, stats, costs),
+    *(operations, tasks, targets, schedules, calendars, freezes, limits, stats, costs),
     *(tenants, signing_secret, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )

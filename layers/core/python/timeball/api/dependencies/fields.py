@@ -5,11 +5,12 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from timeball.api.http.exchange import AnswerModel
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Parent, ParentEnd, TriggerRule
+from timeball.domain.model.terms.dependency import DEPENDENCY_TIMEOUT_SECONDS, Blocked, Parent, ParentEnd, TriggerRule
 
 MOST_PARENTS: Final = 1_000
 """The most parents, whatever the settings allow."""
@@ -159,3 +160,20 @@ def _parent_document(parent: Parent) -> str | dict[str, str]:
     if parent.on is not ParentEnd.SUCCEEDED:
         document["on"] = parent.on.value
     return document if len(document) > 1 else parent.job_id
+
+
+class BlockedAnswer(AnswerModel):
+    """The failed run that blocks a job. Retry or replay it, or mark it as succeeded."""
+
+    run_id: str = Field(description="The id of the failed run.")
+    job_id: str = Field(description="The job of that run.")
+    path: list[str] = Field(
+        description="The ids of the jobs from that job to this one; of a long path the first and the last."
+    )
+
+
+def blocked_answer(blocked: Blocked | None, job_id: str) -> BlockedAnswer | None:
+    """Return the answer about what blocks a job."""
+    if blocked is None:
+        return None
+    return BlockedAnswer(run_id=str(blocked.by), job_id=blocked.by.job.job_id, path=[*blocked.path, job_id])

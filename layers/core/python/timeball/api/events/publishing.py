@@ -7,13 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timeball.api.events.answers import EventAnswer, EventItemAnswer, EventsAnswer
+from pydantic import Field
+
 from timeball.api.events.request import MAX_EVENTS, EventsRequest, read_event
 from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact, kind_of
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.exchange import EVENTS, Reply, Request, accepted, idempotency_key, ok, read_one_or_many
+from timeball.api.http.exchange import (
+    EVENTS,
+    AnswerModel,
+    Reply,
+    Request,
+    Time,
+    accepted,
+    idempotency_key,
+    ok,
+    read_one_or_many,
+)
 from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import event_id, event_id_of_key
 from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
@@ -28,6 +39,34 @@ from timeball.engine.events.subscribe import count_subscribers
 from timeball.ports.event_bus import EventRefusal
 
 router = Router()
+
+
+_ROOM = 240
+"""The bytes of the acceptance time, the generation, the name of the matching rule, and a job's id."""
+
+
+class EventAnswer(AnswerModel):
+    """An event that is on the bus."""
+
+    event_id: str = Field(description="The event's `id`, given or generated.")
+    source: str = Field(description="The event's `source`.")
+    type: str = Field(description="The event's `type`.")
+    accepted_at: Time = Field(description="When it was first accepted: the fire time of its runs.")
+
+
+class EventItemAnswer(AnswerModel):
+    """The result of one event of many: the event, or a problem."""
+
+    index: int = Field(description="The index of the event in the request, from 0.")
+    status: int = Field(description="202 for an event on the bus, or the status of the problem.")
+    event: EventAnswer | None = Field(default=None, description="The event, if it is on the bus.")
+    problem: ItemProblem | None = Field(default=None, description="The problem, if the event is not on the bus.")
+
+
+class EventsAnswer(AnswerModel):
+    """The results of many events."""
+
+    items: list[EventItemAnswer] = Field(description="A result for each event, in the order of the request.")
 
 
 @dataclass(frozen=True)
@@ -76,10 +115,6 @@ def _read(edge: ApiContext, request: Request, key: str | None, index: int, body:
         return invalid(errors)
     size = Event(request.tenant, attributes, 0).size + _ROOM
     return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _WantedEvent(attributes)
-
-
-_ROOM = 240
-"""The bytes of the acceptance time, the generation, the name of the matching rule, and a job's id."""
 
 
 def _too_large(size: int) -> str:

@@ -8,10 +8,9 @@ from timeball.api.http.exchange import Reply, Request, expected_version, refuse_
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer
-from timeball.api.jobs.changing import ended
+from timeball.api.jobs.changing import ended, replace_job
 from timeball.api.jobs.document import document_of
 from timeball.api.jobs.patch import kept_times
-from timeball.api.jobs.replacing import replace_job
 from timeball.api.jobs.request import read_job_request
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.revision import Revision, RevisionId, revision_of

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
+from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, CreatedAt, Time, UpdatedAt, Version
 from timeball.api.jobs.document import spec_fields

@@ -1,4 +1,4 @@
-"""Run a job manually, beside its schedule, once for each Idempotency-Key; a job that debounces collects triggers."""
+"""Run a job now, beside its schedule, or skip its next fire; each once for each Idempotency-Key."""
 
 from pydantic import Field
 
@@ -6,16 +6,31 @@ from timeball.api.http import generations
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job
-from timeball.api.http.exchange import Reply, Request, created, idempotency_key, key_conflict, ok, read_optional_body
+from timeball.api.http.exchange import (
+    Reply,
+    Request,
+    created,
+    expected_version,
+    idempotency_key,
+    key_conflict,
+    ok,
+    read_optional_body,
+    refuse_fields,
+)
 from timeball.api.http.fields import Payload
 from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import fingerprint
-from timeball.api.http.problems import Problem, invalid
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
 from timeball.api.http.quotas import check_payload
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
+from timeball.api.jobs.answers import JobAnswer, shown_job
+from timeball.api.jobs.changing import changed_job
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.schemas.fit import refuse_misfit
+from timeball.domain.model.jobs.job import JobStatus
+from timeball.engine.changes.change import skip_next
+from timeball.engine.changes.skip import Skipping
 from timeball.engine.runs.trigger import Trigger, Triggered, Triggering, trigger
 
 router = Router()
@@ -75,3 +90,34 @@ def _triggered(done: Triggered) -> Reply:
         return ok(run_answer(done.run))
     is_repeated = done.outcome is Triggering.REPEATED
     return created(run_answer(done.run), f"/v1/runs/{done.run.id}", is_repeated=is_repeated)
+
+
+@router.post(
+    "/v1/jobs/{jobId}/skip-next",
+    "Skip the next fire of a job",
+    JobAnswer,
+    headers=("If-Match", "Idempotency-Key"),
+    problems=(Problem.JOB_ENDED, Problem.JOB_PAUSED),
+    access=Access.SUBMIT,
+)
+def skip_next_fire(edge: ApiContext, request: Request) -> Reply:
+    """Give the next fire of a job a skipped row; answer with the job, and with this row as its `latestRun`."""
+    refuse_fields(request)
+    version, key = expected_version(request), job_key(request)
+    errors: list[FieldError] = []
+    named = idempotency_key(request, errors)
+    if errors:
+        raise invalid(errors)
+    name = None if named is None else f"skip-next {fingerprint(named.encode())}"
+    (done,) = skip_next(edge.context, [Skipping(key, version, name)], request.by)
+    changed = changed_job(done.changed, "skip a fire of")
+    if done.row is None:
+        raise _nothing_to_skip(changed.status)
+    answer = shown_job(edge, changed, latest_run=run_answer(done.row))
+    return ok(answer, version=changed.version, is_repeated=done.is_repeated)
+
+
+def _nothing_to_skip(status: JobStatus) -> ProblemError:
+    if status is JobStatus.PAUSED:
+        return ProblemError(Problem.JOB_PAUSED, "The job is paused, so it has no next fire; resume it first.")
+    return ProblemError(Problem.JOB_ENDED, "The job has no next fire to skip.")

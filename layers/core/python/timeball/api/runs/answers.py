@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from timeball.api.dependencies.answers import BlockedAnswer, blocked_answer
+from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
 from timeball.api.http.exchange import (
     BY_NAME,
     AnswerModel,

@@ -1,7 +1,8 @@
-"""Create, read, replace and delete tasks. A repeated PUT changes nothing."""
+"""Create, read, list, replace and delete tasks. A repeated PUT changes nothing."""
 
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
+from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.exchange import (
     Reply,
@@ -19,8 +20,16 @@ from timeball.api.http.ids import fingerprint, task_id, task_id_of_key
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.targets.refused import closed_target
-from timeball.api.tasks.answers import TaskAnswer, task_answer
-from timeball.api.tasks.request import TaskRequest, read_task_request, target_in, task_spec_of
+from timeball.api.tasks.models import (
+    TaskAnswer,
+    TaskPageAnswer,
+    TaskRequest,
+    read_task_request,
+    target_in,
+    task_answer,
+    task_spec_of,
+    task_summary,
+)
 from timeball.domain.changes.change import new_task
 from timeball.domain.model.ids import JOB_ID, TaskKey
 from timeball.domain.model.jobs.task import Task
@@ -116,6 +125,19 @@ def delete_task(edge: ApiContext, request: Request) -> Reply:
     note(edge, request, Action.DELETE, Resource(ResourceKind.TASK, key.task_id))
     task = _standing(engine.delete_task(edge.context, key, version), "delete")
     return ok(task_answer(task), version=task.version)
+
+
+@router.get("/v1/tasks", "List tasks, the newest first", TaskPageAnswer, query=PAGE, access=Access.READ)
+def list_tasks(edge: ApiContext, request: Request) -> Reply:
+    """List a tenant's tasks, the newest first."""
+    asked = PageQuery(request)
+    after = asked.after(number, identifier)
+    page = engine.list_tasks(
+        edge.context, request.tenant, asked.limit, after and (after[0], TaskKey(request.tenant, after[1]))
+    )
+    positions = ((at, key.task_id) for at, key in page.positions)
+    next_after = page.next_after and (page.next_after[0], page.next_after[1].task_id)
+    return asked.page(edge, zip(map(task_summary, page.items), positions, strict=True), next_after)
 
 
 def _replaced(done: TaskChanged) -> Reply:
