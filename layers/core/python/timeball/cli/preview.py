@@ -1,6 +1,6 @@
-"""Options of a command, and the one-sentence error for options that cannot be accepted.
+"""`timeball preview`: the next fire times of a schedule, computed locally, without a service or an account.
 
-`timeball preview`: the next fire times of a schedule, computed locally, without a service or an account.
+Options that cannot be accepted raise an error of one sentence.
 """
 
 import json

@@ -1,9 +1,7 @@
-"""The signing secrets as one process knows them: read when a token needs them, and again after a while.
+"""Build the ports from the environment, once per process.
 
-Invariant: a process never uses secrets that it read `SIGNS_AFTER_MS` ago or earlier, so it knows each secret before
-that secret signs.
-
-Build the ports from the environment, once per process.
+Here is also what one process knows of the secrets that sign tokens. Invariant: a process never uses secrets that it
+read `SIGNS_AFTER_MS` ago or earlier, so it knows each secret before that secret signs.
 """
 
 import logging
@@ -45,41 +43,6 @@ from timeball.runtime.settings import Environment, parse_provisioned
 from timeball.targets.aws.clients import connect
 from timeball.targets.http.keys import KeyRing
 
-KEPT_MS: Final = MINUTE_MS
-"""How long the secrets are used before they are read again."""
-KEPT_UNANSWERED_MS: Final = SIGNS_AFTER_MS - MINUTE_MS
-"""How long the secrets are used while the store does not answer. The minute allows for clocks that differ."""
-
-
-class KnownSecrets:
-    """The secrets of a process, for signing and verifying tokens; `draw` returns a secret that no other process has."""
-
-    def __init__(self, signing: SigningSecretStore, clock: Clock, draw: Callable[[], str]) -> None:
-        self._signing, self._clock, self._draw = signing, clock, draw
-        self._read: tuple[int, SigningSecrets] | None = None
-
-    def signing(self) -> str:
-        """Return the secret that signs. Raises UnavailableError."""
-        return self._known().signing(self._clock.now())
-
-    def accepted(self) -> tuple[str, ...]:
-        """Return the secrets whose tokens are accepted. Raises UnavailableError."""
-        return self._known().accepted(self._clock.now())
-
-    def _known(self) -> SigningSecrets:
-        now = self._clock.now()
-        if self._read is not None and now < self._read[0] + KEPT_MS:
-            return self._read[1]
-        try:
-            secrets = self._signing.secrets(self._draw())
-        except UnavailableError:
-            if self._read is not None and now < self._read[0] + KEPT_UNANSWERED_MS:
-                return self._read[1]
-            raise
-        self._read = now, secrets
-        return secrets
-
-
 log = logging.getLogger(__name__)
 
 _THREADS = 20
@@ -93,6 +56,11 @@ _START_SECONDS = 8
 _SECRET_BYTES = 16
 
 _NOBODYS = JobKey("!", "!")
+
+KEPT_MS: Final = MINUTE_MS
+"""How long the secrets are used before they are read again."""
+KEPT_UNANSWERED_MS: Final = SIGNS_AFTER_MS - MINUTE_MS
+"""How long the secrets are used while the store does not answer. The minute allows for clocks that differ."""
 
 
 @cache
@@ -110,6 +78,46 @@ def stack_name() -> str:
 def engine_context() -> Context:
     """Return the engine's context over AWS."""
     return _context(PATIENTLY)
+
+
+@cache
+def executor_context() -> Context:
+    """Return the context of an executor: no request outlasts a lease, and tenants compete by their weights."""
+    context = _context(BRISKLY)
+    return replace(context, weights_of=_weights(context.clock, BRISKLY))
+
+
+@cache
+def scan_context() -> Context:
+    """Return the context of scans, which serve several tenants at once, by their weights."""
+    context = _context(PATIENTLY, IN_FLIGHT * _THREADS)
+    # Use separate threads, so that a poll that hangs does not delay the queues.
+    threads = ThreadPoolExecutor(_POLL_THREADS, thread_name_prefix="look")
+    executions = AwsExecutions(_executions_client, threads)
+    beside = Threads(ThreadPoolExecutor(IN_FLIGHT - 1, thread_name_prefix="scan"))
+    weights = _weights(context.clock, PATIENTLY)
+    return replace(context, weights_of=weights, executions=executions, side_by_side=beside)
+
+
+def start(engine_context: Callable[[], Context]) -> None:
+    """Build a function's context as it is loaded, and query its table once, so that its first event finds connections.
+
+    Outside of a function, nothing is done. A missing variable is reported at once; a table that does not answer may do
+    so later.
+    """
+    if "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
+        return
+    store = engine_context().store
+    try:
+        with within(_START_SECONDS):
+            store.jobs.read([_NOBODYS])
+    except Exception:
+        log.exception("not connected yet")
+
+
+def flush(context: Context) -> None:
+    """Add this process's counts to the stored ones, unless that was done just now. Never raises."""
+    _tally().flush(context.store.usage)
 
 
 @cache
@@ -143,59 +151,14 @@ def trials() -> ExecutorTrials | None:
 
 
 @cache
-def executor_context() -> Context:
-    """Return the context of an executor: no request outlasts a lease, and tenants compete by their weights."""
-    context = _context(BRISKLY)
-    return replace(context, weights_of=_weights(context.clock, BRISKLY))
-
-
-@cache
-def scan_context() -> Context:
-    """Return the context of scans, which serve several tenants at once, by their weights."""
-    context = _context(PATIENTLY, IN_FLIGHT * _THREADS)
-    # Use separate threads, so that a poll that hangs does not delay the queues.
-    threads = ThreadPoolExecutor(_POLL_THREADS, thread_name_prefix="look")
-    executions = AwsExecutions(_executions_client, threads)
-    beside = Threads(ThreadPoolExecutor(IN_FLIGHT - 1, thread_name_prefix="scan"))
-    weights = _weights(context.clock, PATIENTLY)
-    return replace(context, weights_of=weights, executions=executions, side_by_side=beside)
-
-
-def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
-    table = os.environ["TIMEBALL_TENANTS_TABLE"]
-    return DynamoWeights(TableReader(_client("dynamodb", asker.patience), table, asker), clock)
-
-
-@cache
 def pollers() -> MappingPollers | None:
     """Return the pollers that the scan may raise; None if its environment names none."""
     mappings = parse_provisioned(os.environ.get("TIMEBALL_PROVISIONED", ""))
     return MappingPollers(lambda: _client("lambda", BRISKLY.patience), mappings) if mappings else None
 
 
-def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as boto3 makes them
-    """Return a client that never delays a scan for long."""
-    return connect(service, region, _POLL_SECONDS)
-
-
-def start(engine_context: Callable[[], Context]) -> None:
-    """Build a function's context as it is loaded, and query its table once, so that its first event finds connections.
-
-    Outside of a function, nothing is done. A missing variable is reported at once; a table that does not answer may do
-    so later.
-    """
-    if "AWS_LAMBDA_FUNCTION_NAME" not in os.environ:
-        return
-    store = engine_context().store
-    try:
-        with within(_START_SECONDS):
-            store.jobs.read([_NOBODYS])
-    except Exception:
-        log.exception("not connected yet")
-
-
 @cache
-def signing_secrets(context: Context) -> KnownSecrets:
+def signing_secrets(context: Context) -> "KnownSecrets":
     """Return the secrets that sign the tokens of attempts; they are read only if one is needed."""
     return KnownSecrets(context.store.signing, context.clock, partial(secrets.token_hex, 32))
 
@@ -205,17 +168,6 @@ def key_ring() -> KeyRing:
     """Return the keys that sign webhooks, as far as this process has read them."""
     secrets = SecretsManager(lambda: _client("secretsmanager", BRISKLY.patience), BRISKLY)
     return KeyRing(secrets, environment().settings.webhook_secrets, SystemClock())
-
-
-def flush(context: Context) -> None:
-    """Add this process's counts to the stored ones, unless that was done just now. Never raises."""
-    _tally().flush(context.store.usage)
-
-
-@cache
-def _tally() -> Tally:
-    clock = SystemClock()
-    return Tally(clock, EmbeddedMetrics(clock))
 
 
 def unreadable_queue() -> UnreadableQueue:
@@ -246,6 +198,35 @@ def executor_successor(queue_arn: str, draw: Callable[[], float] = random.random
     )
 
 
+class KnownSecrets:
+    """The secrets of a process, for signing and verifying tokens; `draw` returns a secret that no other process has."""
+
+    def __init__(self, signing: SigningSecretStore, clock: Clock, draw: Callable[[], str]) -> None:
+        self._signing, self._clock, self._draw = signing, clock, draw
+        self._read: tuple[int, SigningSecrets] | None = None
+
+    def signing(self) -> str:
+        """Return the secret that signs. Raises UnavailableError."""
+        return self._known().signing(self._clock.now())
+
+    def accepted(self) -> tuple[str, ...]:
+        """Return the secrets whose tokens are accepted. Raises UnavailableError."""
+        return self._known().accepted(self._clock.now())
+
+    def _known(self) -> SigningSecrets:
+        now = self._clock.now()
+        if self._read is not None and now < self._read[0] + KEPT_MS:
+            return self._read[1]
+        try:
+            secrets = self._signing.secrets(self._draw())
+        except UnavailableError:
+            if self._read is not None and now < self._read[0] + KEPT_UNANSWERED_MS:
+                return self._read[1]
+            raise
+        self._read = now, secrets
+        return secrets
+
+
 def _context(asker: Asker, threads: int = _THREADS) -> Context:
     found, clock = environment(), SystemClock()
     rules = found.settings.rules
@@ -260,6 +241,22 @@ def _context(asker: Asker, threads: int = _THREADS) -> Context:
     sqs, form = _client("sqs", asker.patience), Form(rules.lead, rules.runs_per_message)
     queue = SqsQueue(sqs, found.queues, found.queue_watch, clock, _queue_threads(), asker, form)
     return Context(store, queue, clock, rules, _tally(), shard_secret=secrets.token_bytes(_SECRET_BYTES))
+
+
+def _weights(clock: Clock, asker: Asker) -> DynamoWeights:
+    table = os.environ["TIMEBALL_TENANTS_TABLE"]
+    return DynamoWeights(TableReader(_client("dynamodb", asker.patience), table, asker), clock)
+
+
+def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as boto3 makes them
+    """Return a client that never delays a scan for long."""
+    return connect(service, region, _POLL_SECONDS)
+
+
+@cache
+def _tally() -> Tally:
+    clock = SystemClock()
+    return Tally(clock, EmbeddedMetrics(clock))
 
 
 @cache

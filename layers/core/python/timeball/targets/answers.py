@@ -1,8 +1,7 @@
-"""The consequences of failures for a call, whatever its protocol: is a retry worthwhile, and is the target down.
+"""The results of calls without an answer, whatever the protocol, and the record of a trial's call.
 
-The details of a trial's call beside its answer: the adapter that makes the call records them here.
-
-Invariant: nothing that is recorded is secret.
+A result says whether a retry is worthwhile, and whether the target is down. The adapter that makes a trial's call
+records the details beside its answer. Invariant: nothing that is recorded is secret.
 """
 
 from collections.abc import Mapping
@@ -33,9 +32,10 @@ def unsent(now: int, error: str, *, may_retry: bool = False) -> Answer:
 
 @dataclass
 class Trace:
-    """The request and the answer's headers of one call, and how long each phase took (ms)."""
+    """The request and the answer's headers of one call, when it was sent, and how long each phase took (ms)."""
 
     request: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     took_ms: Mapping[str, int] = field(default_factory=dict)
     signatures: int = 0
+    sent_at: int | None = None

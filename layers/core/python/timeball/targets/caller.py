@@ -1,7 +1,4 @@
-"""Call targets of every type: each call goes to the adapter of its target's type.
-
-Make a trial with the caller that calls runs' targets.
-"""
+"""Call targets of every type, for runs and for trials: each call goes to the adapter of its target's type."""
 
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.values import Failed

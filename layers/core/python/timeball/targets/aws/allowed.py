@@ -1,14 +1,13 @@
-"""Which resources of AWS a tenant's targets may name: those of a list of ARNs, where `*` and `?` mean what IAM says.
+"""Which resources of AWS a tenant's targets may name, and how large their payloads may be.
 
-An entry may name the tenants that it is for (`…:jobs=acme+globex`); without tenants it is for all. The stack grants the
-executors their rights by the same list, but IAM knows executors and no tenants. Invariants: the API, and the executor
-at each call, refuse an ARN that is not on the list for a tenant; they also refuse Timeball's own resources, whatever is
-listed, because a caller that may send anything to Timeball's functions and queues has the rights of every tenant and
-admin.
+The resources are those of a list of ARNs, where `*` and `?` mean what IAM says. An entry may name the tenants that it
+is for (`…:jobs=acme+globex`); without tenants it is for all. The stack grants the executors their rights by the same
+list, but IAM knows executors and no tenants. Invariants: the API, and the executor at each call, refuse an ARN that is
+not on the list for a tenant; they also refuse Timeball's own resources, whatever is listed, because a caller that may
+send anything to Timeball's functions and queues has the rights of every tenant and admin.
 
-How large a payload a target takes: AWS's limit, minus the facts of the run.
-
-Where AWS's limit is above the limit of all payloads, there is none here.
+A payload may be as large as AWS allows, minus the facts of the run. There is no bound here where AWS's is above the
+bound of all payloads.
 """
 
 import json

@@ -1,11 +1,9 @@
-"""Which addresses a webhook may reach: public ones, and those that a setting opens.
+"""The urls that webhooks may have, and the addresses that they may reach: public ones, and those that a setting opens.
 
-An IPv6 address that leads to an IPv4 address (mapped, NAT64) is judged by the latter. Imports no HTTP client.
-
-A webhook's url, as strict as the API that accepts it, so that no other parser can read it differently.
-
-Invariant: the host that it names is looked up and called. The rest is sent as it stands: no dots are resolved and
-nothing is decoded; only characters that no url may contain are percent-encoded.
+A url is as strict as the API that accepts it, so that no other parser can read it differently. Invariant: the host that
+it names is looked up and called. The rest is sent as it stands: no dots are resolved and nothing is decoded; only
+characters that no url may contain are percent-encoded. An IPv6 address that leads to an IPv4 address (mapped, NAT64) is
+judged by the latter. Imports no HTTP client.
 """
 
 import ipaddress

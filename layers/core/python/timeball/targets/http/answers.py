@@ -1,8 +1,7 @@
-"""The sentences for calls without an answer. They contain no header, no payload, and no address that a name leads to.
+"""The sentences for calls of webhooks without an answer, and the record of a trial's call.
 
-Each has a placeholder for the host.
-
-A webhook's call as a trial shows it: the request, without the values of the user's headers, and its timings.
+A sentence has a placeholder for the host. It contains no header, no payload, and no address that a name leads to. A
+trial shows the request, without the values of the user's headers, the answer's headers, and the timings.
 """
 
 import errno
@@ -86,35 +85,29 @@ _LONGEST_BODY: Final = 16 * 1024
 _LONGEST_HEADERS: Final = 8 * 1024
 
 
-class Showing:
-    """Records the one call that is made in a trace."""
+def record_request(trace: Trace, request: HttpRequest, own: Collection[str], signatures: int, now: int) -> None:
+    """Record a trial's request. The user's `own` headers are shown without values, which may be secret."""
+    hidden = {name.lower() for name in own}
+    headers = {name: None if name.lower() in hidden else value for name, value in request.headers.items()}
+    body = None if request.body is None else request.body[:_LONGEST_BODY].decode("utf-8", "ignore")
+    trace.request = {"method": request.method, "url": str(request.url), "headers": headers, "body": body}
+    trace.signatures = signatures
+    trace.sent_at = now
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._sent_at: int | None = None
 
-    def record_request(self, request: HttpRequest, own: Collection[str], signatures: int, now: int) -> None:
-        """Record the request. The user's `own` headers are shown without values, which may be secret."""
-        hidden = {name.lower() for name in own}
-        headers = {name: None if name.lower() in hidden else value for name, value in request.headers.items()}
-        body = None if request.body is None else request.body[:_LONGEST_BODY].decode("utf-8", "ignore")
-        self._trace.request = {"method": request.method, "url": str(request.url), "headers": headers, "body": body}
-        self._trace.signatures = signatures
-        self._sent_at = now
-
-    def record_answer(self, exchange: Exchange, curl: pycurl.Curl, now: int) -> None:
-        """Record what has come so far, and how long each phase took that was reached; TLS only if it is used."""
-        if exchange.headed_at is not None:
-            self._trace.headers = _shown_headers(exchange.headers())
-        connecting, greeting = curl.getinfo(pycurl.CONNECT_TIME), curl.getinfo(pycurl.APPCONNECT_TIME)
-        parts = {
-            "name": _between(self._sent_at, exchange.opened_at),
-            "connect": _in_ms(connecting),
-            "tls": _in_ms(greeting and greeting - connecting),
-            "wait": _between(exchange.called_at, exchange.headed_at),
-            "body": _between(exchange.headed_at, now),
-        }
-        self._trace.took_ms = {part: took for part, took in parts.items() if took is not None}
+def record_answer(trace: Trace, exchange: Exchange, curl: pycurl.Curl, now: int) -> None:
+    """Record what has come so far, and how long each phase took that was reached; TLS only if it is used."""
+    if exchange.headed_at is not None:
+        trace.headers = _shown_headers(exchange.headers())
+    connecting, greeting = curl.getinfo(pycurl.CONNECT_TIME), curl.getinfo(pycurl.APPCONNECT_TIME)
+    parts = {
+        "name": _between(trace.sent_at, exchange.opened_at),
+        "connect": _in_ms(connecting),
+        "tls": _in_ms(greeting and greeting - connecting),
+        "wait": _between(exchange.called_at, exchange.headed_at),
+        "body": _between(exchange.headed_at, now),
+    }
+    trace.took_ms = {part: took for part, took in parts.items() if took is not None}
 
 
 def _between(begin: int | None, end: int | None) -> int | None:

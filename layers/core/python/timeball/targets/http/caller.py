@@ -20,7 +20,7 @@ from timeball.ports.target import Answer, Call
 from timeball.targets.answers import Trace, unanswered, unsent
 from timeball.targets.envelope import Sign
 from timeball.targets.http.addresses import AddressRules, Url, parse_url
-from timeball.targets.http.answers import Showing, late, sentence_of, unsent_because
+from timeball.targets.http.answers import late, record_answer, record_request, sentence_of, unsent_because
 from timeball.targets.http.exchange import BODY_BYTES, Exchange
 from timeball.targets.http.keys import KeyFetcher, KeyRing, Keys, NoKeyError
 from timeball.targets.http.names import Asked, Lookup, Names, open_names
@@ -47,8 +47,7 @@ async def http_caller(
     """
     with open_names(lookup, rules) as names, open_transfers() as transfers:
         keys = None if ring is None else KeyFetcher(ring)
-        showing = None if trace is None else Showing(trace)
-        yield HttpCaller(clock, names, transfers, trust, sign, keys, showing)
+        yield HttpCaller(clock, names, transfers, trust, sign, keys, trace)
 
 
 @dataclass
@@ -61,7 +60,7 @@ class HttpCaller:
     trust: Path | None
     sign: Sign | None
     keys: KeyFetcher | None
-    showing: Showing | None
+    trace: Trace | None
     asked: dict[tuple[RunId, int], Asked] = field(default_factory=dict)
     """The look-ups that were begun in advance, by run and attempt."""
 
@@ -100,8 +99,8 @@ class HttpCaller:
         """Return the request."""
         token, keys = await self._secrets(call, target)
         request = request_of(call, self.clock.now(), token, keys)
-        if self.showing is not None:
-            self.showing.record_request(request, target.headers, len(keys), self.clock.now())
+        if self.trace is not None:
+            record_request(self.trace, request, target.headers, len(keys), self.clock.now())
         return request
 
     async def _secrets(self, call: Call, target: HttpTarget) -> tuple[str | None, Keys]:
@@ -125,8 +124,8 @@ class HttpCaller:
                 code = await self.transfers.perform(curl)
             finally:
                 exchange.close()
-                if self.showing is not None:
-                    self.showing.record_answer(exchange, curl, self.clock.now())
+                if self.trace is not None:
+                    record_answer(self.trace, exchange, curl, self.clock.now())
             return sentence_of(code, curl.getinfo(pycurl.OS_ERRNO), exchange)
 
     async def _addresses(self, call: Call, url: Url) -> Sequence[str]:

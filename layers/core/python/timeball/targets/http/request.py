@@ -1,8 +1,7 @@
-"""Signatures by Standard Webhooks, which prove to a target that a request is Timeball's and was not changed.
+"""The request to a webhook: url, method, headers and body, filled in, checked and signed before anything is sent.
 
-While a key is being changed two are live, and each signs: a target that knows either of them accepts the request.
-
-The request to a webhook: url, method, headers and body, filled in, checked and signed before anything is sent.
+A signature, by Standard Webhooks, proves to a target that a request is Timeball's and was not changed. While a key is
+being changed two are live, and each signs: a target that knows either of them accepts the request.
 
 Imports no HTTP client, so that a target can be validated by the same rules when a job is created.
 """
@@ -25,28 +24,6 @@ from timeball.ports.target import Call
 from timeball.targets.envelope import as_headers, facts_of
 from timeball.targets.http.addresses import UncallableError, Url, parse_url
 
-PREFIX: Final = "whsec_"
-SHORTEST_KEY, LONGEST_KEY = 24, 64
-"""In bytes, as the standard says."""
-
-
-def parse_key(text: str) -> bytes | None:
-    """Return the key in a secret's value; None if it contains none."""
-    text = text.strip()  # a value from a file or a form ends in a line feed
-    digits = text.removeprefix(PREFIX)
-    try:
-        key = b64decode(digits + "=" * (-len(digits) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return key if text.startswith(PREFIX) and SHORTEST_KEY <= len(key) <= LONGEST_KEY else None
-
-
-def signature_of(message_id: str, sent_at: int, body: bytes, keys: Sequence[bytes]) -> str:
-    """Return the value of `webhook-signature`: one signature for each key. `sent_at` is in seconds."""
-    signed = f"{message_id}.{sent_at}.".encode() + body
-    return " ".join(f"v1,{b64encode(hmac.digest(key, signed, 'sha256')).decode()}" for key in keys)
-
-
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 RESERVED_HEADERS = frozenset(
@@ -58,40 +35,22 @@ RESERVED_HEADERS = frozenset(
         "keep-alive",
         "proxy-authorization",
         "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
     }
-    | {"te", "trailer", "transfer-encoding", "upgrade"}
 )
 """Headers that frame the request or route the connection, in lower case: a user may never set them."""
 
 JSON = "application/json"
+
+PREFIX: Final = "whsec_"
+SHORTEST_KEY, LONGEST_KEY = 24, 64
+"""In bytes, as the standard says."""
+
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
-
-
-def webhook_of(work: Work) -> HttpTarget:
-    """Return the webhook that work calls; raises UncallableError if its target is none."""
-    if not isinstance(work.target, HttpTarget):
-        raise UncallableError("This target is no webhook.")
-    return work.target
-
-
-def parse_method(text: str) -> str:
-    """Return a target's method in upper case; raises UncallableError if webhooks do not have it."""
-    method = text.upper()
-    if method not in METHODS:
-        raise UncallableError(f"The target's method must be one of {', '.join(sorted(METHODS))}.")
-    return method
-
-
-def check_headers(target: HttpTarget) -> None:
-    """Raise UncallableError for a user's header that cannot be sent, or that users may not set."""
-    for name, value in target.headers.items():
-        if not _TOKEN.fullmatch(name):
-            raise UncallableError("The name of one of the target's headers is not a header's name.")
-        if name.lower() in RESERVED_HEADERS:
-            raise UncallableError(f"The header {name} is Timeball's to set; remove it from the target.")
-        if _UNSENDABLE.search(value):
-            raise UncallableError(f"The target's header {name} holds a character that cannot be sent.")
 
 
 @dataclass(frozen=True)
@@ -147,3 +106,46 @@ def _own_headers(call: Call, now: int, token: str | None) -> dict[str, str]:
         "webhook-id": str(call.run),
         "webhook-timestamp": str(now // SECOND_MS),
     }
+
+
+def webhook_of(work: Work) -> HttpTarget:
+    """Return the webhook that work calls; raises UncallableError if its target is none."""
+    if not isinstance(work.target, HttpTarget):
+        raise UncallableError("This target is no webhook.")
+    return work.target
+
+
+def parse_method(text: str) -> str:
+    """Return a target's method in upper case; raises UncallableError if webhooks do not have it."""
+    method = text.upper()
+    if method not in METHODS:
+        raise UncallableError(f"The target's method must be one of {', '.join(sorted(METHODS))}.")
+    return method
+
+
+def check_headers(target: HttpTarget) -> None:
+    """Raise UncallableError for a user's header that cannot be sent, or that users may not set."""
+    for name, value in target.headers.items():
+        if not _TOKEN.fullmatch(name):
+            raise UncallableError("The name of one of the target's headers is not a header's name.")
+        if name.lower() in RESERVED_HEADERS:
+            raise UncallableError(f"The header {name} is Timeball's to set; remove it from the target.")
+        if _UNSENDABLE.search(value):
+            raise UncallableError(f"The target's header {name} holds a character that cannot be sent.")
+
+
+def parse_key(text: str) -> bytes | None:
+    """Return the key in a secret's value; None if it contains none."""
+    text = text.strip()  # a value from a file or a form ends in a line feed
+    digits = text.removeprefix(PREFIX)
+    try:
+        key = b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if text.startswith(PREFIX) and SHORTEST_KEY <= len(key) <= LONGEST_KEY else None
+
+
+def signature_of(message_id: str, sent_at: int, body: bytes, keys: Sequence[bytes]) -> str:
+    """Return the value of `webhook-signature`: one signature for each key. `sent_at` is in seconds."""
+    signed = f"{message_id}.{sent_at}.".encode() + body
+    return " ".join(f"v1,{b64encode(hmac.digest(key, signed, 'sha256')).decode()}" for key in keys)

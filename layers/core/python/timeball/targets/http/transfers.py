@@ -1,11 +1,7 @@
-"""The options of libcurl for one exchange.
+"""Drive libcurl by the running loop: any number of transfers at once, in one thread.
 
-Invariants: it asks no name server, no proxy and no file of the environment; it follows no redirect, decompresses
-nothing, and uses a connection once.
-
-Drive libcurl by the running loop: any number of transfers at once, in one thread.
-
-Invariant: a transfer for which no call waits any more is removed, and its connection closed.
+Invariants: libcurl asks no name server, no proxy and no file of the environment; it follows no redirect, decompresses
+nothing, and uses a connection once. A transfer for which no call waits any more is removed, and its connection closed.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """The actor of a user's request, the action that it asks for, and the resource that it is about.
 
-AWS callers that sign their requests instead of sending an API key: a setting maps each to a tenant and a role.
-
-An entry is `123456789012/role/billing=acme:submitter`; commas separate entries. No caller can have the role admin: only
-a caller that holds an API key makes API keys.
+A caller may sign its requests by AWS's rules instead of sending an API key: a setting maps such callers to a tenant and
+a role. An entry is `123456789012/role/billing=acme:submitter`; commas separate entries. No caller can have the role
+admin: only a caller that holds an API key makes API keys.
 """
 
 import re
@@ -84,7 +83,6 @@ class Actor:
 
 NO_ACTOR = Actor()
 """The actor of everything that Timeball does by itself."""
-
 
 _NAME: Final = r"[A-Za-z0-9_+.@-]{1,64}"
 _ENTRY: Final = re.compile(rf"(\d{{12}}/(?:role|user)/{_NAME})=({TENANT_NAME.pattern}):([a-z]+)", re.ASCII)

@@ -1,14 +1,11 @@
-"""The roles of API keys within a tenant.
-
-The secrets that a tenant may name: their names begin with the stack's prefix and the tenant's name.
-
-Invariant: no tenant can name another tenant's secret, for a tenant's name holds no slash.
-
-API keys: `tb_<id>_<secret>`. The id names the key and its tenant; the secret grants access.
+"""API keys, `tb_<id>_<secret>`, and their roles. The id names the key and its tenant; the secret grants access.
 
 A secret has 256 random bits, so a key cannot be guessed from its plain SHA-256. The digits of the id are a checksum of
 the secret: a mistyped, cut or invented key is detected without a lookup in the table. Invariant: only the hash of a key
 is stored, never the key, so a key cannot be read back.
+
+Also the names of the secrets that a tenant's targets may use: they begin with the stack's prefix and the tenant's name.
+Invariant: no tenant can name another tenant's secret, for a tenant's name holds no slash.
 """
 
 import hashlib
@@ -19,6 +16,22 @@ from enum import StrEnum
 from typing import Final
 
 from timeball.domain.model.tenants.tenant import TENANT_NAME
+
+KEY_PREFIX: Final = "tb_"
+"""The prefix of every key, by which a key in a log or a repository is recognized."""
+
+KEY_ID: Final = re.compile(rf"({TENANT_NAME.pattern})\.[0-9a-f]{{12}}", re.ASCII)
+"""The form of a key's id: it begins with its tenant, and holds no underscore."""
+
+_KEY: Final = re.compile(rf"{KEY_PREFIX}({KEY_ID.pattern})_([0-9a-f]{{64}})", re.ASCII)
+_ID_BYTES: Final = 6
+_SECRET_BYTES: Final = 32
+
+SECRET_NAME: Final = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}", re.ASCII)
+"""The form of a name in Secrets Manager."""
+SECRET_PREFIX: Final = re.compile(r"([A-Za-z0-9_+=.@-]+/)+", re.ASCII)
+"""The form of the prefix that all secrets share which a stack may read."""
+LONGEST_PREFIX: Final = 200
 
 
 class Role(StrEnum):
@@ -46,35 +59,6 @@ _INCLUDED = {
     Role.VIEWER: frozenset({Role.VIEWER}),
     Role.WORKER: frozenset({Role.WORKER}),
 }
-
-
-SECRET_NAME: Final = re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}", re.ASCII)
-"""The form of a name in Secrets Manager."""
-SECRET_PREFIX: Final = re.compile(r"([A-Za-z0-9_+=.@-]+/)+", re.ASCII)
-"""The form of the prefix that all secrets share which a stack may read."""
-LONGEST_PREFIX: Final = 200
-
-
-def prefix_of(tenant: str, prefix: str) -> str:
-    """Return the prefix of the names of a tenant's secrets."""
-    return f"{prefix}{tenant}/"
-
-
-def may_name(name: str, tenant: str, prefix: str) -> bool:
-    """Say whether a tenant's targets may name a secret."""
-    own = prefix_of(tenant, prefix)
-    return SECRET_NAME.fullmatch(name) is not None and name.startswith(own) and len(name) > len(own)
-
-
-KEY_PREFIX: Final = "tb_"
-"""The prefix of every key, by which a key in a log or a repository is recognized."""
-
-KEY_ID: Final = re.compile(rf"({TENANT_NAME.pattern})\.[0-9a-f]{{12}}", re.ASCII)
-"""The form of a key's id: it begins with its tenant, and holds no underscore."""
-
-_KEY: Final = re.compile(rf"{KEY_PREFIX}({KEY_ID.pattern})_([0-9a-f]{{64}})", re.ASCII)
-_ID_BYTES: Final = 6
-_SECRET_BYTES: Final = 32
 
 
 @dataclass(frozen=True)
@@ -144,6 +128,17 @@ def tenant_of(key_id: str) -> str:
 def hash_of(key: str) -> str:
     """Return the stored hash of a key."""
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def prefix_of(tenant: str, prefix: str) -> str:
+    """Return the prefix of the names of a tenant's secrets."""
+    return f"{prefix}{tenant}/"
+
+
+def may_name(name: str, tenant: str, prefix: str) -> bool:
+    """Say whether a tenant's targets may name a secret."""
+    own = prefix_of(tenant, prefix)
+    return SECRET_NAME.fullmatch(name) is not None and name.startswith(own) and len(name) > len(own)
 
 
 def _checksum(secret: bytes) -> str:

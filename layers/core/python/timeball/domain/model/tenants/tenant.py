@@ -1,8 +1,6 @@
-"""A tenant's weight, which divides capacity between tenants, and its own quotas.
+"""Tenants, the owners of jobs, with their weights and quotas.
 
-The settings hold the common quotas.
-
-Tenants: the owners of jobs. Their API keys are in key.py.
+A weight divides capacity between tenants. A tenant without a quota of its own has the quota of the settings.
 """
 
 import re
@@ -59,7 +57,6 @@ class Quotas:
 
 
 NO_QUOTAS: Final = Quotas()
-
 
 TENANT_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
 """The form of a tenant's name: it is part of the ids of its keys, which end at a dot or an underscore."""
