@@ -22,7 +22,7 @@ from timeball.ports.rows import ListedRows, NamedRows, Rows
 from timeball.ports.secrets import SigningSecretStore
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Store:
     """Everything that is stored. An empty list costs nothing: the answer is empty, without a request."""
 

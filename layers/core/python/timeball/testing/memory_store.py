@@ -14,6 +14,7 @@ from timeball.domain.backfill import Backfill
 from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey
 from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.key import Key, tenant_of
 from timeball.domain.model.tenants.tenant import Tenant
@@ -67,33 +68,6 @@ class MemorySigning:
 class MemoryStore(Store):
     """Everything that the engine stores, in this process. A test may replace some collections."""
 
-    jobs: MemoryJobs
-    runs: MemoryRuns
-    tasks: MemoryTasks
-    operations: MemoryListedRows[OperationKey, Operation]
-    backfills: MemoryNamedRows[JobKey, BackfillKey, Backfill]
-    circuits: MemoryRows[CircuitKey, Circuit]
-    slots: MemoryRows[str, BackfillSlots]
-    limiters: MemoryRows[LimiterKey, Limiter]
-    freezes: MemoryRows[str, Freezes]
-    calendars: MemoryNamedRows[str, CalendarKey, Calendar]
-    calendar_uses: MemoryLinks[CalendarKey]
-    subscriptions: MemoryRows[SubscriptionKey, Subscription]
-    patterns: MemoryRows[str, Patterns]
-    uniques: MemoryRows[UniqueKey, UniqueKeyRow]
-    attempts: MemoryAttempts
-    works: MemoryWorks
-    requests: MemoryNotes[tuple[JobKey, str], int]
-    events: MemoryNotes[tuple[str, str], int]
-    changes: MemoryChanges
-    windows: MemoryWindows
-    submit_budgets: MemorySubmitBudgets
-    edges: MemoryLinks[JobKey]
-    due: MemoryDueIndex
-    partitions: MemoryPartitions
-    signing: MemorySigning
-    usage: MemoryUsage
-
     def __init__(
         self,
         memory: Memory | None = None,
@@ -105,37 +79,38 @@ class MemoryStore(Store):
         partitions: Callable[[Memory], MemoryPartitions] = MemoryPartitions,
     ) -> None:
         memory = memory or Memory()
-        tasks = MemoryTasks(memory)
-        super().__init__(
-            jobs=jobs(memory),
-            runs=runs(memory),
-            backfills=MemoryNamedRows(memory, attrgetter("job", "name")),
-            circuits=circuits(memory),
-            slots=MemoryRows(memory, "tenant"),
-            limiters=MemoryRows(memory),
-            operations=MemoryListedRows(memory),
-            tasks=tasks,
-            task_versions=tasks.replaced,
-            freezes=MemoryRows(memory, "tenant"),
-            calendars=MemoryNamedRows(memory, attrgetter("tenant", "name")),
-            calendar_uses=MemoryLinks(memory),
-            subscriptions=MemoryRows(memory),
-            patterns=MemoryRows(memory, "tenant"),
-            uniques=MemoryRows(memory),
-            attempts=MemoryAttempts(memory),
-            works=MemoryWorks(memory),
-            requests=MemoryNotes(),
-            events=MemoryNotes(),
-            changes=MemoryChanges(memory),
-            windows=MemoryWindows(memory),
-            submit_budgets=MemorySubmitBudgets(memory),
-            edges=MemoryLinks(memory),
-            due=due(memory),
-            partitions=partitions(memory),
-            signing=MemorySigning(),
-            usage=MemoryUsage(memory),
+        self.jobs: MemoryJobs = jobs(memory)
+        self.runs: MemoryRuns = runs(memory)
+        self.backfills: MemoryNamedRows[JobKey, BackfillKey, Backfill] = MemoryNamedRows(
+            memory, attrgetter("job", "name")
         )
-        self.jobs.tasks = tasks
+        self.circuits: MemoryRows[CircuitKey, Circuit] = circuits(memory)
+        self.slots: MemoryRows[str, BackfillSlots] = MemoryRows(memory, "tenant")
+        self.limiters: MemoryRows[LimiterKey, Limiter] = MemoryRows(memory)
+        self.operations: MemoryListedRows[OperationKey, Operation] = MemoryListedRows(memory)
+        self.tasks: MemoryTasks = MemoryTasks(memory)
+        self.task_versions: MemoryRows[TaskRef, Task] = self.tasks.replaced
+        self.freezes: MemoryRows[str, Freezes] = MemoryRows(memory, "tenant")
+        self.calendars: MemoryNamedRows[str, CalendarKey, Calendar] = MemoryNamedRows(
+            memory, attrgetter("tenant", "name")
+        )
+        self.calendar_uses: MemoryLinks[CalendarKey] = MemoryLinks(memory)
+        self.subscriptions: MemoryRows[SubscriptionKey, Subscription] = MemoryRows(memory)
+        self.patterns: MemoryRows[str, Patterns] = MemoryRows(memory, "tenant")
+        self.uniques: MemoryRows[UniqueKey, UniqueKeyRow] = MemoryRows(memory)
+        self.attempts: MemoryAttempts = MemoryAttempts(memory)
+        self.works: MemoryWorks = MemoryWorks(memory)
+        self.requests: MemoryNotes[tuple[JobKey, str], int] = MemoryNotes()
+        self.events: MemoryNotes[tuple[str, str], int] = MemoryNotes()
+        self.changes: MemoryChanges = MemoryChanges(memory)
+        self.windows: MemoryWindows = MemoryWindows(memory)
+        self.submit_budgets: MemorySubmitBudgets = MemorySubmitBudgets(memory)
+        self.edges: MemoryLinks[JobKey] = MemoryLinks(memory)
+        self.due: MemoryDueIndex = due(memory)
+        self.partitions: MemoryPartitions = partitions(memory)
+        self.signing: MemorySigning = MemorySigning()
+        self.usage: MemoryUsage = MemoryUsage(memory)
+        self.jobs.tasks = self.tasks
         self._memory = memory
 
     def waiting(self) -> dict[Owned, tuple[int, int, int]]:

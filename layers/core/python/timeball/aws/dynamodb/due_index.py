@@ -5,9 +5,9 @@ The due index over DynamoDB, and the rows that say how many days back it must be
 The owners of the partitions over DynamoDB: one row for each partition, with its last tick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any
 
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import TableAccess
@@ -19,22 +19,30 @@ from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import DueCursor, DuePage, DueQuery
 from timeball.ports.partitions import Owner, Tick, next_tick
 
-_Value = TypeVar("_Value", int, str)
+_Row = dict[str, Any]
 
 
-def raise_to(table: TableAccess, key: Key, name: str, value: _Value) -> _Value:
-    """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then.
+def settle(table: TableAccess, key: Key, after: Callable[[_Row | None], Item | None]) -> Any:  # noqa: ANN401 - a row
+    """Write what a row must become, computed anew from each row that refuses it, until it may stand (None).
 
-    One request if it stands already. That reading may be old: a process that learns late does some work twice.
+    Returns the row that stands: one request if it may stand already. The first reading may be old: a process that
+    learns late does some work twice.
     """
-    standing: Any = table.reader.get([key], strong=False)[0]
-    raised: Item = {name: value}
-    while standing is None or standing[name] < value:
-        write = Update(key, {name: standing[name]}, raised) if standing else Insert({**key, **raised})
-        written = table.writer.write([write])[0]
-        standing = raised if written.done else written.row
-    greatest: _Value = standing[name]
-    return greatest
+    row = table.reader.get([key], strong=False)[0]
+    while (changed := after(row)) is not None:
+        was = {name: row[name] for name in changed} if row else {}
+        (written,) = table.writer.write([Update(key, was, changed) if row else Insert({**key, **changed})])
+        row = {**changed} if written.done else written.row
+    return row
+
+
+def raise_to(table: TableAccess, key: Key, name: str, value: int) -> int:
+    """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then."""
+
+    def raised(row: _Row | None) -> Item | None:
+        return {name: value} if row is None or row[name] < value else None
+
+    return int(settle(table, key, raised)[name])
 
 
 MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}
@@ -92,22 +100,15 @@ class DynamoPartitions:
         self._table = table
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:
-        """Give the partition to the newest owner that ticks: one request, or two if the tick is noted.
-
-        The reading may be old. Then the write is refused, and returns the row that stands.
-        """
+        """Give the partition to the newest owner that ticks: one request, or two if the tick is noted."""
         key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
-        row = self._table.reader.get([key], strong=False)[0]
-        while True:
+
+        def ticked(row: _Row | None) -> Item | None:
             last = _to_tick(row) if row else None
             tick = next_tick(last, owner, now)
-            if tick is None or tick == last:
-                return tick is not None
-            write = Update(key, _to_item(last), _to_item(tick)) if last else Insert({**key, **_to_item(tick)})
-            written = self._table.writer.write([write])[0]
-            if written.done:
-                return True
-            row = written.row
+            return None if tick is None or tick == last else _to_item(tick)
+
+        return _to_tick(settle(self._table, key, ticked)).owner == owner
 
 
 def _to_item(tick: Tick) -> Item:

@@ -100,13 +100,7 @@ class TableReader:
 
         No request follows the one that reaches `most`.
         """
-        request = {
-            "TableName": self._table,
-            "IndexName": index.name,
-            "KeyConditionExpression": f"{index.partition.name} = :partition AND {index.sort.name} <= :through",
-            "ExpressionAttributeValues": to_values({":partition": partition, ":through": through_at}),
-            "Select": "COUNT",
-        }
+        request = {**self._index_range(index, partition, through_at), "Select": "COUNT"}
         counted = 0
         for answer in self._answers(request):
             counted += answer["Count"]
@@ -118,16 +112,8 @@ class TableReader:
         self, index: Index, partition: str, first_at: int, last_at: int, page: int, *, forward: bool
     ) -> Iterator[_Row]:
         """Return the keys in a partition of an index between two instants, `page` in each request."""
-        partitions, instants = index.partition.name, index.sort.name
-        request = {
-            "TableName": self._table,
-            "IndexName": index.name,
-            "KeyConditionExpression": f"{partitions} = :partition AND {instants} BETWEEN :first AND :last",
-            "ExpressionAttributeValues": to_values({":partition": partition, ":first": first_at, ":last": last_at}),
-            "ScanIndexForward": forward,
-            "Limit": page,
-        }
-        return self._rows(request)
+        within = self._index_range(index, partition, last_at, first_at)
+        return self._rows({**within, "ScanIndexForward": forward, "Limit": page})
 
     def index_page(
         self,
@@ -144,19 +130,11 @@ class TableReader:
         `left_out`: they are not sent, which is most of the price of a page. Returns the key to continue after, if any
         may be left.
         """
-        partitions, instants = index.partition.name, index.sort.name
-        values = {":partition": partition, ":last": last_at}
-        values |= {f":out{position}": prefix for position, prefix in enumerate(left_out)}
-        request: dict[str, Any] = {
-            "TableName": self._table,
-            "IndexName": index.name,
-            "KeyConditionExpression": f"{partitions} = :partition AND {instants} <= :last",
-            "ExpressionAttributeValues": to_values(values),
-            "Limit": examine,
-        }
+        request = {**self._index_range(index, partition, last_at), "Limit": examine}
         if left_out:
-            one_by_one = (f"NOT begins_with(pk, :out{position})" for position in range(len(left_out)))
-            request["FilterExpression"] = " AND ".join(one_by_one)
+            prefixes = {f":out{position}": prefix for position, prefix in enumerate(left_out)}
+            request["ExpressionAttributeValues"] |= to_values(prefixes)
+            request["FilterExpression"] = " AND ".join(f"NOT begins_with(pk, {name})" for name in prefixes)
         if after is not None:
             request["ExclusiveStartKey"] = to_values(after)
         answer = self._query(request)
@@ -177,6 +155,18 @@ class TableReader:
     def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
         """Ask for one page. Each page has its own patience, so a long read continues as long as pages come."""
         return self._asker.ask(lambda: self._client.query(**request))
+
+    def _index_range(self, index: Index, partition: str, last_at: int, first_at: int | None = None) -> dict[str, Any]:
+        """Return a request for a partition of an index up to an instant, and from one if that is given."""
+        values, bounds = {":partition": partition, ":last": last_at}, "<= :last"
+        if first_at is not None:
+            values, bounds = {**values, ":first": first_at}, "BETWEEN :first AND :last"
+        return {
+            "TableName": self._table,
+            "IndexName": index.name,
+            "KeyConditionExpression": f"{index.partition.name} = :partition AND {index.sort.name} {bounds}",
+            "ExpressionAttributeValues": to_values(values),
+        }
 
     def _range(self, pk: str, first: str, last: str, states: Sequence[str]) -> dict[str, Any]:
         values = {":pk": pk, ":first": first, ":last": last}

@@ -116,20 +116,12 @@ class Writer:
 
     def take(self, take: Take) -> Written:
         """Do the take if the row, which may be new, meets its conditions; otherwise return the row that stands."""
-        return self._asker.ask(lambda: self._taken(take))
-
-    def _taken(self, take: Take) -> Written:
-        try:
-            answer: Any = self._client.update_item(**_take_request(self._table, take))
-        except self._client.exceptions.ConditionalCheckFailedException as refusal:
-            standing: Any = refusal.response.get("Item")
-            return Written(done=False, row=from_values(standing) if standing else None)
-        return Written(done=True, row=from_values(answer["Attributes"]))
+        return self._asker.ask(lambda: self._written(take))
 
     def _single(self, write: Write, until: float) -> Written:
         return self._asker.ask(lambda: self._written(write), until)
 
-    def _written(self, write: Write) -> Written:
+    def _written(self, write: Write | Take) -> Written:
         try:
             if isinstance(write, Insert):
                 self._client.put_item(
@@ -138,8 +130,11 @@ class Writer:
                     ConditionExpression="attribute_not_exists(pk)",
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
-            else:
+            elif isinstance(write, Update):
                 self._client.update_item(**_update_request(self._table, write))
+            else:
+                answer: Any = self._client.update_item(**_take_request(self._table, write))
+                return Written(done=True, row=from_values(answer["Attributes"]))
         except self._client.exceptions.ConditionalCheckFailedException as refusal:
             standing: Any = refusal.response.get("Item")
             return Written(done=False, row=from_values(standing) if standing else None)
