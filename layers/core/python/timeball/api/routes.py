@@ -33,8 +33,7 @@ from timeball.api.runs.callbacks import router as callbacks
 from timeball.api.runs.manual import router as manual
 from timeball.api.runs.reading import router as runs
 from timeball.api.schedules.preview import router as schedules
-from timeball.api.stats.costs import router as costs
-from timeball.api.stats.stats import router as stats
+from timeball.api.stats import router as stats
 from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.operations import router as tasks
 
@@ -73,7 +72,7 @@ ROUTERS = (
     *(creating_jobs, changing_jobs, reading_jobs, triggering_jobs),
     *(graphs, cycles, events, history, restoring),
     *(backfills, runs, manual, callbacks, dead_letters),
-    *(operations, tasks, targets, schedules, calendars, freezes, limits, stats, costs),
+    *(operations, tasks, targets, schedules, calendars, freezes, limits, stats),
     *(tenants, signing_secret, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )

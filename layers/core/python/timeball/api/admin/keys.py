@@ -4,7 +4,11 @@ Invariants: only the answer that creates a key contains the key itself. No key g
 another key creates, rotates or gives more access ends no later than that key.
 """
 
-from timeball.api.admin.answers import KeyAnswer, KeyPageAnswer, NewKeyAnswer, key_answer
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
 from timeball.api.admin.request import KeyRequest, RotateRequest, read_key
 from timeball.api.admin.tenants import standing_tenant
 from timeball.api.http.access import Access
@@ -13,8 +17,13 @@ from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import (
     MERGE_PATCH,
+    AnswerModel,
+    CreatedAt,
+    NextCursor,
     Reply,
     Request,
+    Time,
+    Version,
     created,
     expected_version,
     ok,
@@ -35,6 +44,34 @@ from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 
 router = Router()
+
+
+class KeyAnswer(AnswerModel):
+    """An API key without the key itself."""
+
+    key_id: str = Field(description="The id of the key.")
+    tenant: str = Field(description="The tenant that it belongs to.")
+    name: str | None = Field(description="A name for people.")
+    role: Role = Field(description="What the key may do.")
+    tags: Mapping[str, str] = Field(description="The key sees and creates only jobs that have all of these tags.")
+    created_at: CreatedAt
+    created_by: str | None = Field(description="The id of the key that created it.")
+    expires_at: Time | None = Field(description="When it expires; null: never.")
+    revoked_at: Time | None = Field(description="When it was revoked; null if it was not.")
+    version: Version = Field(validation_alias="revision")
+
+
+class NewKeyAnswer(KeyAnswer):
+    """A new key."""
+
+    key: str = Field(description="The key itself, which no later answer shows.")
+
+
+class KeyPageAnswer(AnswerModel):
+    """A page of keys, by id."""
+
+    items: list[KeyAnswer] = Field(description="The keys.")
+    next_cursor: NextCursor
 
 
 @router.post(
@@ -71,14 +108,14 @@ def list_keys(edge: ApiContext, request: Request) -> Reply:
     tenant = standing_tenant(edge, request).name
     (after,) = asked.after(text_like(KEY_ID)) or ("",)
     found = edge.admin.keys.of_owner(tenant, after, asked.limit + 1)
-    return asked.first(edge, found, key_answer, lambda one: (one.key_id,))
+    return asked.first(edge, found, KeyAnswer.about, lambda one: (one.key_id,))
 
 
 @router.get("/keys/{keyId}", "Read an API key, without the key itself", KeyAnswer, access=Access.ADMINISTER)
 def get_key(edge: ApiContext, request: Request) -> Reply:
     """Read a key, without the key itself."""
     key = _standing(edge, request)
-    return ok(key_answer(key), version=key.revision)
+    return ok(KeyAnswer.about(key), version=key.revision)
 
 
 @router.patch(
@@ -94,24 +131,15 @@ def update_key(edge: ApiContext, request: Request) -> Reply:
     """Change what a key may do, or when it expires. The change takes effect within a minute."""
     patch, version = read_body(request, MERGE_PATCH), expected_version(request)
     key = _live(_standing(edge, request))
-    document = {"role": key.role.value, "name": key.name, "tags": dict(key.tags)}
-    if key.expires_at is not None:
-        document["expiresAt"] = format_instant(key.expires_at)
-    unknown = {name: None for name in patch if name not in aliases(KeyRequest)}  # a null, too
-    now = edge.context.clock.now()
-    wanted, errors = read_key({**merge(document, patch), **unknown}, now, was_to_end_at=key.expires_at)
-    if errors or wanted.role is None:
-        raise invalid(errors)
-    after = evolve(key, role=Role(wanted.role), name=wanted.name, tags=wanted.tags or {}, expires_at=wanted.expires_at)
+    after = _patched(key, patch, edge.context.clock.now())
     if grants_more(key, after) and (refused := _outlives(after.expires_at, _ends_at(edge, request))):
         raise invalid(refused)
     is_own = key.key_id == request.by.key_id
     if is_own and (after.role, after.expires_at) != (key.role, key.expires_at):
         raise _locks_out()
-    changed = key if after == key else _swapped(edge, request, key, after, version, Action.PATCH)
-    if changed is key:
-        _check_version(key, version)
-    return ok(key_answer(changed), version=changed.revision)
+    _check_version(key, version)
+    changed = key if after == key else _swapped(edge, request, key, after, Action.PATCH)
+    return ok(KeyAnswer.about(changed), version=changed.revision)
 
 
 @router.post(
@@ -164,12 +192,24 @@ def revoke_key(edge: ApiContext, request: Request) -> Reply:
     key = _standing(edge, request)
     if key.revoked_at is not None:
         _check_version(key, version)
-        return ok(key_answer(key), version=key.revision)
+        return ok(KeyAnswer.about(key), version=key.revision)
     if key.key_id == request.by.key_id:
         raise _locks_out()
-    revoked = evolve(key, revoked_at=edge.context.clock.now())
-    done = _swapped(edge, request, key, revoked, version, Action.REVOKE)
-    return ok(key_answer(done), version=done.revision)
+    _check_version(key, version)
+    done = _swapped(edge, request, key, evolve(key, revoked_at=edge.context.clock.now()), Action.REVOKE)
+    return ok(KeyAnswer.about(done), version=done.revision)
+
+
+def _patched(key: Key, patch: Mapping[str, Any], now: int) -> Key:
+    """Return a key after a patch. Raises ProblemError that names every error."""
+    document = {"role": key.role.value, "name": key.name, "tags": dict(key.tags)}
+    if key.expires_at is not None:
+        document["expiresAt"] = format_instant(key.expires_at)
+    unknown = {name: None for name in patch if name not in aliases(KeyRequest)}  # a null, too
+    wanted, errors = read_key({**merge(document, patch), **unknown}, now, was_to_end_at=key.expires_at)
+    if errors or wanted.role is None:
+        raise invalid(errors)
+    return evolve(key, role=Role(wanted.role), name=wanted.name, tags=wanted.tags or {}, expires_at=wanted.expires_at)
 
 
 def _created(edge: ApiContext, request: Request, tenant: str, like: Key) -> Reply:
@@ -180,7 +220,7 @@ def _created(edge: ApiContext, request: Request, tenant: str, like: Key) -> Repl
     if edge.admin.keys.insert([key], now)[0] is not None:
         raise ContendedError("a fresh id was taken")
     location = f"/v1/admin/tenants/{tenant}/keys/{key.key_id}"
-    return created(key_answer(key, text), location, version=key.revision)
+    return created(NewKeyAnswer.about(key, key=text), location, version=key.revision)
 
 
 def _standing(edge: ApiContext, request: Request) -> Key:
@@ -216,8 +256,7 @@ def _live(key: Key) -> Key:
     return key
 
 
-def _swapped(edge: ApiContext, request: Request, before: Key, after: Key, version: int | None, action: Action) -> Key:
-    _check_version(before, version)
+def _swapped(edge: ApiContext, request: Request, before: Key, after: Key, action: Action) -> Key:
     _note(edge, request, action, before)
     done = edge.admin.keys.swap([Swap(before, after)], edge.context.clock.now())[0]
     if not done.done or done.row is None:

@@ -1,5 +1,6 @@
 """The requests of admins: tenants and keys."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
@@ -148,16 +149,22 @@ def read_key(
 ) -> tuple[KeyRequest, list[FieldError]]:
     """Return the key that is asked for, and every error; an expiry that the key has already may be in the past."""
     wanted, given, errors = read_fields(KeyRequest, body)
-    wrong = {error.field for error in errors}
-    roles = [role.value for role in Role]
-    if "role" not in given:
-        errors.append(FieldError("role", f"Say what the key may do: give one of {', '.join(roles)}."))
-    elif "role" not in wrong and wanted.role not in roles:
-        errors.append(FieldError("role", f"Use one of {', '.join(roles)}."))
-    if wanted.tags and wanted.role == Role.ADMIN:
-        errors.append(FieldError("tags", "An admin's key cannot be bounded to tags; leave them out."))
-    if wanted.tags and len(wanted.tags) > MAX_KEY_TAGS:
-        errors.append(FieldError("tags", f"A key may be bounded to at most {MAX_KEY_TAGS} tags."))
+    errors += [*_bad_role(wanted, given, {error.field for error in errors}), *_bad_tags(wanted)]
     if wanted.expires_at is not None and wanted.expires_at <= now and wanted.expires_at != was_to_end_at:
         errors.append(FieldError("expiresAt", "This is in the past; give a later time, or revoke the key."))
     return wanted, errors
+
+
+def _bad_role(wanted: KeyRequest, given: set[str], wrong: set[str]) -> Iterator[FieldError]:
+    roles = [role.value for role in Role]
+    if "role" not in given:
+        yield FieldError("role", f"Say what the key may do: give one of {', '.join(roles)}.")
+    elif "role" not in wrong and wanted.role not in roles:
+        yield FieldError("role", f"Use one of {', '.join(roles)}.")
+
+
+def _bad_tags(wanted: KeyRequest) -> Iterator[FieldError]:
+    if wanted.tags and wanted.role == Role.ADMIN:
+        yield FieldError("tags", "An admin's key cannot be bounded to tags; leave them out.")
+    if len(wanted.tags or ()) > MAX_KEY_TAGS:
+        yield FieldError("tags", f"A key may be bounded to at most {MAX_KEY_TAGS} tags.")

@@ -8,7 +8,6 @@ from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, ok
 from timeball.api.http.route import Router
 from timeball.domain.attempts.callback_token import ACCEPTED_MS, SIGNS_AFTER_MS, rotated
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.domain.time.instants import format_instant
 
 router = Router()
 
@@ -37,13 +36,8 @@ def rotate_signing_secret(edge: ApiContext, request: Request) -> Reply:
     if rotated(signing.secrets(first), fresh, now) is not None:
         note(edge, request, Action.ROTATE, Resource(ResourceKind.SIGNING, ""))
     at = signing.rotate(fresh, now).rotated_at
-    return ok(
-        RotationAnswer(
-            rotated_at=format_instant(at),
-            signs_from=format_instant(at + SIGNS_AFTER_MS),
-            accepted_until=format_instant(at + ACCEPTED_MS),
-        )
-    )
+    dates = {"rotated_at": at, "signs_from": at + SIGNS_AFTER_MS, "accepted_until": at + ACCEPTED_MS}
+    return ok(RotationAnswer.model_validate(dates))
 
 
 def _draw(edge: ApiContext) -> str:

@@ -4,23 +4,40 @@ Invariant: the tenant's row decides. After each write of the row, the tenant's w
 says, and the row is read again afterwards; a repeat repairs what was cut off in between.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
-from timeball.api.admin.answers import TenantAnswer, TenantDetailAnswer, TenantPageAnswer, tenant_answer
-from timeball.api.admin.quotas import read_use
+from pydantic import Field
+
 from timeball.api.admin.request import TenantRequest, read_tenant
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, no_tenant, note
-from timeball.api.http.exchange import MERGE_PATCH, Reply, Request, created, expected_version, ok, read_body, stale
+from timeball.api.http.exchange import (
+    MERGE_PATCH,
+    AnswerModel,
+    CreatedAt,
+    NextCursor,
+    Reply,
+    Request,
+    Time,
+    Version,
+    created,
+    expected_version,
+    ok,
+    read_body,
+    stale,
+)
 from timeball.api.http.problems import Problem, ProblemError, invalid
 from timeball.api.http.route import Router
-from timeball.api.stats.costs import read_tenant_costs
+from timeball.api.stats import CostsAnswer, read_tenant_costs
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.tenants.tenant import LEAST_WEIGHT, NO_QUOTAS, TENANT_NAME, Quotas, Tenant, new_tenant
 from timeball.engine.blackouts.freezes import note_quotas, start_tenant, stop_tenant
 from timeball.engine.compare_and_swap import TRIES
+from timeball.engine.stats import used_of_quotas
 from timeball.ports.errors import ContendedError, UnavailableError
 from timeball.ports.rows import Swap
 from timeball.ports.tenants import ALL
@@ -28,6 +45,65 @@ from timeball.ports.tenants import ALL
 router = Router()
 
 _PAGE: Final = 1_000
+
+
+class QuotaAnswer(AnswerModel):
+    """A quota."""
+
+    limit: int | None = Field(description="The tenant's own bound, or that of the settings; null: no bound.")
+    used: int | None = Field(
+        description=(
+            "How much of it is used now; for tens of thousands of jobs an estimate. Null if it is not counted "
+            "or not shown here."
+        )
+    )
+
+
+class QuotasAnswer(AnswerModel):
+    """The quotas of a tenant."""
+
+    active_jobs: QuotaAnswer = Field(description="Open jobs.")
+    submits_per_second: QuotaAnswer = Field(description="Jobs and events submitted in a second.")
+    runs_per_second: QuotaAnswer = Field(description="Attempts that begin in a second.")
+    runs_at_once: QuotaAnswer = Field(description="Runs under way at once.")
+    least_period_seconds: QuotaAnswer = Field(description="The least seconds between two fires of a job.")
+    payload_bytes: QuotaAnswer = Field(description="The bytes of a payload.")
+    running_backfills: QuotaAnswer = Field(description="Backfills that run at once.")
+    event_patterns: QuotaAnswer = Field(description="Distinct event patterns of its jobs.")
+    requests_per_second: QuotaAnswer = Field(
+        description="Requests in a second that each process of the authorizer admits."
+    )
+    runs_created_per_minute: QuotaAnswer = Field(description="Runs that events and fan-outs create in a minute.")
+
+
+class TenantAnswer(AnswerModel):
+    """A tenant."""
+
+    name: str = Field(description="The name of the tenant.")
+    weight: int = Field(description="Its share of dispatches relative to other tenants, where tenants contend.")
+    quotas: QuotasAnswer = Field(description="The quotas of the tenant.")
+    disabled: bool = Field(description="Whether it is disabled: nothing of it starts.")
+    disabled_at: Time | None = Field(description="When it was disabled; null unless it is disabled.")
+    created_at: CreatedAt
+    version: Version = Field(validation_alias="revision")
+
+
+class TenantDetailAnswer(TenantAnswer):
+    """A tenant with its share of dispatches and its costs."""
+
+    share: float | None = Field(
+        description=(
+            "The least fraction of dispatches that it gets while all enabled tenants contend; null if it is disabled."
+        )
+    )
+    cost: CostsAnswer = Field(description="What its runs and requests have cost.")
+
+
+class TenantPageAnswer(AnswerModel):
+    """A page of tenants, by name."""
+
+    items: list[TenantAnswer] = Field(description="The tenants.")
+    next_cursor: NextCursor
 
 
 @router.post(
@@ -58,7 +134,7 @@ def create_tenant(edge: ApiContext, request: Request) -> Reply:
             Problem.TENANT_EXISTS,
             "This name belongs, or belonged, to a tenant; use another name, or change that tenant.",
         )
-    return created(tenant_answer(tenant, _of_all(edge)), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
+    return created(_answer(edge, tenant), f"/v1/admin/tenants/{tenant.name}", version=tenant.revision)
 
 
 @router.get(
@@ -77,7 +153,7 @@ def list_tenants(edge: ApiContext, request: Request) -> Reply:
     else:
         found = [one for one in edge.admin.tenants.read([request.tenant]) if one is not None]
     standing = (one for one in found[: asked.limit] if one.deleted_at is None)
-    shown = ((tenant_answer(one, _of_all(edge)), (one.name,)) for one in standing)
+    shown = ((_answer(edge, one), (one.name,)) for one in standing)
     return asked.page(edge, shown, (found[asked.limit - 1].name,) if len(found) > asked.limit else None)
 
 
@@ -90,10 +166,10 @@ def list_tenants(edge: ApiContext, request: Request) -> Reply:
 def get_tenant(edge: ApiContext, request: Request) -> Reply:
     """Read a tenant, its use of its quotas, its share of dispatches, and its costs."""
     tenant = standing_tenant(edge, request)
-    used = read_use(edge, tenant.name, tenant.quotas)
+    used = used_of_quotas(edge.context, tenant.name, tenant.quotas.over(edge.context.rules.quotas))
     share, cost = _share(edge, tenant), read_tenant_costs(edge, tenant.name)
-    plain = tenant_answer(tenant, _of_all(edge), used)
-    return ok(TenantDetailAnswer(**dict(plain), share=share, cost=cost), version=tenant.revision)
+    answer = _answer(edge, tenant, TenantDetailAnswer, used, share=share, cost=cost)
+    return ok(answer, version=tenant.revision)
 
 
 @router.patch(
@@ -117,7 +193,7 @@ def update_tenant(edge: ApiContext, request: Request) -> Reply:
     _check_version(tenant, version, "change")
     after = _with_shares(tenant, wanted)
     if will_be != is_disabled:
-        after = evolve(after, disabled_at=_now(edge) if will_be else None)
+        after = evolve(after, disabled_at=edge.context.clock.now() if will_be else None)
     if will_be:
         _check_is_spared(edge, tenant)
     reply = _changed(edge, request, tenant, after, version, Action.PATCH)
@@ -183,8 +259,19 @@ def _share(edge: ApiContext, tenant: Tenant) -> float | None:
     return round(tenant.weight / max(weights, tenant.weight), 6)
 
 
-def _of_all(edge: ApiContext) -> Quotas:
-    return edge.context.rules.quotas
+def _answer(
+    edge: ApiContext,
+    tenant: Tenant,
+    model: type[TenantAnswer] = TenantAnswer,
+    used: Mapping[str, int] = MappingProxyType({}),
+    **others: Any,  # noqa: ANN401 - the fields that the model has beside
+) -> TenantAnswer:
+    """Return the answer about a tenant; `used` has the use of quotas, by the names of their fields."""
+    quotas = tenant.quotas.over(edge.context.rules.quotas)
+    shown = {
+        name: {"limit": getattr(quotas, name) or None, "used": used.get(name)} for name in QuotasAnswer.model_fields
+    }
+    return model.about(tenant, quotas=shown, disabled=tenant.disabled_at is not None, **others)
 
 
 def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
@@ -204,10 +291,6 @@ def _check_is_spared(edge: ApiContext, tenant: Tenant) -> None:
         )
 
 
-def _now(edge: ApiContext) -> int:
-    return edge.context.clock.now()
-
-
 def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
     if version is not None and tenant.revision != version:
         raise stale("tenant", tenant.revision, verb)
@@ -219,9 +302,9 @@ def _changed(
     """Write a change of a tenant, and return the answer."""
     _check_version(before, version, "change")
     if after == before:
-        return ok(tenant_answer(before, _of_all(edge)), version=before.revision)
+        return ok(_answer(edge, before), version=before.revision)
     note(edge, request, action, Resource(ResourceKind.TENANT, before.name))
     done = edge.admin.tenants.swap([Swap(before, after)], edge.context.clock.now())[0]
     if not done.done or done.row is None:
         raise ContendedError(f"tenant {before.name} was changed meanwhile")
-    return ok(tenant_answer(done.row, _of_all(edge)), version=done.row.revision)
+    return ok(_answer(edge, done.row), version=done.row.revision)

@@ -9,8 +9,9 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from timeball.api.admin.answers import KeyAnswer, NewKeyAnswer, TenantAnswer
+from timeball.api.admin.keys import KeyAnswer, NewKeyAnswer
 from timeball.api.admin.request import KeyRequest, TenantRequest
+from timeball.api.admin.tenants import TenantAnswer
 from timeball.api.backfills.operations import BackfillAnswer
 from timeball.api.http.access import either, roles_for
 from timeball.api.http.exchange import MERGE_PATCH

@@ -1,20 +1,28 @@
-"""Read a tenant's statistics from samples of the listing, counts by the hour, and figures of SQS."""
+"""Read a tenant's statistics and costs: from samples of the listing, counts by the hour, and figures of SQS.
 
+The costs of a job are estimated from its ledger. Prices are documented.
+"""
+
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from timeball.api.http.access import Access
-from timeball.api.http.edge import ApiContext
+from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.exchange import AnswerModel, Reply, Request, Seconds, Time, attribute, ok
 from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.key import Role
+from timeball.domain.time.instants import format_instant
+from timeball.domain.usage.bill import items_of_requests, items_of_runs
 from timeball.domain.usage.hours import UNKNOWN_TENANT, Figures
-from timeball.engine.stats import StatsWindow, count_jobs, read_windows, refused_callers
+from timeball.engine.stats import Costs, StatsWindow, count_jobs, job_costs, read_windows, refused_callers, tenant_costs
 
 router = Router()
+
+_Usd = Annotated[float, AfterValidator(partial(round, ndigits=9))]
 
 
 class CountAnswer(AnswerModel):
@@ -102,6 +110,50 @@ class SloAnswer(AnswerModel):
     windows: dict[str, WindowAnswer] = Field(description="The windows `hour`, `day` and `month` (30 days).")
 
 
+class ItemAnswer(AnswerModel):
+    """A quantity and its price."""
+
+    quantity: Annotated[float, AfterValidator(partial(round, ndigits=3))] = Field(
+        description="The quantity, in the unit of the item's name."
+    )
+    usd: _Usd = Field(description="The price in US dollars.")
+
+
+class CostAnswer(AnswerModel):
+    """The costs since a time, and their items."""
+
+    since: Time = attribute("from_at", description="The start of the window: the beginning of an hour.")
+    usd: _Usd = Field(description="The sum of all items in US dollars.")
+    exact: bool = attribute(
+        "is_exact",
+        description=(
+            "For a job: whether all of its runs were read; otherwise the newest runs are extrapolated "
+            "to all. For a tenant: false."
+        ),
+    )
+    items: Mapping[str, ItemAnswer] = Field(
+        description=(
+            "`writeUnits`, `readUnits`, `queueRequests`, `functionCalls` and `executorSeconds` of runs; for a "
+            "tenant also `apiRequests` and `apiSeconds`."
+        )
+    )
+
+
+class CostsAnswer(AnswerModel):
+    """The costs of the last day and of the last 30 days."""
+
+    prices: str = Field(description="The source of the prices.")
+    day: CostAnswer = Field(description="The costs of the last day.")
+    month: CostAnswer = Field(description="The costs of the last 30 days.")
+
+
+class JobCostAnswer(CostsAnswer):
+    """The costs of a job's fires whose time is within each window."""
+
+    job_id: str = Field(description="The id of the job.")
+    at: Time = Field(description="When it was read: the end of the windows.")
+
+
 @router.get("/v1/stats", "Count jobs by status, and dead letters", StatsAnswer, access=Access.READ)
 def get_stats(edge: ApiContext, request: Request) -> Reply:
     """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
@@ -142,3 +194,28 @@ def _figures(figures: Figures) -> FiguresAnswer:
         on_time=OnTimeAnswer(within1_second=within[1], within5_seconds=within[5], within30_seconds=within[30]),
         lateness={"p50_seconds": figures.percentile_ms(0.5), "p99_seconds": figures.percentile_ms(0.99)},
     )
+
+
+@router.get("/v1/jobs/{jobId}/cost", "Read what a job's runs have cost lately", JobCostAnswer, access=Access.READ)
+def get_job_cost(edge: ApiContext, request: Request) -> Reply:
+    """Read what a job's runs have cost, from its ledger."""
+    job, now = read_job_row(edge, job_key(request)), edge.context.clock.now()
+    costs = _costs(edge, job_costs(edge.context, job, now))
+    return ok(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **costs))
+
+
+def read_tenant_costs(edge: ApiContext, tenant: str) -> CostsAnswer:
+    """Read what a tenant's runs and requests have cost."""
+    costs = tenant_costs(edge.context, tenant, edge.context.clock.now())
+    return CostsAnswer(**_costs(edge, costs, with_requests=True))
+
+
+def _costs(edge: ApiContext, windows: Sequence[Costs], *, with_requests: bool = False) -> dict[str, Any]:
+    """Return the costs of a day and a month, and the source of the prices."""
+    found: dict[str, Any] = {"prices": edge.prices.source}
+    for name, costs in zip(("day", "month"), windows, strict=True):
+        items = items_of_runs(costs.counts, edge.prices, edge.executor_gb)
+        items += items_of_requests(costs.counts, edge.prices) if with_requests else []
+        total = sum(item.usd for item in items)
+        found[name] = CostAnswer.about(costs, usd=total, items={item.name: item for item in items})
+    return found

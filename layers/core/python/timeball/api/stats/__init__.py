@@ -1,1 +1,0 @@
-"""Statistics of all jobs and runs of a tenant."""
