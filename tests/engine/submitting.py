@@ -4,7 +4,7 @@ from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.planning.collecting import collects_submits
 from timeball.engine.context import Context
-from timeball.engine.runs.collect import collect_submit
+from timeball.engine.runs.trigger import collect_submit
 from timeball.engine.scheduling.submit import Submission, meant_by, submit
 
 _TRIES = 10

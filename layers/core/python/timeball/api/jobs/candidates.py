@@ -29,7 +29,7 @@ from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.planning.collecting import collects_submits
 from timeball.domain.sharing.submit_budget import Reservation
 from timeball.engine.blackouts.calendars import note_uses
-from timeball.engine.runs.collect import collect_submit
+from timeball.engine.runs.trigger import collect_submit
 from timeball.engine.scheduling.submit import Submission, Submitted, meant_by, submit
 
 

@@ -1,45 +1,63 @@
 """Trigger jobs manually: each gets a run of its own, now, and its schedule does not change.
 
 The run is announced, inserted with a due key, then sent, then removed from the index: a crash in between leaves it to
-the scan. If the job says so, successive triggers share one run (collect.py).
+the scan.
+
+If the job says so, successive triggers (or submits) share one run, which starts when no more come, or at a latest time:
+① The job names the run, unless it names one that has not begun. ② Insert the run, due; or swap the one that exists: one
+trigger more, its payload, a later start. The claim writes the same row: the second of the two writes is refused, and a
+trigger that finds that the run has begun makes another. If a process dies after ①, the job names a run that does not
+exist, and the next trigger makes it. The row lists the newest requests with a name. Before a swap drops a request from
+the row, a note records that the request is in the run.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, fraction_of
-from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.jobs.revision import trigger_announced
+from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.jobs.revision import request_announced, trigger_announced
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, Resource, ResourceKind
 from timeball.domain.model.terms.flow import Debounce
-from timeball.domain.planning.collecting import Arrival, request_digest
+from timeball.domain.planning.collecting import (
+    Arrival,
+    collected,
+    collecting,
+    dropped,
+    is_full,
+    may_collect,
+    name_of,
+    own_run,
+    request_digest,
+    request_in,
+)
 from timeball.domain.planning.ledger import queued_run
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.resolving import resolved
-from timeball.engine.runs.collect import collect_trigger
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.ports.errors import ContendedError
 
-_TRIES = 10
 _FIRST_SPREAD_MS = 8
+
+_MOST_TRIES: Final = 100
+"""Many triggers may join one run at once, and each time one of them is the first to write."""
 
 
 class Triggering(StrEnum):
-    """The outcome of a trigger.
+    """The outcome of a trigger."""
 
-    A run was made; a waiting run collected it; the same request did so before; the same request asked for something
-    else before; no such job; the job is cancelled.
-    """
-
-    STARTED = "started"
-    COLLECTED = "collected"
-    REPEATED = "repeated"
-    CONFLICT = "conflict"
-    NOT_FOUND = "not_found"
-    CANCELLED = "cancelled"
+    STARTED = "started"  # a run was made
+    COLLECTED = "collected"  # a waiting run collected it
+    REPEATED = "repeated"  # the same request made a run, or was collected, before
+    CONFLICT = "conflict"  # the same request asked for something else before
+    NOT_FOUND = "not_found"  # there is no such job
+    CANCELLED = "cancelled"  # the job is cancelled
 
 
 @dataclass(frozen=True)
@@ -66,12 +84,42 @@ class Triggered:
     run: Run | None
 
 
+@dataclass(frozen=True)
+class CollectedInto:
+    """The run that an arrival is in. `known_request`: the digest that the run has, if it was in the run before."""
+
+    run: Run
+    known_request: str | None = None
+
+
 def trigger(context: Context, triggers: Sequence[Trigger], by: Actor = NO_ACTOR) -> list[Triggered]:
     """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled job may not.
 
     Raises UnavailableError if it is unknown whether a run was made; the caller may then repeat the same `request`.
     """
     return [_trigger(context, one, by) for one in triggers]
+
+
+def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, depth: int, by: Actor) -> Run | None:
+    """Add a submit to the run of a one-off that collects submits, by the spec; None if it has begun or has ended.
+
+    The job was read with its work. A run that is not planned yet is inserted before its plan, which then advances past
+    it. Raises UnavailableError.
+    """
+    debounce, run_id = job.spec.flow.debounce, own_run(job)
+    if debounce is None or run_id is None or job.spec.work is None or not job.is_open:
+        return None
+    now = context.clock.now()
+    payload = None if spec.work is None else spec.work.payload
+    digest = context.store.works.save([(job.key, evolve(job.spec.work, payload=payload))], now)[0]
+    arrival = Arrival(digest, fingerprint, depth=depth)
+    standing = context.store.runs.read([run_id])[0]
+    if standing is None:
+        (seen,) = resolved(context, [job])
+        planned = evolve(queued_run(seen, Origin.SCHEDULE, run_id.fire_at, now), due_at=max(run_id.fire_at, now))
+        standing = context.store.runs.insert([planned], now)[0] or planned
+    joined = _joined(context, standing, arrival, debounce, by)
+    return None if joined is None else joined.run
 
 
 def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
@@ -83,7 +131,7 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
     now = context.clock.now()
     digest = _save_payload(context, job, one, now)
     if job.spec.flow.debounce is not None:
-        return _collected(context, job, job.spec.flow.debounce, one, digest, by)
+        return _collect(context, job, job.spec.flow.debounce, one, digest, by)
     (seen,) = resolved(context, [job])
     noted_at = now
     if one.request is not None:
@@ -101,19 +149,6 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
     raise ContendedError(f"job {one.job.job_id} is triggered too often at once")
 
 
-def _collected(
-    context: Context, job: Job, debounce: Debounce, one: Trigger, digest: str | None, by: Actor
-) -> Triggered:
-    """Collect all triggers that come in a row in one run."""
-    asked = None if one.request is None else request_digest(one.request, one.fingerprint)
-    arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)
-    joined = collect_trigger(context, job, debounce, one.request, arrival, by)
-    if joined.known_request is not None:
-        return Triggered(Triggering.REPEATED if joined.known_request == asked else Triggering.CONFLICT, joined.run)
-    is_new = joined.run.collected is None or joined.run.collected.count == 1
-    return Triggered(Triggering.STARTED if is_new else Triggering.COLLECTED, joined.run)
-
-
 def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
     """Yield instants for the run, until one is free; a repeat gets the same instants.
 
@@ -121,7 +156,7 @@ def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
     large, so that the triggers of a burst soon find free ones.
     """
     yield noted_at
-    for tries in range(_TRIES):
+    for tries in range(TRIES):
         yield noted_at + 1 + int(fraction_of("trigger", name, tries) * (_FIRST_SPREAD_MS << tries))
 
 
@@ -141,3 +176,106 @@ def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | No
         triggered_by=by,
         depth=max(job.depth, one.depth),
     )
+
+
+def _collect(context: Context, job: Job, debounce: Debounce, one: Trigger, digest: str | None, by: Actor) -> Triggered:
+    """Add a trigger to the run of a job that collects.
+
+    A request that may be repeated is noted for that run, until the run turns out to have begun without it.
+    """
+    asked = None if one.request is None else request_digest(one.request, one.fingerprint)
+    arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)
+    now = context.clock.now()
+    for turn in range(TRIES):
+        job, fire_at = _named(context, job, now)
+        if one.request is not None:
+            (fire_at,) = context.store.requests.note([((job.key, f"{one.request} {turn}"), fire_at)], now)
+        run_id = RunId(job.key, fire_at, Origin.MANUAL)
+        standing = context.store.runs.read([run_id])[0]
+        if standing is None:
+            new = _new(context, job, run_id, arrival, debounce, now, by)
+            context.store.changes.note([trigger_announced(new)], now)
+            standing = context.store.runs.insert([new], now)[0]
+            if standing is None:
+                return Triggered(Triggering.STARTED, new)
+        joined = _joined(context, standing, arrival, debounce, by)
+        if joined is not None:
+            return _answered(joined, asked)
+    raise ContendedError(f"job {job.key.job_id} is triggered too often at once")
+
+
+def _answered(joined: CollectedInto, asked: str | None) -> Triggered:
+    if joined.known_request is not None:
+        return Triggered(Triggering.REPEATED if joined.known_request == asked else Triggering.CONFLICT, joined.run)
+    is_new = joined.run.collected is None or joined.run.collected.count == 1
+    return Triggered(Triggering.STARTED if is_new else Triggering.COLLECTED, joined.run)
+
+
+def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
+    """Return the job and the instant of its collecting run. If that run has begun, the job first names another."""
+
+    def another(_: int, job: Job) -> Job | None:
+        if job.collecting is None:
+            return evolve(job, collecting=now)
+        run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
+        may_come = run is None and now < job.collecting + MINUTE_MS  # the trigger that named it may be about to
+        if may_come or (run is not None and run.collected is not None and may_collect(run)):
+            return None
+        return evolve(job, collecting=max(now, job.collecting + 1))
+
+    (named,) = compare_and_swap(context.store.jobs.swap, [job], another, now)
+    if not named.done or named.row is None or named.row.collecting is None:
+        raise ContendedError(f"job {job.key.job_id} kept changing")
+    return named.row, named.row.collecting
+
+
+def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: Debounce, now: int, by: Actor) -> Run:
+    (seen,) = resolved(context, [job])
+    run = evolve(queued_run(seen, Origin.MANUAL, run_id.fire_at, now), triggered_by=by)
+    return collecting(run, arrival, debounce, now)
+
+
+def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> CollectedInto | None:
+    """Add an arrival to an existing run, unless it is in it already; None if the run has begun without it."""
+    if (known_request := _known_request(context, standing, arrival)) is not None:
+        return CollectedInto(standing, known_request)
+    if standing.collected is None or not may_collect(standing):
+        return None
+    now, run_id = context.clock.now(), standing.id
+    asked = Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id)
+    context.store.changes.note([request_announced(run_id.job.tenant, asked, Action.COLLECT, by, now)], now)
+
+    def add(_: int, run: Run) -> Run | None:
+        is_in = run.fingerprint == arrival.fingerprint or (
+            run != standing and _known_request(context, run, arrival) is not None
+        )
+        if is_in or not may_collect(run):
+            return None
+        after = collected(run, arrival, debounce, now)
+        for one in dropped(run, after):
+            context.store.requests.note([((run_id.job, _note(run_id, one)), run_id.fire_at)], now)
+        return after
+
+    (done,) = compare_and_swap(context.store.runs.swap, [standing], add, now, _MOST_TRIES)
+    if not done.done or done.row is None:
+        raise ContendedError(f"{run_id} collects too many at once")
+    is_in = done.row.fingerprint == arrival.fingerprint or _known_request(context, done.row, arrival) is not None
+    return CollectedInto(done.row) if is_in else None
+
+
+def _known_request(context: Context, run: Run, arrival: Arrival) -> str | None:
+    """Return what the run has for an arrival: in its row, or in the note of a request that the row dropped."""
+    if arrival.request is None:
+        return None
+    known_request = request_in(run, arrival.request)
+    if (
+        known_request is None
+        and is_full(run)
+        and context.store.requests.read([(run.id.job, _note(run.id, arrival.request))])[0]
+    ):
+        return arrival.request
+    return known_request
+
+
+def _note(run: RunId, request: str) -> str:
+    return f"{run} has {name_of(request)}"
