@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.client import Api
 from timeball.api.app import build_api
-from timeball.api.http.ids import operation_id_of_key
+from timeball.api.http.ids import NewId
 from timeball.domain.model.ids import JobKey, LimiterKey, OperationKey, shard_of
 
 URL = "https://example.com/hook"
@@ -27,7 +27,7 @@ def names_of_one_shard(key: type[JobKey | LimiterKey]) -> Iterator[str]:
 def operations_of_one_shard() -> Iterator[str]:
     """Yield Idempotency-Keys of operations whose ids have such a hash."""
     keys = (f"k{number}" for number in count())
-    return (key for key in keys if shard_of(OperationKey("acme", operation_id_of_key("acme", key)), SHARDS) == 0)
+    return (key for key in keys if shard_of(OperationKey("acme", NewId.OPERATION.of("acme", key, bytes)), SHARDS) == 0)
 
 
 def attacked(api: Api, status: int = 201) -> dict[str, Counter[int]]:

@@ -108,7 +108,7 @@ def build_api(edge: ApiContext) -> Handler:
 
     def handle(event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         event = as_authorized(event, edge.iam_callers)
-        resolver.context["edge"] = edge
+        resolver.context = {"edge": edge}
         answer = resolver.resolve(dict(event), context)
         answer["headers"] |= {"X-Request-Id": event["requestContext"]["requestId"], "Cache-Control": "no-store"}
         return answer

@@ -24,7 +24,7 @@ from timeball.api.http.exchange import (
     refuse_fields,
 )
 from timeball.api.http.fields import Checked, Instant, Name, Tags
-from timeball.api.http.ids import freeze_id, freeze_id_of_key
+from timeball.api.http.ids import NewId
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.route import Router
@@ -136,7 +136,7 @@ def create_freeze(edge: ApiContext, request: Request) -> Reply:
     key = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
-    name = freeze_id(edge.random_bytes()) if key is None else freeze_id_of_key(request.tenant, key)
+    name = NewId.FREEZE.of(request.tenant, key, edge.random_bytes)
     note(edge, request, Action.CREATE, Resource(ResourceKind.FREEZE, name))
     made = engine.create_freeze(edge.context, request.tenant, _freeze(wanted, name, now))
     if made.outcome is FreezeOutcome.CONFLICT:

@@ -30,7 +30,7 @@ from timeball.api.http.exchange import (
     stale,
 )
 from timeball.api.http.generations import generation_of
-from timeball.api.http.ids import backfill_name, backfill_name_of_key
+from timeball.api.http.ids import NewId
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.schedules.fields import RulesAnswer
@@ -113,9 +113,11 @@ def create_backfill(edge: ApiContext, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     job = read_job_row(edge, job_key(request))
-    if idempotent is None or wanted.dry_run:
-        return _made(edge, request, job, wanted, BackfillKey(job.key, backfill_name(edge.random_bytes())))
-    key = BackfillKey(job.key, backfill_name_of_key(job.key, idempotent))
+    named = None if wanted.dry_run else idempotent
+    name = NewId.BACKFILL.of(f"{job.key.tenant}\x1f{job.key.job_id}", named, edge.random_bytes)
+    key = BackfillKey(job.key, name)
+    if named is None:
+        return _made(edge, request, job, wanted, key)
     standing = edge.context.store.backfills.read([key])[0]
     # The request may be invalid by now; the backfill that its first use created stands.
     return _made(edge, request, job, wanted, key) if standing is None else _repeated(wanted, standing)

@@ -26,7 +26,7 @@ from timeball.api.http.exchange import (
     read_one_or_many,
 )
 from timeball.api.http.generations import generation_of
-from timeball.api.http.ids import event_id, event_id_of_key
+from timeball.api.http.ids import NewId
 from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
 from timeball.api.http.quotas import check_product, count_events, large_payload, quotas_of
 from timeball.api.http.route import Router
@@ -109,7 +109,7 @@ def publish_events(edge: ApiContext, request: Request) -> Reply:
 def _read(edge: ApiContext, request: Request, key: str | None, index: int, body: object) -> _WantedEvent | ProblemError:
     if not isinstance(body, dict):
         return ProblemError(Problem.MALFORMED_BODY, f"This event is {kind_of(body)}; send a JSON object.")
-    made = event_id(edge.random_bytes()) if key is None else event_id_of_key(request.tenant, f"{key} {index}")
+    made = NewId.EVENT.of(request.tenant, key and f"{key} {index}", edge.random_bytes)
     attributes, errors = read_event(body, made, edge.context.clock.now())
     if errors:
         return invalid(errors)

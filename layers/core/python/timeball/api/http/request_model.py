@@ -72,17 +72,22 @@ def _location(model: type[BaseModel], loc: tuple[int | str, ...]) -> tuple[tuple
     """
     within: type[BaseModel] | None = model
     location: list[int | str] = []
-    tagged: list[type[BaseModel]] = []
+    models: list[type[BaseModel]] = []
     for at, name in enumerate(loc):
-        if tagged:
-            within, tagged = _tagged_with(name, tagged), []
+        if len(models) > 1:
+            within, models = _tagged_with(name, models), []
             continue
         location.append(name)
-        fields = within.model_fields.values() if within else ()
-        models = next((models_of(field.annotation) for field in fields if field.alias == name), [])
+        models = _models_at(within, name)
         if models or at < len(loc) - 1:
-            tagged, within = (models, None) if len(models) > 1 else ([], models[0] if models else None)
-    return tuple(location), [field.alias for field in within.model_fields.values() if field.alias] if within else []
+            within = models[0] if len(models) == 1 else None
+    return tuple(location), [] if within is None else aliases(within)
+
+
+def _models_at(model: type[BaseModel] | None, name: int | str) -> list[type[BaseModel]]:
+    """List the models that a field of a model may hold, by the name that callers write."""
+    fields = () if model is None else model.model_fields.values()
+    return next((models_of(field.annotation) for field in fields if field.alias == name), [])
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:  # noqa: ANN401 - an annotation is any object
@@ -159,7 +164,7 @@ def _is_whole(value: object) -> bool:
 R = TypeVar("R", bound=Strict)
 
 
-def aliases(model: type[Strict]) -> list[str]:
+def aliases(model: type[BaseModel]) -> list[str]:
     """List the fields of a model by the names that callers write."""
     return [field.alias for field in model.model_fields.values() if field.alias]
 

@@ -53,14 +53,19 @@ def one_at_most(
     Generators of clients and of tests process alternatives at once; a `not` for each pair of fields takes them seconds.
     """
     goes_with = {name: partners for name, partners in beside.items() if {*partners} <= {*group, None}}
+    chosen: list[str | None] = [*group] if is_needed or not goes_with else [*group, None]
     matters = is_needed or bool(goes_with)
-    alternatives = []
-    for chosen in group if is_needed or not goes_with else [*group, None]:
-        found = given(chosen) if matters and chosen is not None else given()
-        others = [name for name in group if name != chosen]
-        others += [name for name, partners in goes_with.items() if chosen not in partners]
-        alternatives.append({**found, "properties": {**found["properties"], **dict.fromkeys(others, _NULL)}})
-    return {"anyOf": alternatives}
+    return {"anyOf": [_alternative(one, group, goes_with, matters=matters) for one in chosen]}
+
+
+def _alternative(
+    chosen: str | None, group: Sequence[str], goes_with: Mapping[str, Sequence[str | None]], *, matters: bool
+) -> _Schema:
+    """Return the schema for one field of a group, or none, with the fields that must not be given beside it."""
+    found = given(chosen) if matters and chosen is not None else given()
+    others = [name for name in group if name != chosen]
+    others += [name for name, partners in goes_with.items() if chosen not in partners]
+    return {**found, "properties": {**found["properties"], **dict.fromkeys(others, _NULL)}}
 
 
 def given(*names: str) -> _Schema:

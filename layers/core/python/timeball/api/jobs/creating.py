@@ -15,7 +15,7 @@ from timeball.api.http.body import canonical, kind_of
 from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, created, idempotency_key, ok, read_body
-from timeball.api.http.ids import fingerprint, job_id, job_id_of_key
+from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
 from timeball.api.http.quotas import quotas_of
 from timeball.api.http.request_model import Strict, read_fields
@@ -254,7 +254,7 @@ def _read(edge: ApiContext, request: Request, asked: Asked, now: int) -> Candida
     wanted, errors, errors_now = read_job_request(asked.body, now)
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
-    named = job_id(edge.random_bytes()) if asked.key is None else job_id_of_key(request.tenant, asked.key)
+    named = NewId.JOB.of(request.tenant, asked.key, edge.random_bytes)
     spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
     try:
         check_job(request, wanted.tags)

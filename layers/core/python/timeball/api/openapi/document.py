@@ -25,6 +25,8 @@ from timeball.api.operations.operations import OperationAnswer
 from timeball.api.routes import ROUTES
 
 _NULL: Final = {"type": "null"}
+_LEFT_OUT_OF_A_PATCH: Final = {"required", "default", "allOf", "oneOf", "discriminator"}
+"""A patch need not give a required field, nor the field that selects one of several models."""
 
 
 def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,19 +36,20 @@ def patch_of(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str,
     """
     if "$ref" in schema:
         return patch_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
-    patch = {name: part for name, part in schema.items() if name not in {"required", "default", "allOf"}}
-    if "oneOf" in schema:  # a patch need not give the discriminator
-        patch = {name: part for name, part in patch.items() if name not in {"oneOf", "discriminator"}}
-        patch["anyOf"] = [patch_of(part, schemas) for part in schema["oneOf"]]
-    if "anyOf" in schema:
-        patch["anyOf"] = [patch_of(part, schemas) for part in schema["anyOf"]]
+    patch = {name: part for name, part in schema.items() if name not in _LEFT_OUT_OF_A_PATCH}
+    for alternatives in (schema[name] for name in ("anyOf", "oneOf") if name in schema):
+        patch["anyOf"] = [patch_of(part, schemas) for part in alternatives]
     if "properties" in schema:
-        changes = {name: patch_of(part, schemas) for name, part in schema["properties"].items()}
-        needed = schema.get("required", [])
-        patch["properties"] = {name: part if name in needed else _nullable(part) for name, part in changes.items()}
+        patch["properties"] = _properties_of_a_patch(schema, schemas)
     if isinstance(schema.get("additionalProperties"), dict):
         patch["additionalProperties"] = _nullable(patch_of(schema["additionalProperties"], schemas))
     return patch
+
+
+def _properties_of_a_patch(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    changes = {name: patch_of(part, schemas) for name, part in schema["properties"].items()}
+    needed = schema.get("required", [])
+    return {name: part if name in needed else _nullable(part) for name, part in changes.items()}
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:

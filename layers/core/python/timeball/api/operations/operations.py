@@ -29,7 +29,7 @@ from timeball.api.http.exchange import (
     stale,
 )
 from timeball.api.http.generations import generation_of
-from timeball.api.http.ids import fingerprint, operation_id, operation_id_of_key
+from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import ItemProblem, Problem, ProblemError, invalid, not_found, problem_fields
 from timeball.api.http.route import Router
 from timeball.api.operations.request import OperationRequest, operation_of, read_operation_request
@@ -138,8 +138,7 @@ def create_operation(edge: ApiContext, request: Request) -> Reply:
 
 def key_of(edge: ApiContext, tenant: str, idempotent: str | None) -> OperationKey:
     """Return the key of a new operation, or of the operation that is created under an Idempotency-Key."""
-    name = operation_id(edge.random_bytes()) if idempotent is None else operation_id_of_key(tenant, idempotent)
-    return OperationKey(tenant, name)
+    return OperationKey(tenant, NewId.OPERATION.of(tenant, idempotent, edge.random_bytes))
 
 
 def created_operation(edge: ApiContext, key: OperationKey, standing: Operation | None, asked: str | None) -> Reply:

@@ -16,7 +16,7 @@ from timeball.api.http.exchange import (
     read_body,
     stale,
 )
-from timeball.api.http.ids import fingerprint, task_id, task_id_of_key
+from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.targets.refused import closed_target
@@ -56,7 +56,7 @@ def create_task(edge: ApiContext, request: Request) -> Reply:
     wanted, errors = read_task_request(body)
     key = idempotency_key(request, errors)
     _refuse(edge, request.tenant, wanted, errors)
-    name = task_id(edge.random_bytes()) if key is None else task_id_of_key(request.tenant, key)
+    name = NewId.TASK.of(request.tenant, key, edge.random_bytes)
     spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
     note(edge, request, Action.CREATE, Resource(ResourceKind.TASK, name))
     done = engine.create_task(edge.context, spec)
