@@ -13,9 +13,10 @@ from types import FrameType
 import timeball
 from tests.engine.play import Play, spec
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.time.instants import HOUR_MS, MINUTE_MS
+from timeball.domain.time.instants import MINUTE_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.changes.change import cancel
+from timeball.engine.context import Context
 from timeball.engine.scheduling.submit import submit
 
 PACKAGE = str(Path(timeball.__file__).parent) + "/"
@@ -33,8 +34,8 @@ CALLS = 12
 class Way:
     """The way of some work through the package."""
 
-    files: list[str] = field(default_factory=list)
-    """The files, in the order of first use."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The files in the order of first use, each with the first function that was called in it."""
     returns: int = 0
     """How often a function was called in a file that the work had left."""
     deepest: list[str] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Way:
             return
         file = _file(frame)
         if file not in self.files:
-            self.files.append(file)
+            self.files[file] = frame.f_code.co_qualname
         elif file != self._last:
             self.returns += 1
         self._last = file
@@ -69,35 +70,39 @@ def way_of(work: Callable[[], object]) -> Way:
 
 def plain_run() -> Way:
     """Return the way of a one-off job without any feature: submit, scan, execute."""
-    _submit_and_execute()
-    return way_of(_submit_and_execute)
+    _run_of_one_off()()
+    return way_of(_run_of_one_off())
 
 
 def cancelled_job() -> Way:
     """Return the way of the cancel of a recurring job that has a run in the queue."""
-    cancel_of_sent()()
-    return way_of(cancel_of_sent())
+    _cancel_of_recurring()()
+    return way_of(_cancel_of_recurring())
 
 
-def cancel_of_sent() -> Callable[[], object]:
-    """Send a run of a recurring job, and return the cancel of the job."""
+def _run_of_one_off() -> Callable[[], object]:
     play = Play()
-    job = spec("job", Every(60, play.clock.now()))
-    _send(play, job)
-    return lambda: cancel(play.context(), [(job.key, None)])
+    context, job = play.context(), spec("job", At(play.clock.now() + MINUTE_MS))
+
+    def run() -> None:
+        _send(play, context, job)
+        assert play.execute_next()
+
+    return run
 
 
-def _submit_and_execute() -> None:
+def _cancel_of_recurring() -> Callable[[], object]:
     play = Play()
-    _send(play, spec("job", At(play.clock.now() + HOUR_MS)))
-    assert play.execute_next()
+    context, job = play.context(), spec("job", Every(60, play.clock.now() + MINUTE_MS))
+    _send(play, context, job)
+    return lambda: cancel(context, [(job.key, None)])
 
 
-def _send(play: Play, job: JobSpec) -> None:
-    submit(play.context(), [job], play.clock.now())
-    play.clock.advance(HOUR_MS if isinstance(job.schedule.timing, At) else MINUTE_MS)
+def _send(play: Play, context: Context, job: JobSpec) -> None:
+    submit(context, [job], play.clock.now())
+    play.clock.advance(MINUTE_MS)
     play.scan()
-    assert play.messages()
+    assert len(play.queue.sent) == 1
 
 
 def _counts(frame: FrameType) -> bool:
@@ -121,7 +126,7 @@ def main() -> None:
     run, cancelling = plain_run(), cancelled_job()
     lines = [
         f"A plain run passes {len(run.files)} files (bar {FILES}, aim 40), and comes back {run.returns} times:",
-        *(f"  {file}" for file in run.files),
+        *(f"  {file}: {first}" for file, first in run.files.items()),
         f"A cancel is {len(cancelling.deepest)} calls deep (bar {CALLS}):",
         *(f"  {call}" for call in cancelling.deepest),
     ]

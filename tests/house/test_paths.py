@@ -9,7 +9,7 @@ def test_a_plain_run_passes_no_more_files_than_the_bar_allows() -> None:
 
 
 def test_a_plain_run_begins_with_its_submit_and_passes_its_scan_and_its_claim() -> None:
-    files = plain_run().files
+    files = list(plain_run().files)
     steps = ["scheduling/submit", "scanning/scan", "scheduling/dispatch", "execution/execute", "execution/claim"]
     positions = [files.index(f"engine/{step}.py") for step in steps]
     assert positions == sorted(positions)
@@ -23,4 +23,4 @@ def test_a_cancel_calls_no_deeper_than_the_bar_allows() -> None:
 
 def test_only_functions_of_the_package_count() -> None:
     way = way_of(lambda: sorted([2, 1], key=lambda one: -one))
-    assert (PACKAGE.endswith("/timeball/"), way.files, way.returns, way.deepest) == (True, [], 0, [])
+    assert (PACKAGE.endswith("/timeball/"), way.files, way.returns, way.deepest) == (True, {}, 0, [])

@@ -10,21 +10,9 @@ from dataclasses import dataclass
 from timeball.domain.changes.resolve import resolve_spec
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs import revision
 from timeball.domain.model.jobs.job import Job, JobSpec
-from timeball.domain.model.jobs.revision import (
-    Announcement,
-    ChangeEntry,
-    Revision,
-    RevisionId,
-    entry_of,
-    entry_of_request,
-    entry_of_trigger,
-    outline,
-    request_announced,
-    revision_of,
-    was_made,
-    was_triggered,
-)
+from timeball.domain.model.jobs.revision import Announcement, ChangeEntry, Revision, RevisionId, revision_of
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import Action, Actor, Resource
 from timeball.domain.model.terms.policies import RetryPolicy
@@ -58,20 +46,20 @@ class ChangeFilter:
 def announce(context: Context, tenant: str, by: Actor, action: Action, resources: Sequence[Resource]) -> None:
     """Announce a request that changes anything but a job, before it is done. Raises UnavailableError."""
     now = context.clock.now()
-    context.store.changes.note([request_announced(tenant, one, action, by, now) for one in resources], now)
+    context.store.changes.note([revision.request_announced(tenant, one, action, by, now) for one in resources], now)
 
 
 def list_revisions(
     context: Context, job: Job, limit: int, through: int | None = None
 ) -> tuple[list[ChangeEntry], int | None]:
     """Return the changes of a job from version `through` backwards, and where to continue. The job has its work."""
-    newest = outline(revision_of(job))
+    newest = revision.outline(revision_of(job))
     through = newest.version if through is None else through
     behind = min(through, newest.version - 1)
     found = [newest] if through >= newest.version else []
     if behind > 0:
         found += context.store.changes.of_job(evolve(newest.id, version=behind), limit + 1)
-    entries = [entry_of(one, before) for one, before in zip(found, [*found[1:], None], strict=True)][:limit]
+    entries = [revision.entry_of(one, before) for one, before in zip(found, [*found[1:], None], strict=True)][:limit]
     return entries, found[limit].version if len(found) > limit else None
 
 
@@ -138,17 +126,17 @@ def _entries(context: Context, named: Sequence[Announcement]) -> list[ChangeEntr
 
     def entry(one: Announcement) -> ChangeEntry | None:
         if one.asked:
-            return entry_of_request(one)
+            return revision.entry_of_request(one)
         if one.run is not None:
             run = runs[one.run]
-            return entry_of_trigger(run) if run is not None and was_triggered(one, run) else None
+            return revision.entry_of_trigger(run) if run is not None and revision.was_triggered(one, run) else None
         job = jobs.get(one.job)
         if job is None:
             return None
-        revision = revisions.get(RevisionId(one.job, job.created_at, one.version))
-        if revision is None or not was_made(one, revision):
+        after = revisions.get(RevisionId(one.job, job.created_at, one.version))
+        if after is None or not revision.was_made(one, after):
             return None
-        return entry_of(revision, revisions.get(RevisionId(one.job, job.created_at, one.version - 1)))
+        return revision.entry_of(after, revisions.get(RevisionId(one.job, job.created_at, one.version - 1)))
 
     return [entry(one) for one in named]
 
@@ -164,6 +152,6 @@ def _revisions(context: Context, jobs: dict[JobKey, Job], named: Sequence[Announ
     # Read the newest first: a revision that is replaced meanwhile is kept by then.
     newest = list(dict.fromkeys(one.job for one in wanted if one.version >= jobs[one.job].version))
     rows = context.store.jobs.read(newest, with_work=True)
-    found = {one.id: one for one in (outline(revision_of(row)) for row in rows if row is not None)}
+    found = {one.id: one for one in (revision.outline(revision_of(row)) for row in rows if row is not None)}
     kept = context.store.changes.read(list(wanted - found.keys()))
     return {**found, **{one.id: one for one in kept if one is not None}}

@@ -4,8 +4,8 @@ Invariant: the intent is dropped only once the row stands. So a late repeat, fro
 at the row, and an older plan meets that row.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from timeball.domain.changes.change import skipping
 from timeball.domain.model.ids import JobKey, Origin, RunId
@@ -22,7 +22,6 @@ from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap, Swapped
 
 _NONE = 0
 """The note of a request that finds no fire to skip: a job that is paused may have one later."""
@@ -140,10 +139,7 @@ def _row(context: Context, job: Job, intent: Intent, now: int) -> Run:
     if standing is None:
         skipped(context, row, 1)
         return row
-
-    def swap(swaps: Sequence[Swap[Run]], now: int) -> list[Swapped[Run]]:
-        return change_runs(context, {swap.before.id: job for swap in swaps}, swaps, now)
-
+    swap = partial(change_runs, context, {standing.id: job})
     (swapped,) = compare_and_swap(swap, [standing], lambda _, run: hand_skipped(job, run, reason, now), now)
     if swapped.row is None or not swapped.done:
         raise UnavailableError(f"the run at the next fire of job {job.key.job_id} kept changing")
