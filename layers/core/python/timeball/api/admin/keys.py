@@ -24,15 +24,15 @@ from timeball.api.http.exchange import (
     Request,
     Time,
     Version,
+    check_version,
     created,
     expected_version,
     ok,
     read_body,
     read_optional_body,
-    stale,
 )
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.request_model import aliases, read_fields
+from timeball.api.http.request_model import aliases, read_valid
 from timeball.api.http.route import Router
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
@@ -137,7 +137,7 @@ def update_key(edge: ApiContext, request: Request) -> Reply:
     is_own = key.key_id == request.by.key_id
     if is_own and (after.role, after.expires_at) != (key.role, key.expires_at):
         raise _locks_out()
-    _check_version(key, version)
+    check_version("key", key.revision, version, "change")
     changed = key if after == key else _swapped(edge, request, key, after, Action.PATCH)
     return ok(KeyAnswer.about(changed), version=changed.revision)
 
@@ -154,9 +154,7 @@ def update_key(edge: ApiContext, request: Request) -> Reply:
 )
 def rotate_key(edge: ApiContext, request: Request) -> Reply:
     """Create a successor of a key; the old key stays valid for a while, so that no client is cut off."""
-    wanted, _, errors = read_fields(RotateRequest, read_optional_body(request))
-    if errors:
-        raise invalid(errors)
+    wanted = read_valid(RotateRequest, read_optional_body(request))
     old, now = _live(_standing(edge, request)), edge.context.clock.now()
     overlap_ms = DAY_MS if wanted.overlap_seconds is None else wanted.overlap_seconds * SECOND_MS
     lifetime_ms = None if old.expires_at is None else old.expires_at - old.created_at
@@ -191,11 +189,11 @@ def revoke_key(edge: ApiContext, request: Request) -> Reply:
     version = expected_version(request)
     key = _standing(edge, request)
     if key.revoked_at is not None:
-        _check_version(key, version)
+        check_version("key", key.revision, version, "change")
         return ok(KeyAnswer.about(key), version=key.revision)
     if key.key_id == request.by.key_id:
         raise _locks_out()
-    _check_version(key, version)
+    check_version("key", key.revision, version, "change")
     done = _swapped(edge, request, key, evolve(key, revoked_at=edge.context.clock.now()), Action.REVOKE)
     return ok(KeyAnswer.about(done), version=done.revision)
 
@@ -262,11 +260,6 @@ def _swapped(edge: ApiContext, request: Request, before: Key, after: Key, action
     if not done.done or done.row is None:
         raise ContendedError(f"key {before.key_id} was changed meanwhile")
     return done.row
-
-
-def _check_version(key: Key, version: int | None) -> None:
-    if version is not None and key.revision != version:
-        raise stale("key", key.revision, "change")
 
 
 def _locks_out() -> ProblemError:

@@ -23,11 +23,11 @@ from timeball.api.http.exchange import (
     Request,
     Time,
     Version,
+    check_version,
     created,
     expected_version,
     ok,
     read_body,
-    stale,
 )
 from timeball.api.http.problems import Problem, ProblemError, invalid
 from timeball.api.http.route import Router
@@ -190,7 +190,7 @@ def update_tenant(edge: ApiContext, request: Request) -> Reply:
         raise invalid(errors)
     is_disabled = tenant.disabled_at is not None
     will_be = bool(wanted.disabled) if "disabled" in wanted.model_fields_set else is_disabled
-    _check_version(tenant, version, "change")
+    check_version("tenant", tenant.revision, version, "change")
     after = _with_shares(tenant, wanted)
     if will_be != is_disabled:
         after = evolve(after, disabled_at=edge.context.clock.now() if will_be else None)
@@ -291,16 +291,11 @@ def _check_is_spared(edge: ApiContext, tenant: Tenant) -> None:
         )
 
 
-def _check_version(tenant: Tenant, version: int | None, verb: str) -> None:
-    if version is not None and tenant.revision != version:
-        raise stale("tenant", tenant.revision, verb)
-
-
 def _changed(
     edge: ApiContext, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action
 ) -> Reply:
     """Write a change of a tenant, and return the answer."""
-    _check_version(before, version, "change")
+    check_version("tenant", before.revision, version, "change")
     if after == before:
         return ok(_answer(edge, before), version=before.revision)
     note(edge, request, action, Resource(ResourceKind.TENANT, before.name))

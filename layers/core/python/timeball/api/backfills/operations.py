@@ -21,13 +21,13 @@ from timeball.api.http.exchange import (
     UpdatedAt,
     Version,
     attribute,
+    check_version,
     created,
     expected_version,
     idempotency_key,
     key_conflict,
     ok,
     read_body,
-    stale,
 )
 from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import NewId
@@ -187,8 +187,7 @@ def get_backfill(edge: ApiContext, request: Request) -> Reply:
 def cancel_backfill(edge: ApiContext, request: Request) -> Reply:
     """Cancel a backfill: its waiting runs do not start, and its live runs are asked to stop."""
     version, found = expected_version(request), _standing(edge, _key(request))
-    if version is not None and found.version != version:
-        raise stale("backfill", found.version, "cancel")
+    check_version("backfill", found.version, version, "cancel")
     note(edge, request, Action.CANCEL, Resource(ResourceKind.BACKFILL, found.key.name, found.key.job.job_id))
     # A cancel is the only change that a user makes to a backfill, so no relevant change comes between these two.
     backfill, claimed = engine.cancel_backfill(edge.context, found)

@@ -68,12 +68,22 @@ def _read(text: str, zone: tzinfo, window: Days) -> tuple[list[Days], list[str]]
         ]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return [], [_UNREADABLE]
+    fault = _fault(text, events)
+    return ([], [fault]) if fault else _read_events(events, zone, window)
+
+
+def _fault(text: str, events: Sequence[Component]) -> str | None:
+    """Return what is wrong with a file as a whole."""
     if not text.rstrip().upper().endswith("END:VCALENDAR"):
-        return [], [_UNREADABLE]
+        return _UNREADABLE
     if not events:
-        return [], ["This file has no event (VEVENT), so it has no dates."]
+        return "This file has no event (VEVENT), so it has no dates."
     if len(events) > MAX_EVENTS:
-        return [], [f"This file has {len(events)} events; at most {MAX_EVENTS} are allowed."]
+        return f"This file has {len(events)} events; at most {MAX_EVENTS} are allowed."
+    return None
+
+
+def _read_events(events: Sequence[Component], zone: tzinfo, window: Days) -> tuple[list[Days], list[str]]:
     moved = {(str(one.get("UID")), _instant(one["RECURRENCE-ID"].dt, zone)) for one in events if _is_moved(one)}
     found: list[Days] = []
     faults: list[str] = []

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_calendar, read_named_calendar
+from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_calendar
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, note
@@ -73,7 +73,7 @@ class CalendarPageAnswer(AnswerModel):
 def create_calendar(edge: ApiContext, request: Request) -> Reply:
     """Create a calendar; repeat the answer to the same Idempotency-Key and body."""
     now = edge.context.clock.now()
-    wanted, errors = read_named_calendar(read_body(request), request.tenant, now)
+    wanted, errors = read_calendar(read_body(request), request.tenant, now)
     key = idempotency_key(request, errors)
     if errors:
         raise invalid(errors)
@@ -103,7 +103,7 @@ def replace_calendar(edge: ApiContext, request: Request) -> Reply:
     if not CALENDAR_NAME.fullmatch(name):
         raise invalid([FieldError("name", "Give 1 to 64 letters, digits, - or _.")])
     version, is_to_be_new = expected_version(request), expects_nothing(request)
-    wanted, errors = read_calendar(read_body(request), CalendarKey(request.tenant, name), now)
+    wanted, errors = read_calendar(read_body(request), request.tenant, now, name)
     if errors:
         raise invalid(errors)
     note(edge, request, Action.PUT, Resource(ResourceKind.CALENDAR, name))

@@ -67,21 +67,21 @@ class CalendarRequest(CalendarBody):
     name: CalendarName | None = Field(None, description="The name by which jobs refer to it.")
 
 
-def read_calendar(body: Mapping[str, Any], key: CalendarKey, now: int) -> tuple[Calendar, list[FieldError]]:
-    """Validate the body of a calendar with this key; the calendar is valid only without errors."""
-    wanted, given, errors = read_fields(CalendarBody, body)
-    errors += _together(wanted, {*given, *(error.field for error in errors)})
-    return _calendar(wanted, key, now, errors), errors
+def read_calendar(
+    body: Mapping[str, Any], tenant: str, now: int, name: str | None = None
+) -> tuple[Calendar, list[FieldError]]:
+    """Validate the body of a calendar, which includes its name unless `name` is given.
 
-
-def read_named_calendar(body: Mapping[str, Any], tenant: str, now: int) -> tuple[Calendar, list[FieldError]]:
-    """Validate the body of a calendar that includes its name; the calendar is valid only without errors."""
-    wanted, given, errors = read_fields(CalendarRequest, body)
+    The calendar is valid only without errors.
+    """
+    wanted, given, errors = read_fields(CalendarRequest if name is None else CalendarBody, body)
     said = {*given, *(error.field for error in errors)}
-    if "name" not in said:
-        errors.append(FieldError("name", "Give the calendar a name, such as holidays-de."))
+    if isinstance(wanted, CalendarRequest):
+        name = wanted.name or ""
+        if "name" not in said:
+            errors.append(FieldError("name", "Give the calendar a name, such as holidays-de."))
     errors += _together(wanted, said)
-    return _calendar(wanted, CalendarKey(tenant, wanted.name or ""), now, errors), errors
+    return _calendar(wanted, CalendarKey(tenant, name or ""), now, errors), errors
 
 
 def _together(wanted: CalendarBody, said: set[str]) -> Iterator[FieldError]:

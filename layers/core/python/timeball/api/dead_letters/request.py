@@ -15,11 +15,11 @@ from pydantic import ConfigDict, Field
 from timeball.api.http.body import compact
 from timeball.api.http.cursor import PageQuery, cursor_of, number, position_in
 from timeball.api.http.exchange import Request, idempotency_key, read_body
-from timeball.api.http.fields import Checked, Instant
+from timeball.api.http.fields import Checked, Instant, JobId, TaskId
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields
 from timeball.api.http.schema_rules import together
-from timeball.domain.model.ids import JOB_ID, RUN_ID, JobKey, RunId
+from timeball.domain.model.ids import RUN_ID, JobKey, RunId
 from timeball.domain.model.reason import FAILURES, Reason
 from timeball.domain.time.instants import LATEST
 from timeball.engine.runs.attempts import INLINE_BYTES
@@ -28,10 +28,6 @@ from timeball.engine.runs.dead_letters import DeadFilter, Position
 _REASONS: Final = [reason.value for reason in FAILURES]
 
 
-_AN_ID: Final = {"pattern": f"^{JOB_ID.pattern}$"}
-
-JobId = Annotated[str, Checked(JOB_ID.fullmatch, "No job can have this id; give the jobId of an answer.", **_AN_ID)]
-TaskId = Annotated[str, Checked(JOB_ID.fullmatch, "No task can have this id; give the taskId of an answer.", **_AN_ID)]
 RunIdText = Annotated[
     str,
     Checked(partial(RunId.parse, ""), "No run can have this id; give the runId of an answer.", pattern=f"^{RUN_ID}$"),

@@ -4,7 +4,7 @@ import re
 
 from timeball.api.http.access import Access, check_job
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.exchange import Reply, Request, expected_version, refuse_fields, stale
+from timeball.api.http.exchange import Reply, Request, check_version, expected_version, refuse_fields
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer
@@ -31,8 +31,7 @@ def restore_job(edge: ApiContext, request: Request) -> Reply:
     """Change a job to one of its revisions; a paused job stays paused. Restoring the newest changes nothing."""
     refuse_fields(request)
     version, job = expected_version(request), read_job_row(edge, job_key(request), with_work=True)
-    if version is not None and job.version != version:
-        raise stale("job", job.version, "restore")
+    check_version("job", job.version, version, "restore")
     revision = _revision(edge, job, request.path["revision"])
     if not job.is_open:
         raise ended(job, "restore")

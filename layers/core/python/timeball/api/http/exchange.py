@@ -214,6 +214,12 @@ def stale(what: str, version: int, verb: str) -> ProblemError:
     )
 
 
+def check_version(what: str, version: int, expected: int | None, verb: str) -> None:
+    """Raise ProblemError if If-Match names another version than a resource has."""
+    if expected is not None and version != expected:
+        raise stale(what, version, verb)
+
+
 def idempotency_key(request: Request, errors: list[FieldError]) -> str | None:
     """Return the Idempotency-Key, or None if it is missing or invalid; an invalid one adds to the errors."""
     key = request.headers.get("idempotency-key")

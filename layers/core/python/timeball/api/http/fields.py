@@ -17,6 +17,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from timeball.api.http.body import compact
 from timeball.api.http.request_model import cut_behind
+from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.terms.calendar import CALENDAR_NAME
 from timeball.domain.time.instants import parse_instant
 
@@ -61,6 +62,16 @@ class Checked:
         if not self._is_right(text):
             raise ValueError(self._advice)
         return text
+
+
+JobId = Annotated[
+    str,
+    Checked(JOB_ID.fullmatch, "No job can have this id; give the jobId of an answer.", pattern=f"^{JOB_ID.pattern}$"),
+]
+TaskId = Annotated[
+    str,
+    Checked(JOB_ID.fullmatch, "No task can have this id; give the taskId of an answer.", pattern=f"^{JOB_ID.pattern}$"),
+]
 
 
 DATE: Final = "(19[7-9][0-9]|2[0-3][0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"

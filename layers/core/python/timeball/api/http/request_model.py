@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, ErrorDetails
 from pydantic_core.core_schema import literal_schema, no_info_after_validator_function
 
-from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
+from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, invalid, shortened
 
 _SENTENCES: Mapping[str, str] = {
     "missing": "This field is required.",
@@ -180,6 +180,14 @@ def read_fields(model: type[R], body: Mapping[str, Any]) -> tuple[R, set[str], l
     spoilt = {error["loc"][0] for error in errors}
     good = {name: body[name] for name in (known - spoilt) & body.keys()}
     return model.model_validate(good), given, field_errors(model, errors)
+
+
+def read_valid(model: type[R], body: Mapping[str, Any]) -> R:
+    """Return a body whose fields do not depend on each other. Raises ProblemError that names every error."""
+    wanted, _, errors = read_fields(model, body)
+    if errors:
+        raise invalid(errors)
+    return wanted
 
 
 class ByValue:

@@ -22,7 +22,7 @@ from timeball.api.http.exchange import (
     stale,
 )
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
-from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.request_model import Strict, read_valid
 from timeball.api.http.route import Router
 from timeball.api.limits.fields import LIMIT_NAME, MOST_AT_ONCE, WHAT_A_NAME_IS, PerSecond
 from timeball.domain.model.ids import LimiterKey
@@ -129,9 +129,7 @@ def replace_limit(edge: ApiContext, request: Request) -> Reply:
     if not LIMIT_NAME.fullmatch(key.name):
         raise invalid([FieldError("name", WHAT_A_NAME_IS)])
     version = expected_version(request)
-    wanted, _, errors = read_fields(LimitBody, read_body(request))
-    if errors:
-        raise invalid(errors)
+    wanted = read_valid(LimitBody, read_body(request))
     note(edge, request, Action.PUT, Resource(ResourceKind.LIMIT, key.name))
     bounds = Bounds(wanted.limit, wanted.per_second, wanted.burst)
     is_to_stand = False if expects_nothing(request) else True if "if-match" in request.headers else None

@@ -20,13 +20,13 @@ from timeball.api.http.exchange import (
     UpdatedAt,
     Version,
     attribute,
+    check_version,
     created,
     expected_version,
     idempotency_key,
     key_conflict,
     ok,
     read_body,
-    stale,
 )
 from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import NewId, fingerprint
@@ -191,8 +191,7 @@ def get_operation(edge: ApiContext, request: Request) -> Reply:
 def cancel_operation(edge: ApiContext, request: Request) -> Reply:
     """Cancel an operation: processed jobs stay changed, and no further job is processed."""
     version, found = expected_version(request), _standing(edge, _key(request))
-    if version is not None and found.version != version:
-        raise stale("operation", found.version, "cancel")
+    check_version("operation", found.version, version, "cancel")
     note(edge, request, Action.CANCEL, Resource(ResourceKind.OPERATION, found.key.name))
     # A cancel is the only change that a user makes to an operation, so no relevant change comes between these two.
     operation = engine.cancel_operation(edge.context, found)

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from timeball.api.http.fields import Checked, Tags
+from timeball.api.http.fields import Checked, Tags, TaskId
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.schema_rules import needed, together
 from timeball.api.jobs.reading import STATUSES
-from timeball.domain.model.ids import JOB_ID, OperationKey, Shards
+from timeball.domain.model.ids import OperationKey, Shards
 from timeball.domain.operation import JobMatch, Operation, OperationAction
 
 _STATUSES: Final = [str(status) for status in STATUSES]
@@ -20,9 +20,6 @@ _CHANGES_PER_SECOND: Final = 100
 _STARTS_PER_SECOND: Final = 10
 
 
-_NO_TASK: Final = "No task can have this id; give the taskId of an answer."
-
-_TaskId = Annotated[str, Checked(JOB_ID.fullmatch, _NO_TASK, pattern=f"^{JOB_ID.pattern}$")]
 _Status = Annotated[str, Checked(_STATUSES.__contains__, f"Give one of {', '.join(_STATUSES)}.", enum=_STATUSES)]
 
 
@@ -49,7 +46,7 @@ class MatchRequest(Strict):
     tags: Annotated[Tags, Field(min_length=1, json_schema_extra=_one_tag_at_least)] | None = Field(
         None, description="Only jobs that have all of these tags."
     )
-    task_id: _TaskId | None = Field(None, description="Only jobs that name this task.")
+    task_id: TaskId | None = Field(None, description="Only jobs that name this task.")
     status: _Status | None = Field(
         None,
         description=(

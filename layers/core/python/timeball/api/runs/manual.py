@@ -9,9 +9,9 @@ from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext, no_run, note, run_id_in
 from timeball.api.http.exchange import Reply, Request, ok, read_optional_body, refuse_fields
 from timeball.api.http.fields import Payload
-from timeball.api.http.problems import Problem, ProblemError, invalid
+from timeball.api.http.problems import Problem, ProblemError
 from timeball.api.http.quotas import check_payload
-from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.request_model import Strict, read_valid
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.schemas.fit import refuse_misfit
@@ -58,9 +58,7 @@ class SucceedRequest(Strict):
 )
 def succeed_run(edge: ApiContext, request: Request) -> Reply:
     """Mark a run that has failed for good as succeeded; jobs that wait for it go on."""
-    wanted, _, errors = read_fields(SucceedRequest, read_optional_body(request))
-    if errors:
-        raise invalid(errors)
+    wanted = read_valid(SucceedRequest, read_optional_body(request))
     run_id = run_id_in(request)
     note(edge, request, Action.SUCCEED, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
     refusal, run = succeed_runs(edge.context, [run_id], wanted.reason or "")[0]
@@ -80,9 +78,7 @@ def succeed_run(edge: ApiContext, request: Request) -> Reply:
 )
 def retry_run(edge: ApiContext, request: Request) -> Reply:
     """Try a run that has failed, or waits for its retry, again now, with a fresh budget of retries."""
-    wanted, _, errors = read_fields(RetryRequest, read_optional_body(request))
-    if errors:
-        raise invalid(errors)
+    wanted = read_valid(RetryRequest, read_optional_body(request))
     run_id, edit = run_id_in(request), None
     if "payload" in wanted.model_fields_set:
         check_payload(edge, request, wanted.payload)
