@@ -49,9 +49,8 @@ def create_freeze(context: Context, tenant: str, wanted: Freeze) -> CreatedFreez
     """
     made = CreatedFreeze(FreezeOutcome.CREATED, wanted)
 
-    def added(_: int, row: Freezes) -> Freezes | None:
+    def added(row: Freezes, now: int) -> Freezes | None:
         nonlocal made
-        now = context.clock.now()
         standing = next((one for one in row.items if one.name == wanted.name), None)
         if standing is not None:
             is_same = (standing.match, standing.reason) == (wanted.match, wanted.reason)
@@ -74,8 +73,7 @@ def stop_tenant(context: Context, tenant: str) -> None:
     Raises UnavailableError.
     """
 
-    def stopped(_: int, row: Freezes) -> Freezes | None:
-        now = context.clock.now()
+    def stopped(row: Freezes, now: int) -> Freezes | None:
         stop = Freeze(f"stop-{now}", now, None, FreezeMatch(everything=True), now, stops_all=True)
         return None if row.stop_at(now) else with_freeze(row, stop, now)
 
@@ -88,8 +86,7 @@ def start_tenant(context: Context, tenant: str) -> None:
     Raises UnavailableError.
     """
 
-    def started(_: int, row: Freezes) -> Freezes | None:
-        now = context.clock.now()
+    def started(row: Freezes, now: int) -> Freezes | None:
         stop = row.stop_at(now)
         return None if stop is None else without_freeze(row, stop.name, now)
 
@@ -101,20 +98,15 @@ def note_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
 
     Raises UnavailableError.
     """
-
-    def noted(_: int, row: Freezes) -> Freezes | None:
-        return None if row.quotas == quotas else evolve(row, quotas=quotas)
-
-    _change(context, tenant, noted)
+    _change(context, tenant, lambda row, _: None if row.quotas == quotas else evolve(row, quotas=quotas))
 
 
 def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:
     """End a freeze now. Return it as it was, or None if there is none, or it has ended. Raises UnavailableError."""
     found: Freeze | None = None
 
-    def lifted(_: int, row: Freezes) -> Freezes | None:
+    def lifted(row: Freezes, now: int) -> Freezes | None:
         nonlocal found
-        now = context.clock.now()
         found = next((one for one in row.open_at(now) if one.name == name), None)
         return None if found is None else without_freeze(row, name, now)
 
@@ -122,13 +114,14 @@ def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:
     return found
 
 
-def _change(context: Context, tenant: str, change: Callable[[int, Freezes], Freezes | None]) -> None:
-    """Change a tenant's freezes. The row is inserted with the first freeze."""
+def _change(context: Context, tenant: str, change: Callable[[Freezes, int], Freezes | None]) -> None:
+    """Change a tenant's freezes by the row and the present instant. The row is inserted with the first freeze."""
     now = context.clock.now()
     row = context.store.freezes.read([tenant])[0]
     if row is None:
         row = context.store.freezes.insert([Freezes(tenant)], now)[0] or Freezes(tenant)
-    (swapped,) = compare_and_swap(context.store.freezes.swap, [row], change, now)
+    swap = context.store.freezes.swap
+    (swapped,) = compare_and_swap(swap, [row], lambda _, row: change(row, context.clock.now()), now)
     if not swapped.done:
         raise ContendedError("the freezes kept changing")
     context.known.forget("freezes", tenant)

@@ -1,10 +1,7 @@
 """Read what blocks runs: the freezes and quotas of their tenants, and the calendars of jobs that name one.
 
-A process remembers both for a moment, so jobs that have neither cost it next to nothing.
-
-The effect of calendars on the coming fires of jobs: which fires they block, and which run they have moved.
-
-A job has at most one such waiting run: the run starts before the next fire.
+A process remembers these for a moment, so jobs that have none cost it next to nothing. For people, an outlook also says
+which run a calendar has moved: a job has at most one such run that waits, because it starts before the next fire.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,16 +43,17 @@ def read_blackouts(context: Context, jobs: Sequence[Job]) -> list[Blackouts]:
         return []
     now = context.clock.now()
     freezes = context.known.read("freezes", context.store.freezes, [job.key.tenant for job in jobs], now)
-    keys = {
-        job.key: CalendarKey(job.key.tenant, job.spec.calendar.name) for job in jobs if job.spec.calendar is not None
-    }
-    calendars = dict(
-        zip(keys, context.known.read("calendars", context.store.calendars, list(keys.values()), now), strict=True)
-    )
+    keys = _calendars_of(jobs)
+    found = context.known.read("calendars", context.store.calendars, list(keys.values()), now)
+    calendars = dict(zip(keys, found, strict=True))
     return [
-        blackouts_of(job, calendars.get(job.key), () if found is None else found.items)
-        for job, found in zip(jobs, freezes, strict=True)
+        blackouts_of(job, calendars.get(job.key), () if row is None else row.items)
+        for job, row in zip(jobs, freezes, strict=True)
     ]
+
+
+def _calendars_of(jobs: Sequence[Job]) -> dict[JobKey, CalendarKey]:
+    return {job.key: key for job in jobs if (key := calendar_of(job.spec)) is not None}
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> M
 
     `now` None: the jobs are new, so none of their runs was moved.
     """
-    keys = {job.key: key for job in jobs if (key := calendar_of(job.spec)) is not None}
+    keys = _calendars_of(jobs)
     if not keys:
         return {}
     found = dict(zip(keys, context.store.calendars.read(list(keys.values())), strict=True))

@@ -32,7 +32,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.dependency import Blocked, Parent
+from timeball.domain.model.terms.dependency import Blocked
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any
@@ -129,24 +129,28 @@ def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
     wake_children(context, [job.key for job in jobs])
     now = context.clock.now()
 
-    def after(position: int, row: Job) -> Job | None:
-        return with_children_notified(row, now) if is_as_notified(row, jobs[position]) else None
-
-    return _without_mark(compare_and_swap(context.store.jobs.swap, jobs, after, now))
+    return _without_mark(context.store.jobs.swap, jobs, lambda job: with_children_notified(job, now), now)
 
 
 def _notify_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Notify the children of runs in their cycles, as those of jobs."""
     wake_cycles(context, runs)
-
-    def after(position: int, run: Run) -> Run | None:
-        return evolve(run, must_notify_children=False) if is_as_notified(run, runs[position]) else None
-
-    return _without_mark(compare_and_swap(context.store.runs.swap, runs, after, context.clock.now()))
+    swap, now = context.store.runs.swap, context.clock.now()
+    return _without_mark(swap, runs, lambda run: evolve(run, must_notify_children=False), now)
 
 
-def _without_mark(swapped: Sequence[Swapped[Waiting]]) -> list[Waiting]:
-    return [row for row in _written(swapped) if not row.must_notify_children]
+def _without_mark(
+    swap: Callable[[list[Swap[Waiting]], int], list[Swapped[Waiting]]],
+    rows: Sequence[Waiting],
+    unmarked: Callable[[Waiting], Waiting],
+    now: int,
+) -> list[Waiting]:
+    """Remove the mark from rows whose children know them as they stand; return those that have none any more."""
+
+    def after(position: int, row: Waiting) -> Waiting | None:
+        return unmarked(row) if is_as_notified(row, rows[position]) else None
+
+    return [row for row in _written(compare_and_swap(swap, rows, after, now)) if not row.must_notify_children]
 
 
 def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
@@ -156,14 +160,15 @@ def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
     Raises UnavailableError.
     """
     for page in _pages_of_children(context, parents):
-        rows, now = naming_any(context.store.jobs.read(page), parents), context.clock.now()
-        ends = ends_for_paused(context, rows, now)
-        change_all(context.store.jobs.swap, rows, partial(_woken, now, ends), now, "jobs that wait for others")
-        wake_runs_of(context, [job for job in rows if has_runs_that_wait(job)])
+        _wake_jobs(context, naming_any(context.store.jobs.read(page), parents))
 
 
-def _woken(now: int, ends: Mapping[JobKey, list[ParentStanding]], _: int, job: Job) -> Job | None:
-    return woken(job, now, ends.get(job.key))
+def _wake_jobs(context: Context, jobs: Sequence[Job]) -> None:
+    now = context.clock.now()
+    ends = ends_for_paused(context, jobs, now)
+    swap, subject = context.store.jobs.swap, "jobs that wait for others"
+    change_all(swap, jobs, lambda _, job: woken(job, now, ends.get(job.key)), now, subject)
+    wake_runs_of(context, [job for job in jobs if has_runs_that_wait(job)])
 
 
 def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
@@ -209,11 +214,8 @@ def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
 
 def _wake(context: Context, runs: Sequence[Run]) -> None:
     now = context.clock.now()
-
-    def due(_: int, run: Run) -> Run | None:
-        return evolve(run, due_at=now) if _is_waiting(run) else None
-
-    change_all(context.store.runs.swap, runs, due, now, "runs that wait for others")
+    swap, subject = context.store.runs.swap, "runs that wait for others"
+    change_all(swap, runs, lambda _, run: evolve(run, due_at=now) if _is_waiting(run) else None, now, subject)
 
 
 def _is_waiting(run: Run) -> bool:
@@ -234,11 +236,10 @@ def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mappin
     keys = list(dict.fromkeys(key for job in jobs for key in job.spec.parent_keys))
     rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
 
-    def standing(job: Job, parent: Parent) -> ParentStanding:
-        row = rows[JobKey(job.key.tenant, parent.job_id)]
-        return by_its_end(standing_of(parent.job_id, row, job, now, kept_of(job, parent.job_id)), parent.on)
+    def standing(key: JobKey, job: Job) -> ParentStanding:
+        return standing_of(key.job_id, rows[key], job, now, kept_of(job, key.job_id))
 
-    return {job.key: [standing(job, one) for one in job.spec.depends_on] for job in jobs}
+    return {job.key: _as_awaited(job, [standing(key, job) for key in job.spec.parent_keys]) for job in jobs}
 
 
 def standings_of_runs(
@@ -247,9 +248,8 @@ def standings_of_runs(
     """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
     keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    names = list(
-        dict.fromkeys(RunId(key, run.id.fire_at, Origin.SCHEDULE) for run, job in runs for key in job.spec.parent_keys)
-    )
+    pairs = [(key, run.id.fire_at) for run, job in runs for key in job.spec.parent_keys]
+    names = [RunId(key, fire_at, Origin.SCHEDULE) for key, fire_at in dict.fromkeys(pairs)]
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
 
     def standing(key: JobKey, run: Run, child: Job) -> ParentStanding:
@@ -262,13 +262,12 @@ def standings_of_runs(
         row = row or range_over(context, parent, run.id.fire_at)
         return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
 
-    return {
-        run.id: [
-            by_its_end(standing(key, run, job), parent.on)
-            for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True)
-        ]
-        for run, job in runs
-    }
+    return {run.id: _as_awaited(job, [standing(key, run, job) for key in job.spec.parent_keys]) for run, job in runs}
+
+
+def _as_awaited(child: Job, parents: Sequence[ParentStanding]) -> list[ParentStanding]:
+    """Return the states of a job's parents by the ends that it waits for."""
+    return [by_its_end(one, parent.on) for one, parent in zip(parents, child.spec.depends_on, strict=True)]
 
 
 def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:

@@ -174,17 +174,12 @@ def _take_pattern(context: Context, bus: EventBus, key: SubscriptionKey, now: in
     for _ in range(TRIES):
         (row,) = context.store.patterns.read([key.tenant])
         standing = row or Patterns(key.tenant)
-        after = with_pattern(standing, key.digest, most, now)
-        if row is None:
-            if after is not None and context.store.patterns.insert([after], now)[0] is None:
-                return None
-            continue
-        is_over = False
+        after, is_over = with_pattern(standing, key.digest, most, now), False
         if after is None:
-            freed = _freed(context, bus, row, now)
+            freed = _freed(context, bus, standing, now)
             after = with_pattern(freed, key.digest, most, now)
             is_over, after = after is None, after or freed
-        if after == row or context.store.patterns.swap([Swap(row, after)], now)[0].done:
+        if after == row or put(context.store.patterns, row, after, now) is not None:
             return _over(most) if is_over else None
     raise ContendedError("the patterns of this tenant kept changing")
 

@@ -1,12 +1,7 @@
-"""How a submitted job begins: its first fire, its entry in the due index, its shard.
+"""How a job begins, continues to wait, and ends: what keeps its row in the due index, and which listing has it.
 
-How a job that is due but cannot be planned continues to wait in the due index.
-
-How a job ends, and how a user's change of a job is completed: what keeps the row in the due index afterwards.
-
-The parts of a tenant's jobs that have listings of their own: the open jobs, and three kinds of ended jobs.
-
-A pause, a resume or a block moves no job from one part to another.
+A tenant's open jobs have a listing of their own, and so have three kinds of ended jobs. A pause, a resume or a block
+moves no job from one of these parts to another.
 """
 
 from enum import StrEnum

@@ -1,12 +1,11 @@
-"""Events that let jobs run: their form from the tenant, their form on the bus, and the jobs that a pattern lets run.
+"""Events that let jobs run: their form from the tenant and on the bus, the jobs of a pattern, a tenant's patterns.
 
 On the bus, an event is contained in another event, which Timeball makes. The outer source is Timeball's, and the outer
 type is the tenant. So a pattern matches only the events of its tenant, whatever source and type these carry.
 
-The event patterns of a tenant. All tenants share the rules of one bus, and each pattern needs a rule.
-
-Invariant: a pattern is named here before its rule is made, and is dropped after its rule is gone. So a tenant never has
-more rules than patterns that are named here, wherever a process dies.
+Invariant: all tenants share the rules of one bus, and a pattern needs a rule. The tenant's row names a pattern before
+its rule is made, and drops it after the rule is gone. So a tenant never has more rules than patterns that are named
+there, wherever a process dies.
 """
 
 import base64

@@ -1,7 +1,4 @@
-"""A user's choices for a job: what becomes of missed fires, of overlaps, and of failed attempts.
-
-The work of a run: the target that it calls, and the payload.
-"""
+"""The work of a run, and a user's choices for a job: what becomes of missed fires, of overlaps, of failed attempts."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,10 +1,8 @@
-"""The targets that runs call: a tagged union, with one frozen value for each type.
+"""The targets that runs call, as a tagged union with one frozen value for each type; and how a job uses a task.
 
 The `resource` of a target is what may be down independently of all others; it is the key of a circuit. Resources of AWS
 are identified by their ARNs, which also contain the account and the region. A `segment` of a webhook may be down by
 itself.
-
-How a job uses a task: the task that it names, and the fields that it sets itself.
 """
 
 from collections.abc import Mapping
