@@ -2,7 +2,7 @@
 
 import pytest
 
-from timeball.domain.usage.spending import MOST_COUNTED, Estimate, estimated, goes_on, parted
+from timeball.domain.usage.spending import MOST_COUNTED, Estimate, estimated, goes_on, part_of
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_an_estimate_has_a_standard_error() -> None:
 
 
 def test_the_parts_of_a_complete_count_are_exact() -> None:
-    assert parted(Estimate(10), 10, 3) == (Estimate(3), Estimate(7))
+    assert part_of(Estimate(10), 10, 3) == Estimate(3)
 
 
 def test_the_parts_of_a_sample_are_estimates_even_if_it_has_none() -> None:
-    having, lacking = parted(Estimate(1_000_000, 60_000), 100, 0)
-    assert (having.count, lacking.count) == (0, 1_000_000)
-    assert having.standard_error == pytest.approx(9_800, abs=200)
-    assert lacking.standard_error > 60_000
-    half, _ = parted(Estimate(1_000), 100, 50)
+    none = part_of(Estimate(1_000_000, 60_000), 100, 0)
+    assert none.count == 0
+    assert none.standard_error == pytest.approx(9_800, abs=200)
+    assert part_of(Estimate(1_000_000, 60_000), 100, 100).standard_error > 60_000
+    half = part_of(Estimate(1_000), 100, 50)
     assert half.count == 500
     assert half.standard_error == pytest.approx(50, abs=1)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import timeball.engine.scanning.scan as scanning
 from tests.engine.play import Play, spec
 from tests.engine.scanning.days import EMPTY, TODAY, Odd, OddJobs
 from timeball.domain.model.ids import JobKey, Shards
@@ -185,11 +184,11 @@ def _by_the_due_time_alone(index: Buckets, key: Owned, due_at: int | None, shard
 
 # Columns: the module and the name that are patched, and the replacement.
 FAULTS: dict[str, tuple[Any, str, Any]] = {
-    "the oldest day moves over one that is not empty": (scanning, "note_pages", _empty_or_not),
-    "the oldest day moves over one that is not empty, to one that is": (scanning, "note_pages", _over_gaps),
+    "the oldest day moves over one that is not empty": (buckets, "note_pages", _empty_or_not),
+    "the oldest day moves over one that is not empty, to one that is": (buckets, "note_pages", _over_gaps),
     "a day is drained as soon as it is over": (buckets, "_DRAINED_AFTER_MS", 0),
-    "a pass begins anew in each scan": (scanning, "to_ask", _always_from_the_oldest),
-    "older days are not asked": (scanning, "to_ask", _open_days_alone),
+    "a pass begins anew in each scan": (buckets, "to_ask", _always_from_the_oldest),
+    "older days are not asked": (buckets, "to_ask", _open_days_alone),
     "a shard of which no day is stored is asked from today on": (buckets, "_UNKNOWN_DAYS", 0),
     "an entry stands on its due day, however late it is written": (Buckets, "put", _by_the_due_time_alone),
 }

@@ -24,7 +24,7 @@ from timeball.domain.sharing.stated import bounds_of, is_bound
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, Figures, HourKey, added, of_reasons, window_from
-from timeball.domain.usage.spending import Estimate, parted, spent_by
+from timeball.domain.usage.spending import Estimate, part_of, spent_by
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
@@ -144,7 +144,7 @@ def _open(context: Context, tenant: str, in_all: Estimate) -> dict[str, Estimate
     if not jobs:
         return {status: Estimate(0) for status in statuses} | {JobStatus.PENDING.value: in_all}
     shown = Counter(shown_statuses(context, jobs).values())
-    return {status: parted(in_all, len(jobs), shown[status])[0] for status in statuses}
+    return {status: part_of(in_all, len(jobs), shown[status]) for status in statuses}
 
 
 def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:

@@ -42,7 +42,7 @@ class Arrival:
     request: str | None = None
     """The `request_digest` of a request that may be repeated; None: it may not."""
     depth: int = 0
-    """Its generation (generations.py)."""
+    """Its generation."""
 
 
 def collects_submits(spec: JobSpec) -> bool:
@@ -100,13 +100,13 @@ def starts_at(debounce: Debounce, since: int, now: int) -> int:
     return min(now + debounce.seconds * SECOND_MS, since + debounce.max_seconds * SECOND_MS)
 
 
-def collecting(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
+def with_first(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
     """Return a new run that has its first trigger, and waits in the due index for more."""
     at = max(run.not_before, starts_at(debounce, now, now))
     return evolve(_with_arrival(run, arrival, Collected(0, now)), not_before=at, moved_to=at, due_at=at)
 
 
-def collected(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
+def with_next(run: Run, arrival: Arrival, debounce: Debounce, now: int) -> Run:
     """Return a run with one more trigger, whose payload becomes the run's. Its start is put off again.
 
     The start never becomes earlier, because the run may wait for something else.

@@ -70,18 +70,14 @@ def estimated(counted: int, share: float) -> Estimate:
     return Estimate(round(counted / share), sqrt(counted * (1 - share)) / share)
 
 
-def parted(whole: Estimate, looked_at: int, found: int) -> tuple[Estimate, Estimate]:
-    """Return how many of all have a property that `found` of a fair sample have, and how many do not have it."""
-    if whole.is_exact and looked_at == whole.count:
-        return Estimate(found), Estimate(looked_at - found)
-    part = found / looked_at
-    likely = (found + 1) / (looked_at + 2)  # a sample without any does not prove that there are none
-    of_sample = whole.count * sqrt(likely * (1 - likely) / looked_at)
-    having = round(whole.count * part)
-    return (
-        Estimate(having, hypot(of_sample, part * whole.standard_error)),
-        Estimate(whole.count - having, hypot(of_sample, (1 - part) * whole.standard_error)),
-    )
+def part_of(whole: Estimate, sampled: int, found: int) -> Estimate:
+    """Return how many of all have a property that `found` of a fair sample have."""
+    if whole.is_exact and sampled == whole.count:
+        return Estimate(found)
+    part = found / sampled
+    likely = (found + 1) / (sampled + 2)  # a sample without any does not prove that there are none
+    of_sample = whole.count * sqrt(likely * (1 - likely) / sampled)
+    return Estimate(round(whole.count * part), hypot(of_sample, part * whole.standard_error))
 
 
 FIRE: Final = 6

@@ -26,17 +26,20 @@ from timeball.engine.runs.fan_out import named_by, save_named
 
 @dataclass(frozen=True)
 class Report:
-    """A target's report of an attempt: it succeeded, or (`error`) it failed, and whether to retry.
-
-    `body` is the result, as text. `execution` names the reported execution, if the report is not the target's own.
-    """
+    """A target's report that an attempt has ended."""
 
     run: RunId
+    """The run."""
     attempt: int
+    """The number of the attempt."""
     error: str | None = None
+    """How it failed; None: it succeeded."""
     body: str | None = None
+    """The result, as text."""
     may_retry: bool = True
+    """Whether a failed attempt may be retried."""
     execution: str | None = None
+    """The execution that is reported; None: the target itself reports."""
 
     @property
     def outcome(self) -> Outcome:

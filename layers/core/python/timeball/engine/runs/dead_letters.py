@@ -105,8 +105,8 @@ def replay(context: Context, page: DeadPage, per_second: int, start_at: int | No
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
     able = [run for run in page.runs if (job := jobs[run.id.job]) is not None and job.status is not JobStatus.CANCELLED]
     first_at = max(start_at or 0, context.clock.now())
-    *turns, next_start_at = [first_at + turn * SECOND_MS // per_second for turn in range(len(able) + 1)]
-    swaps = [Swap(run, reopened(run, turn)) for run, turn in zip(able, turns, strict=True)]
+    *starts, next_start_at = [first_at + position * SECOND_MS // per_second for position in range(len(able) + 1)]
+    swaps = [Swap(run, reopened(run, start_at)) for run, start_at in zip(able, starts, strict=True)]
     dealt = _write(context, page, swaps)
     notify_after_change(context, [(run, jobs[run.id.job]) for run in able])
     return evolve(dealt, next_start_at=next_start_at)

@@ -34,7 +34,7 @@ from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
 _PAGE = 250
-"""Items that are released together, and looked at together."""
+"""Items that are released together, and read together."""
 STEPS_MS = 1_000
 """How long a scan begins steps, one after the other: it comes to the jobs in time, however many heads are due."""
 

@@ -23,18 +23,8 @@ from timeball.domain.model.jobs.revision import request_announced, trigger_annou
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, Resource, ResourceKind
 from timeball.domain.model.terms.flow import Debounce
-from timeball.domain.planning.collecting import (
-    Arrival,
-    collected,
-    collecting,
-    dropped,
-    is_full,
-    may_collect,
-    name_of,
-    own_run,
-    request_digest,
-    request_in,
-)
+from timeball.domain.planning import collecting
+from timeball.domain.planning.collecting import Arrival
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
@@ -62,18 +52,21 @@ class Triggering(StrEnum):
 
 @dataclass(frozen=True)
 class Trigger:
-    """A job to trigger. `payload` (JSON text) replaces the job's if `has_payload`.
-
-    The same `request` makes one run; `fingerprint` is a digest of what it asks for, which identifies a repeat. Without
-    a request the fingerprint must differ from that of any other trigger: it distinguishes two of the same millisecond.
-    """
+    """A job to trigger."""
 
     job: JobKey
+    """The job."""
     payload: str | None = None
+    """JSON text that replaces the job's payload if `has_payload`."""
     has_payload: bool = False
+    """Whether the trigger has a payload of its own."""
     request: str | None = None
+    """The name of a request that may be repeated: the same name makes one run."""
     fingerprint: str | None = None
+    """A digest of what is asked for, which identifies a repeat. Without a request it differs from that of any other
+    trigger: it distinguishes two of the same millisecond."""
     depth: int = 0
+    """Its generation."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, 
     The job was read with its work. A run that is not planned yet is inserted before its plan, which then advances past
     it. Raises UnavailableError.
     """
-    debounce, run_id = job.spec.flow.debounce, own_run(job)
+    debounce, run_id = job.spec.flow.debounce, collecting.own_run(job)
     if debounce is None or run_id is None or job.spec.work is None or not job.is_open:
         return None
     now = context.clock.now()
@@ -183,13 +176,13 @@ def _collect(context: Context, job: Job, debounce: Debounce, one: Trigger, diges
 
     A request that may be repeated is noted for that run, until the run turns out to have begun without it.
     """
-    asked = None if one.request is None else request_digest(one.request, one.fingerprint)
+    asked = None if one.request is None else collecting.request_digest(one.request, one.fingerprint)
     arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)
     now = context.clock.now()
-    for turn in range(TRIES):
+    for tries in range(TRIES):
         job, fire_at = _named(context, job, now)
         if one.request is not None:
-            (fire_at,) = context.store.requests.note([((job.key, f"{one.request} {turn}"), fire_at)], now)
+            (fire_at,) = context.store.requests.note([((job.key, f"{one.request} {tries}"), fire_at)], now)
         run_id = RunId(job.key, fire_at, Origin.MANUAL)
         standing = context.store.runs.read([run_id])[0]
         if standing is None:
@@ -219,7 +212,7 @@ def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
             return evolve(job, collecting=now)
         run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
         may_come = run is None and now < job.collecting + MINUTE_MS  # the trigger that named it may be about to
-        if may_come or (run is not None and run.collected is not None and may_collect(run)):
+        if may_come or (run is not None and run.collected is not None and collecting.may_collect(run)):
             return None
         return evolve(job, collecting=max(now, job.collecting + 1))
 
@@ -232,14 +225,14 @@ def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
 def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: Debounce, now: int, by: Actor) -> Run:
     (seen,) = resolved(context, [job])
     run = evolve(queued_run(seen, Origin.MANUAL, run_id.fire_at, now), triggered_by=by)
-    return collecting(run, arrival, debounce, now)
+    return collecting.with_first(run, arrival, debounce, now)
 
 
 def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounce, by: Actor) -> CollectedInto | None:
     """Add an arrival to an existing run, unless it is in it already; None if the run has begun without it."""
     if (known_request := _known_request(context, standing, arrival)) is not None:
         return CollectedInto(standing, known_request)
-    if standing.collected is None or not may_collect(standing):
+    if standing.collected is None or not collecting.may_collect(standing):
         return None
     now, run_id = context.clock.now(), standing.id
     asked = Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id)
@@ -249,10 +242,10 @@ def _joined(context: Context, standing: Run, arrival: Arrival, debounce: Debounc
         is_in = run.fingerprint == arrival.fingerprint or (
             run != standing and _known_request(context, run, arrival) is not None
         )
-        if is_in or not may_collect(run):
+        if is_in or not collecting.may_collect(run):
             return None
-        after = collected(run, arrival, debounce, now)
-        for one in dropped(run, after):
+        after = collecting.with_next(run, arrival, debounce, now)
+        for one in collecting.dropped(run, after):
             context.store.requests.note([((run_id.job, _note(run_id, one)), run_id.fire_at)], now)
         return after
 
@@ -267,10 +260,10 @@ def _known_request(context: Context, run: Run, arrival: Arrival) -> str | None:
     """Return what the run has for an arrival: in its row, or in the note of a request that the row dropped."""
     if arrival.request is None:
         return None
-    known_request = request_in(run, arrival.request)
+    known_request = collecting.request_in(run, arrival.request)
     if (
         known_request is None
-        and is_full(run)
+        and collecting.is_full(run)
         and context.store.requests.read([(run.id.job, _note(run.id, arrival.request))])[0]
     ):
         return arrival.request
@@ -278,4 +271,4 @@ def _known_request(context: Context, run: Run, arrival: Arrival) -> str | None:
 
 
 def _note(run: RunId, request: str) -> str:
-    return f"{run} has {name_of(request)}"
+    return f"{run} has {collecting.name_of(request)}"

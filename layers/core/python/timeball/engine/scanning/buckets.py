@@ -44,37 +44,40 @@ _UNKNOWN_DAYS = 31
 
 @dataclass
 class Older:
-    """A pass over a shard's older days. The days before `oldest_at` are drained; the pass continues at `next_at` (ms).
-
-    It began at `begun_at`. `is_busy`: it found entries that can be processed, so the next pass follows at once.
-    """
+    """A pass over a shard's older days."""
 
     oldest_at: int
+    """The oldest day that may hold entries (ms): the days before it are drained."""
     next_at: int
+    """The day at which the pass continues (ms)."""
     begun_at: int
+    """When it began (ms)."""
     is_busy: bool = False
+    """It found entries that can be processed, so the next pass follows at once."""
 
 
 @dataclass
 class Sweeps:
-    """What this process remembers of its scans. A new process remembers nothing, and queries.
-
-    `older`: its passes, by shard. `failed`: the entries that could not be processed when their bucket was last queried,
-    by shard and day. `cursors`: where it stopped reading a full bucket. `turns`: the last tenant that was served in a
-    bucket with more tenants than fit in a page. `owned`: the owner for which it last took a partition, and when (ms).
-    `found_at`: when it last found anything, or began; `looked_at`: when it last queried the open days. `shards`: the
-    greatest number of shards that was ever used, read at `shards_read_at` (ms).
-    """
+    """What this process remembers of its scans. A new process remembers nothing, and queries."""
 
     older: dict[int, Older] = field(default_factory=dict)
+    """Its passes, by shard."""
     failed: dict[tuple[int, int], frozenset[Owned]] = field(default_factory=dict)
+    """The entries that could not be processed when their bucket was last queried, by shard and day."""
     cursors: dict[tuple[int, int], DueCursor] = field(default_factory=dict)
-    turns: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Where it stopped reading a full bucket."""
+    last_served: dict[tuple[int, int], str] = field(default_factory=dict)
+    """The last tenant that was served in a bucket with more tenants than fit in a page."""
     owned: dict[int, tuple[Owner, int]] = field(default_factory=dict)
+    """The owner for which it last took a partition, and when (ms)."""
     found_at: int | None = None
-    looked_at: int = 0
+    """When it last found anything, or began (ms)."""
+    queried_at: int = 0
+    """When it last queried the open days (ms)."""
     shards: int = 0
+    """The greatest number of shards that was ever used."""
     shards_read_at: int = 0
+    """When that number was read (ms)."""
 
 
 def day_of(at: int) -> int:
@@ -93,9 +96,9 @@ def open_through(sweeps: Sweeps, now: int, horizon_at: int) -> int | None:
     if sweeps.found_at is None:
         sweeps.found_at = now
     is_idle = now >= sweeps.found_at + _IDLE_AFTER_MS
-    if is_idle and now < sweeps.looked_at + _REST_MS:
+    if is_idle and now < sweeps.queried_at + _REST_MS:
         return None
-    sweeps.looked_at = now
+    sweeps.queried_at = now
     return horizon_at + _FURTHER_MS if is_idle else horizon_at
 
 

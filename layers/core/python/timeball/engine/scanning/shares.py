@@ -113,13 +113,13 @@ def _cut(sweeps: Sweeps, bucket: tuple[int, int], taken: Sequence[Owned], weight
     """
     failed = sweeps.failed.get(bucket, frozenset())
     fresh = list(dict.fromkeys(one for one in taken if one not in failed))
-    last = sweeps.turns.pop(bucket, "")
+    last = sweeps.last_served.pop(bucket, "")
     is_crowded = len({tenant_of(one) for one in fresh}) > buckets.PAGE
     if is_crowded:
         fresh.sort(key=lambda one: (tenant_of(one) <= last, tenant_of(one)))
     cut = in_turns(fresh, tenant_of, weights)[: buckets.PAGE]
     if is_crowded:
-        sweeps.turns[bucket] = tenant_of(cut[-1])
+        sweeps.last_served[bucket] = tenant_of(cut[-1])
     return cut + [one for one in taken if one in failed]
 
 

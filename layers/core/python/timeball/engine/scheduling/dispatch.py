@@ -38,22 +38,24 @@ _MAX_PUSH_BACK_SECONDS = 3600
 
 @dataclass
 class Dispatched:
-    """A job, and the result of its dispatch: runs sent, fires skipped by this plan, and whether more of it is due now.
-
-    `row` is the row of its next fire: first as planned, then as it stands. It is None if there is no row after which
-    the job can advance, or if another process must do that. `is_older`: a row of an older schedule stood there.
-    `is_held`: a freeze defers the next fire. `is_left`: it is unknown whether the job advanced; if it did not, it is
-    still due, and the next scan advances it.
-    """
+    """A job, and the result of its dispatch."""
 
     job: Job
+    """The job, as this dispatch wrote it."""
     row: Run | None = None
+    """The row of its next fire: first as planned, then as it stands. None: the job cannot advance after a row."""
     is_older: bool = False
+    """A row of an older schedule stood there."""
     is_held: bool = False
+    """A freeze defers the next fire."""
     is_left: bool = False
+    """It is unknown whether the job advanced. If it did not, it is still due, and the next scan advances it."""
     sent: int = 0
+    """Runs that were sent."""
     skipped: int = 0
+    """Fires that this plan skipped."""
     more: bool = False
+    """More of the job is due now."""
 
 
 def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispatched]:
