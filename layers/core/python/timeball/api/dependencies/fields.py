@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from timeball.api.http.exchange import AnswerModel
+from timeball.api.http.fields import Checked
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.domain.model.ids import JOB_ID
@@ -25,17 +26,16 @@ def _parent(given: object) -> object:
     raise ValueError('Give the id of a job, or an object such as {"jobId": "extract", "as": "rows"}.')
 
 
-def _name(name: str) -> str:
-    if not JOB_ID.fullmatch(name):
-        raise ValueError("Give 1 to 64 letters, digits, - or _.")
-    return name
+ParentName = Annotated[str, Checked(JOB_ID.fullmatch, "Give 1 to 64 letters, digits, - or _.")]
 
 
 class ParentRequest(Strict):
     """A job that must end before this job runs."""
 
     job_id: str = Field(min_length=1, max_length=200)
-    name: Annotated[str, AfterValidator(_name)] | None = Field(None, alias="as")
+    name: Annotated[str, Checked(JOB_ID.fullmatch, "Give 1 to 64 letters, digits, - or _.")] | None = Field(
+        None, alias="as"
+    )
     on: Annotated[ParentEnd, ByValue] | None = None
 
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field
 
+from timeball.api.http.fields import Checked
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
 from timeball.api.targets.request import Target
@@ -17,12 +18,6 @@ from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
 
 _RETRY_CAUSE: Final = re.compile(rf"{Cause.TIMEOUT}|{Cause.CONNECTION}|{Cause.REPORTED}|[1-5][0-9]{{2}}|[345]xx")
 _NAMED: Final = {str(cause): position for position, cause in enumerate(Cause)}
-
-
-def _retry_cause(text: str) -> str:
-    if not _RETRY_CAUSE.fullmatch(text):
-        raise ValueError('Give timeout, connection, reported, a status such as "409", or a class: "3xx", "4xx", "5xx".')
-    return text
 
 
 def _retry_causes(causes: list[str]) -> list[str]:
@@ -39,8 +34,12 @@ def _position(cause: str) -> tuple[int, str]:
 
 RetryCause = Annotated[
     str,
-    AfterValidator(_retry_cause),
-    WithJsonSchema({"type": "string", "pattern": f"^({_RETRY_CAUSE.pattern})$", "examples": ["timeout", "409", "5xx"]}),
+    Checked(
+        _RETRY_CAUSE.fullmatch,
+        'Give timeout, connection, reported, a status such as "409", or a class: "3xx", "4xx", "5xx".',
+        pattern=f"^({_RETRY_CAUSE.pattern})$",
+        examples=["timeout", "409", "5xx"],
+    ),
 ]
 RetryCauses = Annotated[
     list[RetryCause], Field(max_length=20, json_schema_extra={"uniqueItems": True}), AfterValidator(_retry_causes)

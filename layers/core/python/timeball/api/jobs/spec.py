@@ -20,14 +20,14 @@ from timeball.api.schedules.fields import calendar_use, timing_of
 from timeball.api.schemas.accepted import Allowance
 from timeball.api.schemas.fit import misfits
 from timeball.api.targets.refused import closed_target
-from timeball.api.targets.request import target_of
+from timeball.api.targets.request import called
 from timeball.domain.changes.resolve import resolve_spec
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Completion, JobSpec
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.policies import CatchUp, OverlapPolicy, Work
-from timeball.domain.model.terms.target import HttpTarget, Override, Target, TaskUse, is_followed
+from timeball.domain.model.terms.target import Override, Target, TaskUse, is_followed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule, first_fire, least_period_seconds
 from timeball.engine.execution.invocation import LONGEST_CALL_SECONDS
@@ -173,13 +173,12 @@ def _closed_target(edge: ApiContext, request: JobRequest, tenant: str, target: T
 
 def _work(request: JobRequest) -> Work:
     payload = compact(request.payload) if "payload" in request.model_fields_set else None
-    if request.target is not None:
-        return Work(target_of(request.target), payload)
     if named_task(request) is not None:
         return Work(payload=payload)
-    if request.handler is None:
+    target = called(request.target, request.handler)
+    if target is None:
         raise ValueError("a faultless request names a handler or a target")
-    return Work(HttpTarget(request.handler), payload)
+    return Work(target, payload)
 
 
 def _task(request: JobRequest) -> TaskUse | None:

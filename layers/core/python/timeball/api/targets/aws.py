@@ -2,42 +2,23 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
-from pydantic_core.core_schema import no_info_after_validator_function
+from pydantic import AfterValidator, Field
 
-
-@dataclass(frozen=True)
-class Shaped:
-    """A text must match a pattern; `sentence` is the error otherwise."""
-
-    pattern: str
-    sentence: str
-    examples: tuple[str, ...] = ()
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
-        """Validate by the pattern."""
-        return no_info_after_validator_function(self._check, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Document the pattern."""
-        examples = {"examples": [*self.examples]} if self.examples else {}
-        return {**handler(schema), "pattern": f"^({self.pattern})$", **examples}
-
-    def _check(self, text: str) -> str:
-        if not re.fullmatch(self.pattern, text, re.ASCII):
-            raise ValueError(self.sentence)
-        return text
+from timeball.api.http.fields import Checked
 
 
-def _arn(what: str, service: str, name: str, example: str) -> Shaped:
+def _shaped(pattern: str, sentence: str, *examples: str) -> Checked:
+    schema = {"examples": [*examples]} if examples else {}
+    return Checked(partial(re.fullmatch, pattern, flags=re.ASCII), sentence, pattern=f"^({pattern})$", **schema)
+
+
+def _arn(what: str, service: str, name: str, example: str) -> Checked:
     of_example = f"arn:aws:{service}:eu-west-1:123456789012:{example}"
     pattern = f"arn:aws[a-z-]{{0,10}}:{service}:[a-z]{{2}}[a-z-]{{1,20}}-[0-9]{{1,2}}:[0-9]{{12}}:{name}"
-    return Shaped(pattern, f"Give the ARN of {what}, such as {of_example}.", (of_example,))
+    return _shaped(pattern, f"Give the ARN of {what}, such as {of_example}.", of_example)
 
 
 _QUALIFIER: Final = r"(:[A-Za-z0-9$_-]{1,128})?"
@@ -80,26 +61,26 @@ def queue_arn(url: str) -> str:
 
 
 QueueUrl = Annotated[
-    str, Shaped(_QUEUE_URL.pattern, f"Give the URL of a queue, such as {_EXAMPLE_URL}, or a queueArn.", (_EXAMPLE_URL,))
+    str, _shaped(_QUEUE_URL.pattern, f"Give the URL of a queue, such as {_EXAMPLE_URL}, or a queueArn.", _EXAMPLE_URL)
 ]
 MessageGroupId = Annotated[
     str,
-    Shaped("[!-~]{1,128}", "A message group is 1 to 128 visible ASCII characters without blanks."),
+    _shaped("[!-~]{1,128}", "A message group is 1 to 128 visible ASCII characters without blanks."),
 ]
 Subject = Annotated[
     str,
-    Shaped("[!-~][ -~]{0,98}", "A subject is one line of up to 99 ASCII characters that does not begin with a blank."),
+    _shaped("[!-~][ -~]{0,98}", "A subject is one line of up to 99 ASCII characters that does not begin with a blank."),
 ]
 Source = Annotated[
     str,
-    Shaped(
+    _shaped(
         r"(?!aws\.)[A-Za-z0-9._/-]{1,256}",
         "A source is 1 to 256 letters, digits, dots, slashes, hyphens or underscores, and does not begin with aws.",
     ),
 ]
-DetailType = Annotated[str, Shaped("[ -~]{1,128}", "A detailType is one line of 1 to 128 ASCII characters.")]
+DetailType = Annotated[str, _shaped("[ -~]{1,128}", "A detailType is one line of 1 to 128 ASCII characters.")]
 ContainerName = Annotated[
-    str, Shaped("[A-Za-z0-9_-]{1,255}", "A container's name is letters, digits, hyphens and underscores.")
+    str, _shaped("[A-Za-z0-9_-]{1,255}", "A container's name is letters, digits, hyphens and underscores.")
 ]
 
 
@@ -110,12 +91,12 @@ def _once(names: list[str]) -> list[str]:
 
 
 Subnets = Annotated[
-    list[Annotated[str, Shaped("subnet-[0-9a-f]{8,17}", "Give the ids of subnets, such as subnet-0a1b2c3d.")]],
+    list[Annotated[str, _shaped("subnet-[0-9a-f]{8,17}", "Give the ids of subnets, such as subnet-0a1b2c3d.")]],
     Field(max_length=16, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_once),
 ]
 SecurityGroups = Annotated[
-    list[Annotated[str, Shaped("sg-[0-9a-f]{8,17}", "Give the ids of security groups, such as sg-0a1b2c3d.")]],
+    list[Annotated[str, _shaped("sg-[0-9a-f]{8,17}", "Give the ids of security groups, such as sg-0a1b2c3d.")]],
     Field(max_length=5, json_schema_extra={"uniqueItems": True}),
     AfterValidator(_once),
 ]

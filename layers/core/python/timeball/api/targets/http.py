@@ -6,8 +6,9 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
+from timeball.api.http.fields import Checked
 from timeball.api.http.request_model import cut_behind
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.tenants.key import SECRET_NAME
@@ -104,12 +105,6 @@ def _handler(text: str) -> str:
     return text
 
 
-def _task_id(text: str) -> str:
-    if not JOB_ID.fullmatch(text):
-        raise ValueError("No task can have this id; give 1 to 64 letters, digits, - or _.")
-    return text
-
-
 def _header_name(name: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
         raise ValueError("This is not a valid header name; use letters, digits and hyphens.")
@@ -144,12 +139,6 @@ def _body(text: str, info: ValidationInfo) -> str:
     return text
 
 
-def _secret(name: str) -> str:
-    if not SECRET_NAME.fullmatch(name):
-        raise ValueError("Give the name of a secret in Secrets Manager, such as timeball/main/orders.")
-    return name
-
-
 Handler = Annotated[
     str,
     Field(
@@ -158,7 +147,8 @@ Handler = Annotated[
     ),
     AfterValidator(_handler),
 ]
-TaskId = Annotated[str, AfterValidator(_task_id), WithJsonSchema({"type": "string", "pattern": f"^{JOB_ID.pattern}$"})]
+_NO_TASK_ID: Final = "No task can have this id; give 1 to 64 letters, digits, - or _."
+TaskId = Annotated[str, Checked(JOB_ID.fullmatch, _NO_TASK_ID, pattern=f"^{JOB_ID.pattern}$")]
 Url = Annotated[str, Field(max_length=MAX_URL_LENGTH, json_schema_extra=_URL_SCHEMA), AfterValidator(_url)]
 Headers = Annotated[
     dict[
@@ -174,6 +164,10 @@ Headers = Annotated[
 Body = Annotated[str, Field(max_length=MAX_BODY_LENGTH), AfterValidator(_body)]
 SecretId = Annotated[
     str,
-    AfterValidator(_secret),
-    WithJsonSchema({"type": "string", "pattern": f"^{SECRET_NAME.pattern}$", "examples": ["timeball/main/orders"]}),
+    Checked(
+        SECRET_NAME.fullmatch,
+        "Give the name of a secret in Secrets Manager, such as timeball/main/orders.",
+        pattern=f"^{SECRET_NAME.pattern}$",
+        examples=["timeball/main/orders"],
+    ),
 ]

@@ -160,3 +160,10 @@ def target_of(asked: Target) -> target.Target:
     if "queue_url" in fields:
         fields["queue_arn"] = queue_arn(fields.pop("queue_url"))
     return value(**fields)
+
+
+def called(asked: Target | None, url: str | None) -> target.Target | None:
+    """Return the target that a valid request names, as such or by the URL of a webhook; None if it names neither."""
+    if asked is not None:
+        return target_of(asked)
+    return None if url is None else target.HttpTarget(url)

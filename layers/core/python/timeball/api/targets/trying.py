@@ -19,7 +19,7 @@ from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together
 from timeball.api.targets.http import TaskId, Url
 from timeball.api.targets.refused import closed_target
-from timeball.api.targets.request import Target, target_of
+from timeball.api.targets.request import Target, called
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.terms import target
 from timeball.domain.model.terms.policies import Work
@@ -130,10 +130,9 @@ def test_target(edge: ApiContext, request: Request) -> Reply:
 
 
 def _target(edge: ApiContext, request: Request, wanted: TrialRequest) -> target.Target:
-    if wanted.target is not None:
-        return target_of(wanted.target)
-    if wanted.handler is not None:
-        return target.HttpTarget(wanted.handler)
+    own = called(wanted.target, wanted.handler)
+    if own is not None:
+        return own
     (task,) = edge.context.store.tasks.read([TaskKey(request.tenant, wanted.task_id or "")])
     if task is None or task.is_deleted:
         raise invalid([FieldError("taskId", "You have no task with this id; list yours at /v1/tasks.")])
@@ -168,16 +167,10 @@ def _tried(edge: ApiContext, trial: Trial) -> Tried:
 def _answer(called: target.Target, tried: Tried) -> TrialAnswer:
     secret_id = called.secret_id if isinstance(called, target.HttpTarget) else None
     has_answer = tried.status is not None or tried.headers or tried.body
-    parts = ("name", "connect", "tls", "wait", "body", "total")
-    return TrialAnswer.model_validate(
-        {
-            "verdict": tried.verdict,
-            "mayRetry": tried.may_retry,
-            "error": tried.error,
-            "request": tried.request or None,
-            "response": {"status": tried.status, "headers": tried.headers, "body": tried.body} if has_answer else None,
-            "timings": {f"{part}Ms": tried.took_ms.get(part) for part in parts},
-            "signature": None if secret_id is None else {"secretId": secret_id, "keys": tried.signatures},
-        },
-        by_alias=True,
+    return TrialAnswer.about(
+        tried,
+        request=tried.request or None,
+        response=tried if has_answer else None,
+        timings={f"{step}Ms": tried.took_ms.get(step) for step in ("name", "connect", "tls", "wait", "body", "total")},
+        signature=None if secret_id is None else {"secretId": secret_id, "keys": tried.signatures},
     )

@@ -17,11 +17,10 @@ from timeball.api.runs.answers import RetryPolicyAnswer
 from timeball.api.schemas.accepted import PayloadSchema
 from timeball.api.targets.answers import TargetAnswer
 from timeball.api.targets.http import Url
-from timeball.api.targets.request import Target, TypeName, target_of
+from timeball.api.targets.request import Target, TypeName, called
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.jobs.task import Task, TaskSpec
-from timeball.domain.model.terms import target as model
 from timeball.domain.model.terms.target import TargetType
 
 _TO_CALL = ("handler", "target")
@@ -73,7 +72,7 @@ def _together(request: TaskRequest, given: set[str]) -> Iterator[FieldError]:
 
 def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) -> TaskSpec:
     """Return the spec of a task that a valid request asks for. Fields that are not given take their defaults."""
-    target = target_in(request)
+    target = called(request.target, request.handler)
     if target is None:
         raise ValueError("a faultless request names a handler or a target")
     return TaskSpec(
@@ -84,13 +83,6 @@ def task_spec_of(request: TaskRequest, key: TaskKey, fingerprint: str | None) ->
         payload_schema=None if request.payload_schema is None else compact(request.payload_schema),
         fingerprint=fingerprint,
     )
-
-
-def target_in(request: TaskRequest) -> model.Target | None:
-    """Return the target of a request; None if it has none."""
-    if request.target is not None:
-        return target_of(request.target)
-    return None if request.handler is None else model.HttpTarget(request.handler)
 
 
 class TaskSummaryAnswer(AnswerModel):

@@ -20,12 +20,12 @@ from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.targets.refused import closed_target
+from timeball.api.targets.request import called
 from timeball.api.tasks.models import (
     TaskAnswer,
     TaskPageAnswer,
     TaskRequest,
     read_task_request,
-    target_in,
     task_answer,
     task_spec_of,
     task_summary,
@@ -87,18 +87,15 @@ def replace_task(edge: ApiContext, request: Request) -> Reply:
     target = task_spec_of(wanted, key, None).target if not errors else None
     _refuse(edge, request.tenant, wanted, errors, is_known=standing is not None and standing.spec.target == target)
     spec = task_spec_of(wanted, key, fingerprint(canonical(body)))
-    if standing is None:
-        if "if-match" in request.headers:
-            raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
-        note(edge, request, Action.PUT, Resource(ResourceKind.TASK, key.task_id))
-        done = engine.create_task(edge.context, spec)
-        return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
-    if is_to_be_new:
+    if standing is None and "if-match" in request.headers:
+        raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
+    if standing is not None and is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a task with this id already; leave out If-None-Match.")
-    if version is not None and standing.version != version:
+    if standing is not None and version not in (None, standing.version):
         raise stale("task", standing.version, "replace")
     note(edge, request, Action.PUT, Resource(ResourceKind.TASK, key.task_id))
-    return _replaced(revise_task(edge.context, standing, spec))
+    done = engine.create_task(edge.context, spec) if standing is None else revise_task(edge.context, standing, spec)
+    return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
 
 
 @router.get("/v1/tasks/{taskId}", "Read a task", TaskAnswer, access=Access.READ)
@@ -182,7 +179,7 @@ def _refuse(
     edge: ApiContext, tenant: str, wanted: TaskRequest, errors: list[FieldError], *, is_known: bool = False
 ) -> None:
     """Raise ProblemError if there are errors; a target that the task has already is accepted."""
-    target = target_in(wanted)
+    target = called(wanted.target, wanted.handler)
     if target is not None and not is_known:
         url_field = "handler" if wanted.target is None else None
         errors = [*errors, *closed_target(edge, tenant, "target", target, url_field)]
