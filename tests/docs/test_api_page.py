@@ -9,7 +9,7 @@ from tests.api.client import Api
 from tests.docs.readme import ROOT, read
 from timeball.api.jobs.policies import RetryPolicyField
 from timeball.api.jobs.request import CatchUpField, JobRequest
-from timeball.api.targets.request import HttpTargetField
+from timeball.api.targets.models import HttpTargetField
 
 PAGE = read(ROOT / "docs/api.md")
 (RULE,) = re.findall(r"^(A field that is null counts as not given.+?\n)\n", PAGE, re.DOTALL | re.MULTILINE)

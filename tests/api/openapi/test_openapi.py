@@ -28,7 +28,7 @@ from timeball.api.operations.request import MatchRequest, OperationRequest
 from timeball.api.routes import ROUTES
 from timeball.api.runs.callbacks import CompleteRequest, FailRequest, FanOutRequest, HeartbeatRequest
 from timeball.api.schedules.preview import PreviewRequest
-from timeball.api.targets import request as targets
+from timeball.api.targets import models as targets
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.targets.http import request
 from timeball.targets.http.addresses import parse_url

@@ -3,8 +3,7 @@
 The tenant is that of the caller's key; nothing in a request can change it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
@@ -69,13 +68,6 @@ class EventsAnswer(AnswerModel):
     items: list[EventItemAnswer] = Field(description="A result for each event, in the order of the request.")
 
 
-@dataclass(frozen=True)
-class _WantedEvent:
-    """A valid event's attributes."""
-
-    attributes: Mapping[str, Any]
-
-
 @router.post(
     "/v1/events",
     "Send one event, or up to a hundred, to the jobs whose patterns match; each of many has its own result",
@@ -96,8 +88,9 @@ def publish_events(edge: ApiContext, request: Request) -> Reply:
         raise invalid(errors)
     many = body if isinstance(body, list) else [body]
     quotas = quotas_of(edge, request)
-    read = [_read(edge, request, key, index, one) for index, one in enumerate(many)]
-    done = _published(edge, request, [_within(quotas, one) for one in read])
+    names = [NewId.EVENT.of(request.tenant, key and f"{key} {index}", edge.random_bytes) for index in range(len(many))]
+    read = [_read(edge, request, quotas, name, one) for name, one in zip(names, many, strict=True)]
+    done = _published(edge, request, read)
     if isinstance(body, list):
         return ok(EventsAnswer(items=[_item(index, one) for index, one in enumerate(done)]))
     (one,) = done
@@ -106,36 +99,30 @@ def publish_events(edge: ApiContext, request: Request) -> Reply:
     return accepted(one)
 
 
-def _read(edge: ApiContext, request: Request, key: str | None, index: int, body: object) -> _WantedEvent | ProblemError:
+def _read(edge: ApiContext, request: Request, quotas: Quotas, name: str, body: object) -> dict[str, Any] | ProblemError:
+    """Return the attributes of an event, which gets this name if it has no `id`, or its problem."""
     if not isinstance(body, dict):
         return ProblemError(Problem.MALFORMED_BODY, f"This event is {kind_of(body)}; send a JSON object.")
-    made = NewId.EVENT.of(request.tenant, key and f"{key} {index}", edge.random_bytes)
-    attributes, errors = read_event(body, made, edge.context.clock.now())
+    attributes, errors = read_event(body, name, edge.context.clock.now())
     if errors:
         return invalid(errors)
     size = Event(request.tenant, attributes, 0).size + _ROOM
-    return invalid([FieldError("data", _too_large(size))]) if size > MOST_BYTES else _WantedEvent(attributes)
-
-
-def _too_large(size: int) -> str:
-    return (
-        f"The event has {size} bytes on the bus; at most {MOST_BYTES} (256 KB) are allowed: "
-        "store its data elsewhere, and send a reference."
-    )
-
-
-def _within(quotas: Quotas, one: _WantedEvent | ProblemError) -> _WantedEvent | ProblemError:
-    """Check an event against the tenant's quota of payloads: it becomes the payload of runs."""
-    if isinstance(one, ProblemError):
-        return one
-    errors = large_payload(quotas, compact(one.attributes), "data")
-    return invalid(errors) if errors else one
+    if size > MOST_BYTES:
+        errors = [
+            FieldError(
+                "data",
+                f"The event has {size} bytes on the bus; at most {MOST_BYTES} (256 KB) are allowed: "
+                "store its data elsewhere, and send a reference.",
+            )
+        ]
+    errors = errors or large_payload(quotas, compact(attributes), "data")  # it becomes the payload of runs
+    return invalid(errors) if errors else attributes
 
 
 def _published(
-    edge: ApiContext, request: Request, read: Sequence[_WantedEvent | ProblemError]
+    edge: ApiContext, request: Request, read: Sequence[dict[str, Any] | ProblemError]
 ) -> list[EventAnswer | ProblemError]:
-    wanted = [one.attributes for one in read if isinstance(one, _WantedEvent)]
+    wanted = [one for one in read if not isinstance(one, ProblemError)]
     if wanted:
         jobs = count_subscribers(edge.context, request.tenant, MOST_OF_A_REQUEST // len(wanted))
         check_product(len(wanted), jobs, "events", "jobs that run on events")

@@ -20,45 +20,40 @@ SPECVERSION: Final = "1.0"
 _NAME: Final = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
 _RESERVED: Final = ("detail", KEPT_BESIDE)
 """Names that patterns use for something else."""
-_TEXTS: Final[Mapping[str, int]] = {
-    "id": 256,
-    "source": 1024,
-    "type": 256,
-    "subject": 1024,
-    "datacontenttype": 256,
-    "dataschema": 1024,
-    "data_base64": 262_144,
+_TEXTS: Final[Mapping[str, tuple[int, str]]] = {
+    "id": (256, "Identifies the event together with `source`; each job runs once for it within a day."),
+    "source": (1024, "The origin of the event."),
+    "type": (256, "The kind of event. Patterns match it as `detail-type`."),
+    "subject": (1024, "The subject of the event, within its source."),
+    "datacontenttype": (256, "The media type of `data`."),
+    "dataschema": (1024, "The URI of the schema of `data`."),
+    "data_base64": (262_144, "Binary data in base 64; patterns cannot match it."),
 }
-"""The attributes that are text, and the most characters of each."""
+"""The attributes that are text, with the most characters and the description of each."""
+_NEEDED: Final = ("source", "type")
 _FIRST: Final = ("specversion", "id", "source", "type", "time")
 
 
-def _text(most: int, about: str, *, is_needed: bool = False) -> dict[str, Any]:
-    kind: Any = "string" if is_needed else ["string", "null"]
+def _text(name: str, most: int, about: str) -> dict[str, Any]:
+    kind: Any = "string" if name in _NEEDED else ["string", "null"]
     return {"type": kind, "minLength": 1, "maxLength": most, "description": about}
 
 
 _EVENT: Final[dict[str, Any]] = {
     "type": "object",
-    "required": ["source", "type"],
+    "required": [*_NEEDED],
     "properties": {
         "specversion": {
             "enum": [SPECVERSION, None],
             "description": "The version of a CloudEvent, which then needs an `id`.",
         },
-        "id": _text(256, "Identifies the event together with `source`; each job runs once for it within a day."),
-        "source": _text(1024, "The origin of the event.", is_needed=True),
-        "type": _text(256, "The kind of event. Patterns match it as `detail-type`.", is_needed=True),
+        **{name: _text(name, most, about) for name, (most, about) in _TEXTS.items()},
         "time": {
             **INSTANT_SCHEMA,
             "type": ["string", "null"],
             "description": "When it happened; default: when it arrived.",
         },
-        "subject": _text(1024, "The subject of the event, within its source."),
-        "datacontenttype": _text(256, "The media type of `data`."),
-        "dataschema": _text(1024, "The URI of the schema of `data`."),
         "data": {"description": "Any JSON. Patterns match it as `detail`."},
-        "data_base64": _text(262_144, "Binary data in base 64; patterns cannot match it."),
     },
     "not": {"required": ["data", "data_base64"], "properties": {"data_base64": {"type": "string"}}},
     "anyOf": [
@@ -97,7 +92,7 @@ def read_event(body: Mapping[str, Any], name: str, now: int) -> tuple[dict[str, 
 
 
 def _faults(given: Mapping[str, Any]) -> Iterator[FieldError]:
-    for needed in ("source", "type"):
+    for needed in _NEEDED:
         if needed not in given:
             yield FieldError(needed, "This field is required.")
     if given.get("specversion", SPECVERSION) != SPECVERSION:
@@ -115,7 +110,7 @@ def _faults(given: Mapping[str, Any]) -> Iterator[FieldError]:
 def _fault(name: str, value: object) -> str | None:
     """Return what is wrong with an attribute by itself; None if it is valid."""
     if name in _TEXTS:
-        return _faulty_text(value, _TEXTS[name])
+        return _faulty_text(value, _TEXTS[name][0])
     if name == "time":
         return _faulty_time(value)
     if name in ("data", "specversion"):

@@ -19,7 +19,7 @@ from timeball.api.http.exchange import AnswerModel, Filled, NextCursor, Reply, R
 from timeball.api.http.route import Router
 from timeball.api.jobs.document import document_of
 from timeball.api.jobs.notify import NOTICE_TARGETS
-from timeball.api.targets.answers import is_long
+from timeball.api.targets.models import is_long
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.revision import Announcement, ChangeEntry, Revision
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, ResourceKind

@@ -19,7 +19,7 @@ from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
 from timeball.api.runs.answers import RetryPolicyAnswer, RunAnswer
 from timeball.api.schedules.fields import RulesAnswer
-from timeball.api.targets.answers import TargetAnswer
+from timeball.api.targets.models import TargetAnswer
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.runs.run import Run

@@ -9,9 +9,8 @@ from timeball.api.http.exchange import AnswerModel
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, misplaced, stated
 from timeball.api.http.schema_rules import given, together
-from timeball.api.targets.answers import TargetAnswer, as_listed
 from timeball.api.targets.http import Url
-from timeball.api.targets.request import Target, target_of
+from timeball.api.targets.models import Target, TargetAnswer, as_listed, target_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
 from timeball.domain.model.terms.target import Target as TargetValue

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from timeball.api.http.fields import Checked
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
-from timeball.api.targets.request import Target
+from timeball.api.targets.models import Target
 from timeball.domain.attempts.callback import LONGEST_SECONDS
 from timeball.domain.model.jobs.job import Completion, JobSpec, Priority
 from timeball.domain.model.jobs.task import TaskSpec

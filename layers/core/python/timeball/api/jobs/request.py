@@ -19,7 +19,7 @@ from timeball.api.jobs.notify import NotifyRequest, bad_notify
 from timeball.api.jobs.policies import PolicyFields, beyond_an_answer
 from timeball.api.schedules.fields import NEEDS, RECURRING, CalendarUseField, Delay, ScheduleFields, bad_window
 from timeball.api.targets.http import Handler, TaskId
-from timeball.api.targets.request import Target
+from timeball.api.targets.models import Target
 from timeball.domain.model.jobs.job import Guarantee
 from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES
 from timeball.domain.model.terms.policies import MAX_CAUGHT_UP, CatchUpPolicy, OverlapPolicy

@@ -19,8 +19,7 @@ from timeball.api.jobs.request import JobRequest, has_schedule, named_task
 from timeball.api.schedules.fields import calendar_use, timing_of
 from timeball.api.schemas.accepted import Allowance
 from timeball.api.schemas.fit import misfits
-from timeball.api.targets.refused import closed_target
-from timeball.api.targets.request import called
+from timeball.api.targets.models import called, closed_target
 from timeball.domain.changes.resolve import resolve_spec
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.job import Completion, JobSpec

@@ -18,8 +18,7 @@ from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together
 from timeball.api.targets.http import TaskId, Url
-from timeball.api.targets.refused import closed_target
-from timeball.api.targets.request import Target, called
+from timeball.api.targets.models import Target, called, closed_target
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.terms import target
 from timeball.domain.model.terms.policies import Work

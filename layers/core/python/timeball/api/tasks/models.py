@@ -15,9 +15,8 @@ from timeball.api.http.schema_rules import together
 from timeball.api.jobs.policies import PolicyFields, beyond_an_answer, only_of_reports, policy_fields, stated_policies
 from timeball.api.runs.answers import RetryPolicyAnswer
 from timeball.api.schemas.accepted import PayloadSchema
-from timeball.api.targets.answers import TargetAnswer
 from timeball.api.targets.http import Url
-from timeball.api.targets.request import Target, TypeName, called
+from timeball.api.targets.models import Target, TargetAnswer, TypeName, called
 from timeball.domain.model.ids import TaskKey
 from timeball.domain.model.jobs.job import Completion, Priority
 from timeball.domain.model.jobs.task import Task, TaskSpec

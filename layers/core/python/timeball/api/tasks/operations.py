@@ -19,8 +19,7 @@ from timeball.api.http.exchange import (
 from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
-from timeball.api.targets.refused import closed_target
-from timeball.api.targets.request import called
+from timeball.api.targets.models import called, closed_target
 from timeball.api.tasks.models import (
     TaskAnswer,
     TaskPageAnswer,
