@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from functions.authorize import CACHE_ENTRIES, CACHE_MS, Authorizer
+from timeball.api.authorizer import CACHE_ENTRIES, CACHE_MS, Authorizer
 from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
 from timeball.domain.model.tenants.tenant import Quotas, Tenant, new_tenant
 from timeball.ports.errors import UnavailableError

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from functions.authorize import Authorizer
 from tests.api.client import NOW, Answer, Api
+from timeball.api.authorizer import Authorizer
 from timeball.domain.model.tenants.key import hash_of
 from timeball.domain.time.instants import format_instant
 

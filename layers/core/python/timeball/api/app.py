@@ -159,19 +159,21 @@ _INTERNAL = ProblemError(
 def _refusal(resolver: APIGatewayHttpResolver, error: Exception) -> Response[str]:
     """Answer every error, including the resolver's own NotFoundError."""
     request_id = str(resolver.current_event.raw_event["requestContext"]["requestId"])
+    caller = resolver.context.get("caller")
+    about = {"request_id": request_id, "tenant": caller and caller.tenant}
     match error:
         case ProblemError():
             problem = error
         case NotFoundError():
             problem = _no_route(resolver.current_event.path)
         case ContendedError():
-            log.warning("contended: %s", error, extra={"request_id": request_id})
+            log.warning("contended: %s", error, extra=about)
             problem = _CONTENDED
         case UnavailableError():
-            log.warning("unavailable: %s", error, extra={"request_id": request_id})
+            log.warning("unavailable: %s", error, extra=about)
             problem = _UNAVAILABLE
         case _:
-            log.error("unforeseen", exc_info=error, extra={"request_id": request_id})
+            log.error("unforeseen", exc_info=error, extra=about)
             problem = _INTERNAL
     return Response(problem.problem.status, CONTENT_TYPE, problem_body(problem, request_id), dict(problem.headers))
 

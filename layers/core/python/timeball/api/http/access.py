@@ -1,4 +1,4 @@
-"""Who may use what: the least role of each access, and the tags that a key is bounded to.
+"""Access to routes and jobs: the least role of each access, and the tags that a key is bounded to.
 
 Invariants: every route declares its access, and a role that is not listed here may do nothing. The endpoint of every
 route calls `check_reach`. So a bounded key reaches only jobs that have all of its tags, what belongs to them, and

@@ -31,7 +31,7 @@ class ApiCaller:
     """A caller and what it may use. Without a tenant, only public paths are answered."""
 
     found: Mapping[str, str]
-    """What the authorizer found, by its names; the form in which tokens and signatures are identified, too."""
+    """The values of the authorizer by their names; tokens and signatures are identified in the same form."""
     actor: Actor
 
     @property

@@ -75,7 +75,7 @@ class Route:
     keeps_bounds: bool = False
     """Whether the operation itself checks the tags that a key is bounded to (bounds.py)."""
     of: str = ""
-    """Whose resource it is, in the operation's id: `listKeys` of a `Tenant` is `listTenantKeys`."""
+    """The owner of the resource, in the operation's id: `listKeys` of a `Tenant` is `listTenantKeys`."""
     access: Access = field(kw_only=True)
     """The roles that may use it; no default, so that no route is open by mistake."""
 
