@@ -13,6 +13,7 @@ writes the state then reads again: a run that ends meanwhile may have read the j
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from timeball.domain.changes.change import paused
 from timeball.domain.ends.notices import (
@@ -34,7 +35,7 @@ from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action
-from timeball.domain.model.terms.notify import News, RunEnd
+from timeball.domain.model.terms.notify import Milestone, News, RunEnd
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -78,23 +79,39 @@ def sort_out(context: Context, jobs: Sequence[Job]) -> tuple[list[Job], frozense
 
     A notice is needless if its run is in time. Raises UnavailableError.
     """
-    ahead = [
-        (job, notice.run, notice.milestone, job.next_fire_at)
-        for job in jobs
-        if (notice := job.spec.notice) is not None and notice.run is not None
-        if notice.milestone is not None and job.next_fire_at is not None
-    ]
+    ahead = [one for one in map(_ahead_of_time, jobs) if one is not None]
     if not ahead:
         return list(jobs), frozenset()
     now = context.clock.now()
-    early = [job for job, _, _, by in ahead if now < by]  # paused and resumed, so due like any job
+    early = [one.job for one in ahead if now < one.by]  # paused and resumed, so due like any job
     context.store.jobs.swap([Swap(job, due_when_passed(job, context.rules.lookahead_ms)) for job in early], now)
     left = {job.key for job in early}
-    announced = [one for one in ahead if one[0].key not in left]
-    names = list(dict.fromkeys(run for _, run, _, _ in announced))
+    needless = _needless(context, [one for one in ahead if one.job.key not in left])
+    return [job for job in jobs if job.key not in left], needless
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """A notice that was made ahead: its run must have reached the milestone by an instant (ms)."""
+
+    job: Job
+    run: RunId
+    milestone: Milestone
+    by: int
+
+
+def _needless(context: Context, ahead: Sequence[_Ahead]) -> frozenset[JobKey]:
+    """Return which notices are of runs that were in time."""
+    names = list(dict.fromkeys(one.run for one in ahead))
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
-    in_time = {job.key for job, run, milestone, by in announced if not is_late(rows[run], milestone, by)}
-    return [job for job in jobs if job.key not in left], frozenset(in_time)
+    return frozenset(one.job.key for one in ahead if not is_late(rows[one.run], one.milestone, one.by))
+
+
+def _ahead_of_time(job: Job) -> _Ahead | None:
+    notice = job.spec.notice
+    if notice is None or notice.run is None or notice.milestone is None or job.next_fire_at is None:
+        return None
+    return _Ahead(job, notice.run, notice.milestone, job.next_fire_at)
 
 
 _IN_VAIN = 5
@@ -103,12 +120,12 @@ _IN_VAIN = 5
 
 def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
     """Post the notices of ended runs (`may_notify`). May be repeated. Raises UnavailableError."""
-    ended = [(run, job, counts(run)) for run, job in runs if job is not None]
-    succeeded = [(run, job) for run, job, is_counted in ended if is_counted and run.state is RunState.SUCCEEDED]
-    post(context, [(run.depth, notice_of_end(job, News.SUCCESS, end_of(run))) for run, job in succeeded])
-    post(context, [_failure(job, run) for run, job, is_counted in ended if not is_counted and _is_noted(job, [run])])
-    for run, job, is_counted in ended:
-        if is_counted and streak_needed(job):  # a success too: this reading may not know yet that the job is failing
+    known = [(run, job) for run, job in runs if job is not None]
+    counted = [(run, job) for run, job in known if counts(run)]
+    post(context, [_success(job, run) for run, job in counted if run.state is RunState.SUCCEEDED])
+    post(context, [_failure(job, run) for run, job in known if not counts(run) and _is_noted(job, [run])])
+    for run, job in counted:
+        if streak_needed(job):  # after a success too: this reading may not know yet that the job is failing
             _notify_of_streak(context, run)
 
 
@@ -132,10 +149,8 @@ def _notify_of_streak(context: Context, run: Run) -> None:
             return
         is_news = is_news or job.failing is not None
         newest = _newest_ends(context, job, run) if is_news else [run]
-        now, after = context.clock.now(), failing(job, newest)
-        if is_to_pause(job, newest):
-            after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NO_ACTOR, now)
-            context.store.changes.note([revision_of(job), change_announced(after)], now)
+        now = context.clock.now()
+        after = _failing_or_paused(context, job, newest, now)
         if after == job:
             post(context, [_failure(job, run)] if job.failing != noted and _is_noted(job, [run, *newest]) else [])
             return
@@ -146,6 +161,16 @@ def _notify_of_streak(context: Context, run: Run) -> None:
             noted = after.failing
             post(context, [_failure(after, run)])
     raise UnavailableError(f"job {run.id.job.job_id} kept changing")
+
+
+def _failing_or_paused(context: Context, job: Job, newest: Sequence[Run], now: int) -> Job:
+    """Return a job as its newest ends leave it: failing or not, and paused if it has failed too often."""
+    after = failing(job, newest)
+    if not is_to_pause(job, newest):
+        return after
+    after = changed_by(evolve(paused(after, now), paused_by_failures=True), Action.PAUSE, NO_ACTOR, now)
+    context.store.changes.note([revision_of(job), change_announced(after)], now)
+    return after
 
 
 def _notify_of_recovery(context: Context, job: Job, since: RunEnd, by: Run) -> None:
@@ -161,6 +186,11 @@ def _notify_of_recovery(context: Context, job: Job, since: RunEnd, by: Run) -> N
 def _is_noted(job: Job, runs: Sequence[Run]) -> bool:
     """Return whether a job is failing since the end of one of these runs."""
     return job.failing is not None and any(run.id == job.failing.run for run in runs)
+
+
+def _success(job: Job, run: Run) -> tuple[int, JobSpec | None]:
+    """Return the notice of a success, with the generation of its run."""
+    return run.depth, notice_of_end(job, News.SUCCESS, end_of(run))
 
 
 def _failure(job: Job, by: Run) -> tuple[int, JobSpec | None]:

@@ -98,16 +98,24 @@ def read_limit(context: Context, key: LimiterKey) -> LimitView | None:
 
 def view_of(context: Context, limiter: Limiter) -> LimitView:
     """Return a limiter with the runs that have its slots, and the runs that wait."""
-    store, now = context.store.runs, context.clock.now()
-    rows = store.read([one.run for one in limiter.begun]) if limiter.begun else []
-    pairs = zip(limiter.begun, rows, strict=True)
-    holders = [row for one, row in pairs if row is not None and has_slot(limiter, one, row, now)]
-    named = [run for permit in Permit for run in store.in_line(limiter.key, permit, MOST_SHOWN)]
+    holders = _holders(context, limiter)
     held = {run.id for run in holders}
-    found = [run for run in (store.read(named) if named else []) if run is not None and run.id not in held]
-    waiters = [run for run in found if run.waiting is not None and run.waiting.name == limiter.key.name]
+    named = [run for permit in Permit for run in context.store.runs.in_line(limiter.key, permit, MOST_SHOWN)]
+    rows = context.store.runs.read(named) if named else []
+    waiters = [row for row in rows if row is not None and row.id not in held and _waits_for(row, limiter)]
     waiters.sort(key=attrgetter("line_order"))
     return LimitView(limiter, tuple(holders), tuple(waiters[:MOST_SHOWN]))
+
+
+def _holders(context: Context, limiter: Limiter) -> list[Run]:
+    now = context.clock.now()
+    rows = context.store.runs.read([one.run for one in limiter.begun]) if limiter.begun else []
+    named = zip(limiter.begun, rows, strict=True)
+    return [row for one, row in named if row is not None and has_slot(limiter, one, row, now)]
+
+
+def _waits_for(run: Run, limiter: Limiter) -> bool:
+    return run.waiting is not None and run.waiting.name == limiter.key.name
 
 
 def fix_limit(
@@ -122,10 +130,9 @@ def fix_limit(
     def fix() -> tuple[LimitOutcome, Limiter] | None:
         (standing,) = context.store.limiters.read([key])
         row = standing or new_limiter(key, context.shards)
-        if is_to_stand is not None and is_to_stand is not (standing is not None):
-            return LimitOutcome.ABSENT if is_to_stand else LimitOutcome.EXISTS, row
-        if version not in (None, row.fixed.version):
-            return LimitOutcome.STALE, row
+        refusal = _refusal(standing, row, version, is_to_stand=is_to_stand)
+        if refusal is not None:
+            return refusal, row
         if standing is not None and row.fixed.bounds == bounds:
             return LimitOutcome.DONE, row
         after = evolve(row, fixed=Fixed(bounds)) if standing is None else bounded_by(row, bounds, now)
@@ -138,6 +145,17 @@ def fix_limit(
         return LimitOutcome.DONE, stored
 
     return until_done(fix, f"limit {key.name}")
+
+
+def _refusal(
+    standing: Limiter | None, row: Limiter, version: int | None, *, is_to_stand: bool | None
+) -> LimitOutcome | None:
+    """Return why the bounds of a limit may not be set, if so."""
+    if standing is None and is_to_stand is True:
+        return LimitOutcome.ABSENT
+    if standing is not None and is_to_stand is False:
+        return LimitOutcome.EXISTS
+    return None if version in (None, row.fixed.version) else LimitOutcome.STALE
 
 
 _TRIES = 3

@@ -7,7 +7,7 @@ in one write, finishes that come together are written together, and one bad mess
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from timeball.domain.attempts.claim import CLAIM_AHEAD_MS, ClaimAction
@@ -147,35 +147,36 @@ class Batch:
             return
         claims = await self.offload(self.claim_runs, list({delivery.run: None for delivery in wave.deliveries}))
         self.claiming.difference_update(wave.deliveries)
+        await _all(*self._after_claims(wave.deliveries, claims))
+
+    def _after_claims(self, deliveries: Sequence[Delivery], claims: Mapping[RunId, Claim]) -> list[Awaitable[None]]:
+        """Return what is left to do for each delivery, as its claim says."""
         now = self.context.clock.now()
         begun: set[RunId] = set()
         work: list[Awaitable[None]] = []
         soon: dict[int, list[Delivery]] = {}
         returning: list[Delivery] = []
-        for delivery in wave.deliveries:
+        for delivery in deliveries:
             one = claims.get(delivery.run)
             if one is None or delivery.run in begun:
                 self._leave(now)
-                continue
-            wait_until = one.decision.wait_until
-            if one.is_mine and one.run is not None and one.job is not None:
+            elif one.is_mine and one.run is not None and one.job is not None:
                 begun.add(delivery.run)
                 self.live.append(InFlight(delivery, one.run, one.job, one.is_watched))
                 work.append(self._work_on(self.live[-1]))
-            elif one.is_done:
-                self._leave(now)
-                self.messages.acknowledged.append(delivery)
-            elif one.decision.action is ClaimAction.RETURN:
-                self._leave(now)
-                returning.append(delivery)
-            elif wait_until is not None and now < wait_until < now + SECOND_MS:
-                soon.setdefault(wait_until, []).append(delivery)
+            elif one.waits_briefly(now):
+                soon.setdefault(one.decision.wait_until or now, []).append(delivery)
                 self.claiming.add(delivery)
             else:
                 self._leave(now)
-                work.append(self.messages.put_off(delivery, wait_until))
+                if one.is_done:
+                    self.messages.acknowledged.append(delivery)
+                elif one.decision.action is ClaimAction.RETURN:
+                    returning.append(delivery)
+                else:
+                    work.append(self.messages.put_off(delivery, one.decision.wait_until))
         work += map(self.messages.send_back_unfit, by_message(returning))
-        await _all(*work, *(self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()))
+        return work + [self._claim_and_call(Wave(at, tuple(again))) for at, again in soon.items()]
 
     async def _with_slots(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
         """Return the deliveries that get capacity; the others are kept elsewhere, and leave."""

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision, decide_claim
+from timeball.domain.attempts.claim import DROP, ClaimAction, ClaimRules, Decision, decide_claim
 from timeball.domain.attempts.decided import decided, with_gate_waits
 from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
@@ -21,7 +21,7 @@ from timeball.domain.sharing.limiter import SETTLES_MS, slots_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.execution.gates import GATES, replace_older
+from timeball.engine.execution.gates import GATES, Gate, replace_older
 from timeball.engine.execution.invocation import call_seconds
 from timeball.engine.metrics import moved
 from timeball.engine.resolving import read_jobs_of
@@ -29,7 +29,7 @@ from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.limiters import expect, release_slots
 from timeball.ports.errors import UnavailableError
-from timeball.ports.rows import Swap
+from timeball.ports.rows import Swap, Swapped
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,11 @@ class Claim:
         """Whether this executor has claimed the run, and must process it."""
         return self.decision.action in (ClaimAction.CLAIM, ClaimAction.KEEP)
 
+    def waits_briefly(self, now: int) -> bool:
+        """Return whether this executor claims the run again, within a second: a queue counts in seconds."""
+        wait_until = self.decision.wait_until
+        return not self.is_done and wait_until is not None and now < wait_until < now + SECOND_MS
+
     @property
     def is_done(self) -> bool:
         """Whether the message is done; a message that is not done, of a run that is not ours, comes again."""
@@ -100,12 +105,7 @@ def claim(
     claims = _read_and_decide(context, ids, owner, now, tried)
     _give_back_what_does_not_fit(claims, now, last_call_at)
     for gate in GATES:
-        starting = [(one, run, job) for one, run, job in _starting(claims) if gate.applies(run, job)]
-        if starting:
-            decisions = gate.decide(context, [(run, job) for _, run, job in starting], now)
-            for (one, _, _), decision in zip(starting, decisions, strict=True):
-                if decision is not None:
-                    one.decide(decision)
+        _pass_gate(context, gate, claims, now)
     tried.update({run.id: one for one, run, _ in _starting(claims)})
     had = {one.run.id: slots_of(one.run).union(one.decision.slots) for one in claims if one.run is not None}
     _write(context, claims, owner, now)
@@ -161,6 +161,17 @@ def _give_back_what_does_not_fit(claims: Sequence[Claim], now: int, last_call_at
             one.decision = Decision(ClaimAction.RETURN)
 
 
+def _pass_gate(context: Context, gate: Gate, claims: Sequence[Claim], now: int) -> None:
+    """Let a gate decide about the runs that would start and have its feature."""
+    entering = [(one, run, job) for one, run, job in _starting(claims) if gate.applies(run, job)]
+    if not entering:
+        return
+    decisions = gate.decide(context, [(run, job) for _, run, job in entering], now)
+    for (one, _, _), decision in zip(entering, decisions, strict=True):
+        if decision is not None:
+            one.decide(decision)
+
+
 def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run:
     """Return a run as it was decided, with the gates that have held it so far."""
     after = decided(run, one.job, one.decision, owner, now, rules)
@@ -173,27 +184,35 @@ def _after(one: Claim, run: Run, owner: str, now: int, rules: ClaimRules) -> Run
 
 def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> None:
     """Write the decisions. Raises UnavailableError if the outcome is unknown: a repeated claim finds it."""
-    writing = [
-        (one, Swap(one.run, _after(one, one.run, owner, now, context.rules.claim)))
-        for one in claims
-        if one.run is not None and (one.decision.action in _WRITTEN or one.decision.lets_go(one.run))
-    ]
+    writing = [(one, one.run) for one in claims if one.run is not None and _is_written(one.decision, one.run)]
     if not writing:
         return
-    keep_last_attempts(context, [(swap.before, one.job) for one, swap in writing], now)
-    swaps = [swap for _, swap in writing]
+    keep_last_attempts(context, [(run, one.job) for one, run in writing], now)
+    swaps = [Swap(run, _after(one, run, owner, now, context.rules.claim)) for one, run in writing]
     outcomes = context.store.runs.swap(swaps, now)
     moved(context, swaps, outcomes)
     if context.clock.now() >= now + _LATE_MS:
-        late = [one.row for one in outcomes if one.row is not None and one.row.stands_in_line]
-        expect(context, late, are_new=True)
+        expect(context, _in_lines(outcomes), are_new=True)
     for (one, _), outcome in zip(writing, outcomes, strict=True):
         one.run = outcome.row
-        if outcome.done:
-            continue
-        one.decision = Decision(ClaimAction.WAIT, wait_until=now)
-        if outcome.row is not None and holds_nothing(outcome.row):
-            one.decision = Decision(ClaimAction.DROP)  # it may just have taken a lock that no other process releases
+        if not outcome.done:
+            one.decision = _instead(outcome.row, now)
+
+
+def _instead(row: Run | None, now: int) -> Decision:
+    """Decide about a run that has changed since it was read: if it is over, the effects of its end are carried out.
+
+    It may just have taken a lock that no other process releases.
+    """
+    return DROP if row is not None and holds_nothing(row) else Decision(ClaimAction.WAIT, wait_until=now)
+
+
+def _in_lines(outcomes: Sequence[Swapped[Run]]) -> list[Run]:
+    return [one.row for one in outcomes if one.row is not None and one.row.stands_in_line]
+
+
+def _is_written(decision: Decision, run: Run) -> bool:
+    return decision.action in _WRITTEN or decision.lets_go(run)
 
 
 def _carry_out_ends(context: Context, claims: Sequence[Claim], had: Mapping[RunId, set[str]], now: int) -> None:

@@ -79,21 +79,25 @@ class _Executor:
         are_left = True
         try:
             while self._at_work or self._slots.kept or self._taking.stays():
-                is_time = await self._wait()
-                self._taking.learn(self._at_work.values())
-                self._begin(await self._taking.refill(), has_slots=True)
-                if is_time:
-                    await self._take()
-                await self._taking.give_back()  # and take nothing before the next check: others may have room for it
-                if self._context.clock.now() >= self._look_at:  # not after each batch that ends: there may be many
-                    self._look_at = self._context.clock.now() + LOOK_EVERY_MS
-                self._end()
+                await self._go_on()
                 if self._at_work and given.done() and are_left:  # Lambda removes them only when all of this returns
                     self._at_work[asyncio.create_task(self._first.remove())], are_left = self._first, False
         finally:
             for task in self._at_work:
                 task.cancel()
         return [one for one in given.result() if one.receipt not in self._done | self._taking.gone]
+
+    async def _go_on(self) -> None:
+        """Wait, then take what there is capacity for, give back what was kept for too long, and drop ended batches."""
+        is_time = await self._wait()
+        self._taking.learn(self._at_work.values())
+        self._begin(await self._taking.refill(), has_slots=True)
+        if is_time:
+            await self._take()
+        await self._taking.give_back()  # and take nothing before the next check: others may have room for it
+        if self._context.clock.now() >= self._look_at:  # not after each batch that ends: there may be many
+            self._look_at = self._context.clock.now() + LOOK_EVERY_MS
+        self._end()
 
     async def _wait(self) -> bool:
         """Wait for the next check, the end of a batch, or free capacity for kept messages; return if a check is due."""

@@ -1,9 +1,8 @@
-"""The gates that a run passes before its claim: what may keep it from starting, as one ordered list.
+"""The gates that a run passes before its claim, as one ordered list: each may keep the run from starting.
 
 A run enters only the gates whose feature it or its job has; any other gate costs it a look at its fields. A gate
-decides about all runs of a claim at once. What a run has taken on its way (the overlap lock, slots of limiters) is
-named in its row or in its decision: the claim gives back what the run no longer needs, in one place, whichever gate
-refused it.
+decides about all runs of a claim at once. A run's row or its decision names the lock and the slots that the run has
+taken on its way. Whichever gate refuses the run, the claim gives back in one place what the run no longer needs.
 """
 
 import logging

@@ -38,8 +38,7 @@ def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: in
     asks = [(run, asked) for run, job in starting if (asked := asks_of(job.spec, quotas[run.id.job.tenant]))]
     decisions = {run.id: Decision(ClaimAction.CLAIM, starts_at=max(now, run.not_before)) for run, _ in asks}
     for stage in range(max((len(asked) for _, asked in asks), default=0)):
-        may_begin = [one for one in asks if decisions[one[0].id].action is ClaimAction.CLAIM]
-        asking = [(run, asked[stage]) for run, asked in may_begin if len(asked) > stage]
+        asking = _asking(asks, decisions, stage)
         try:
             decisions |= _ask(context, asking, decisions, now)
         except UnavailableError as unavailable:
@@ -47,6 +46,14 @@ def pass_limiters(context: Context, starting: Sequence[tuple[Run, Job]], now: in
             again_at = now + context.rules.margin_ms
             decisions |= {run.id: _asks_again(decisions[run.id], again_at) for run, _ in asking}
     return [decisions.get(run.id) for run, _ in starting]
+
+
+def _asking(
+    asks: Sequence[tuple[Run, Sequence[Ask]]], decisions: Mapping[RunId, Decision], stage: int
+) -> list[tuple[Run, Ask]]:
+    """Return the next request of each run that no limiter has refused."""
+    may_begin = [one for one in asks if decisions[one[0].id].action is ClaimAction.CLAIM]
+    return [(run, asked[stage]) for run, asked in may_begin if len(asked) > stage]
 
 
 def _ask(

@@ -79,6 +79,21 @@ class Taker:
     async def _take(self, asks: Mapping[int, int]) -> dict[int, list[Delivery]]:
         self.asked = max(asks.values(), default=0)
         found = dict(zip(asks, await asyncio.gather(*map(self._receive, asks, asks.values())), strict=True))
+        are_any = any(found.values())
+        self._learn_of(found, asks)
+        if are_any and self.successor is not None and needs_successor(self._left_ms()):
+            self._starting = asyncio.create_task(self._start(self.successor))
+            self.successor = None
+        takes = self._part() is Phase.TAKES
+        if asks:
+            self._at_once = AT_ONCE if takes or not are_any else 1
+        if takes:
+            return {rank: taken for rank, taken in found.items() if taken}
+        await asyncio.gather(*map(self._send_back, found, found.values()))
+        return {}
+
+    def _learn_of(self, found: Mapping[int, list[Delivery]], asks: Mapping[int, int]) -> None:
+        """Note what queues that were asked have: whether runs wait too long there, and whether there are more."""
         own = len(self.inboxes) - 1
         above = {rank: deliveries for rank, deliveries in found.items() if rank < own}
         for rank, deliveries in above.items():
@@ -87,15 +102,6 @@ class Taker:
             self._asks_above_at = self.context.clock.now() + ABOVE_EVERY_MS
         if own in asks:
             self.came_full = self.slots.has_more = len(by_message(found[own])) == asks[own]
-        if any(found.values()) and self.successor is not None and needs_successor(self._left_ms()):
-            self._starting = asyncio.create_task(self._start(self.successor))
-            self.successor = None
-        takes = self._part() is Phase.TAKES
-        if asks:
-            self._at_once = AT_ONCE if takes or not any(found.values()) else 1
-        if not takes:
-            await asyncio.gather(*map(self._send_back, found, found.values()))
-        return {rank: taken for rank, taken in found.items() if taken and takes}
 
     async def refill(self) -> dict[int, list[Delivery]]:
         """Return the kept messages that have capacity now, by rank."""
@@ -127,20 +133,24 @@ class Taker:
         """Return for how many messages to ask each queue: while a call lasts; or ahead, if that is worthwhile."""
         if self._part() is Phase.RESTS:
             return {}
-        held = sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
-        of_a_message, own = self.context.rules.runs_per_message, len(self.inboxes) - 1
+        held, wanted = _held(batches), 0
         lasts_since, soon = self.context.clock.now() - LOOK_EVERY_MS, self.context.clock.now() + LOOK_EVERY_MS
         lasts = self.stays() or any(batch.has_called_by(lasts_since) for batch in batches)
-        asks: dict[int, int] = {}
         if lasts:
-            asks[own] = self._wanted(held, rounds)
+            wanted = self._wanted(held, rounds)
         elif self._are_too_few(batches, soon):
-            ahead = room_for_alike(held) // of_a_message
-            if ahead < WORTHWHILE and len(held) > 1 and self.came_full:
-                await self.slots.read_weights(held)
-                ahead = room_for_alike(held, self.slots.weights) // of_a_message
-            asks[own] = min(self._at_once, ahead) if ahead >= WORTHWHILE else 0
-        return {rank: limit for rank, limit in (asks | self._above(batches, lasts=lasts)).items() if limit}
+            wanted = await self._wanted_ahead(held)
+        asks = {len(self.inboxes) - 1: wanted} | self._above(batches, lasts=lasts)
+        return {rank: limit for rank, limit in asks.items() if limit}
+
+    async def _wanted_ahead(self, held: Counter[str]) -> int:
+        """Return for how many messages to ask the own queue ahead: for none if there is too little room."""
+        of_a_message = self.context.rules.runs_per_message
+        ahead = room_for_alike(held) // of_a_message
+        if ahead < WORTHWHILE and len(held) > 1 and self.came_full:
+            await self.slots.read_weights(held)
+            ahead = room_for_alike(held, self.slots.weights) // of_a_message
+        return min(self._at_once, ahead) if ahead >= WORTHWHILE else 0
 
     def _above(self, batches: Sequence[Batch], *, lasts: bool) -> dict[int, int]:
         """Return for how many messages to ask higher queues, while a call lasts or before `low` exceeds its minimum.
@@ -154,12 +164,11 @@ class Taker:
             return {}
         waiting = sum((batch.ahead() for batch in batches if batch.rank == own), Counter[str]())
         beyond = max(0, waiting.total() - MINIMUMS[own])
-        is_soon = any(batch.claims_by(now + ABOVE_AHEAD_MS) for batch in batches)
-        if not lasts and not (beyond and is_soon and own == LOWEST):
+        if not lasts and not (beyond and own == LOWEST and _claims_by(batches, now + ABOVE_AHEAD_MS)):
             return {}
-        held = sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
-        room = room_for_any(held - _part(waiting, beyond), self.slots.weights) // self.context.rules.runs_per_message
-        if not room:
+        free = room_for_any(_held(batches) - _part(waiting, beyond), self.slots.weights)
+        room = free // self.context.rules.runs_per_message
+        if room == 0:
             self.slots.stay_late(range(own), now + ABOVE_EVERY_MS)
         return {rank: min(self._at_once, room) for rank in range(own) if not self.slots.keeps(rank)}
 
@@ -204,6 +213,16 @@ class Taker:
 
     def _left_ms(self) -> int:
         return self.term.ends_at - self.context.clock.now()
+
+
+def _held(batches: Iterable[Batch]) -> Counter[str]:
+    """Return how many runs of each tenant hold capacity here, or wait for their instants."""
+    return sum((batch.held() + batch.ahead() for batch in batches), Counter[str]())
+
+
+def _claims_by(batches: Iterable[Batch], at: int) -> bool:
+    """Return whether runs wait here that must be claimed by an instant (ms)."""
+    return any(batch.claims_by(at) for batch in batches)
 
 
 def _part(waiting: Counter[str], runs: int) -> Counter[str]:

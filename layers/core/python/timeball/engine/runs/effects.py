@@ -161,4 +161,4 @@ EFFECTS = (
     Effect(frees_slots, _release_slots),
     Effect(may_notify, notify_of_ends),  # last: no run waits for a notice
 )
-"""What runs entail, in the order in which it is carried out."""
+"""The effects of runs, in the order in which they are carried out."""
