@@ -51,7 +51,7 @@ def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int,
 
 def _begun(run: Run, job: Job | None, decision: Decision, begun: Run) -> Run:
     """Return a claimed run with its start, its slots, and its lost attempt if it was taken over."""
-    starts_at = max(run.not_before, decision.starts_at or 0)
+    starts_at = begun.not_before if decision.starts_at is None else max(run.not_before, decision.starts_at)
     using_task = using(begun, None if job is None else job.spec.task)
     return evolve(using_task, not_before=starts_at, slots=decision.slots, last=_lost(run) or run.last)
 
