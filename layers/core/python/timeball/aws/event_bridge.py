@@ -8,7 +8,8 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from timeball.aws.patience import PATIENTLY, Asker, is_unknown
 from timeball.domain.model.terms.event import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_Item = TypeVar("_Item")
 BATCH: Final = 10
 _TARGET: Final = "events"
 _LONGEST_DELAY_SECONDS: Final = 900
@@ -85,7 +87,8 @@ class EventBridgeBus:
     def put(self, events: Sequence[Event]) -> list[EventRefusal | None]:
         """Put events onto the bus; throttled events are sent again, together."""
         until = self._asker.deadline()
-        return [outcome for batch in _batches(events) for outcome in self._put_batch(batch, until)]
+        batches = _in_requests(events, attrgetter("size"))
+        return [outcome for batch in batches for outcome in self._put_batch(batch, until)]
 
     def _put_batch(self, events: Sequence[Event], until: float) -> list[EventRefusal | None]:
         outcomes: dict[int, EventRefusal | None] = {}
@@ -135,17 +138,17 @@ class EventBridgeBus:
     def put_off(self, matched: Sequence[tuple[Matched, int]]) -> list[bool]:
         """Send each match to the queue again, in its tenant's message group."""
         until, taken = self._asker.deadline(), set[int]()
-        for batch in _in_requests([_queued(one) for one, _ in matched]):
-            entries: list[SendMessageBatchRequestEntryTypeDef] = [
-                {
-                    "Id": str(position),
-                    "MessageBody": body,
-                    "DelaySeconds": min(max(matched[position][1], 0), _LONGEST_DELAY_SECONDS),
-                    "MessageGroupId": matched[position][0].rule.key.tenant,
-                }
-                for position, body in batch
-            ]
-            taken.update(self._send(entries, until))
+        entries: list[SendMessageBatchRequestEntryTypeDef] = [
+            {
+                "Id": str(position),
+                "MessageBody": _queued(one),
+                "DelaySeconds": min(max(seconds, 0), _LONGEST_DELAY_SECONDS),
+                "MessageGroupId": one.rule.key.tenant,
+            }
+            for position, (one, seconds) in enumerate(matched)
+        ]
+        for batch in _in_requests(entries, lambda entry: len(entry["MessageBody"].encode())):
+            taken.update(self._send(batch, until))
         return [position in taken for position in range(len(matched))]
 
     def _send(self, entries: "Sequence[SendMessageBatchRequestEntryTypeDef]", until: float) -> list[int]:
@@ -199,16 +202,17 @@ class EventBridgeBus:
         }
 
 
-def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
-    """Yield the events of each request: ten events at most, and no more bytes than one event may have."""
-    batch: list[Event] = []
+def _in_requests(items: Sequence[_Item], size_of: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Yield the items of each request: ten at most, and no more bytes than one event may have."""
+    batch: list[_Item] = []
     size = 0
-    for event in events:
-        if batch and (len(batch) == BATCH or size + event.size > MOST_BYTES):
+    for item in items:
+        length = size_of(item)
+        if batch and (len(batch) == BATCH or size + length > MOST_BYTES):
             yield batch
             batch, size = [], 0
-        batch.append(event)
-        size += event.size
+        batch.append(item)
+        size += length
     if batch:
         yield batch
 
@@ -216,21 +220,6 @@ def _batches(events: Sequence[Event]) -> Iterator[list[Event]]:
 def _queued(one: Matched) -> str:
     """Return the message of a match, for the queue."""
     return f'{{"rule":"{one.rule}","after":{json.dumps(one.after)},"event":{on_the_bus(one.event)}}}'
-
-
-def _in_requests(bodies: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
-    """Yield messages with their positions, as many as one request takes."""
-    batch: list[tuple[int, str]] = []
-    size = 0
-    for position, body in enumerate(bodies):
-        length = len(body.encode())
-        if batch and (len(batch) == BATCH or size + length > MOST_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append((position, body))
-        size += length
-    if batch:
-        yield batch
 
 
 def _is_passing(code: str) -> bool:

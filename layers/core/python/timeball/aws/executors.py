@@ -1,10 +1,9 @@
-"""Pollers over Lambda: the event source mappings of the executors' queues, in provisioned mode.
+"""The executors, over Lambda.
 
-A successor over Lambda: the executor's function invokes itself, and does not wait for the answer.
-
-Such a call does not count among those that Lambda makes for a queue, whose number at a time is limited.
-
-Trials by an executor, invoked for one at a time: only executors may call targets and read their secrets.
+Their pollers are the event source mappings of their queues, in provisioned mode. A successor is a call in which the
+executor's function invokes itself, without waiting for the answer: such a call does not count among those that Lambda
+makes for a queue, whose number at a time is limited. For a trial an executor is invoked, because only executors may
+call targets and read their secrets.
 """
 
 import json
@@ -54,10 +53,6 @@ class MappingPollers:
     def _least(self, uuid: str) -> int:
         answer = self.asker.ask(lambda: self.client().get_event_source_mapping(UUID=uuid))
         return answer["ProvisionedPollerConfig"]["MinimumPollers"]
-
-
-if TYPE_CHECKING:
-    from types_boto3_lambda import LambdaClient
 
 
 @dataclass(frozen=True)
