@@ -17,17 +17,13 @@ from timeball.ports.counters import CountWindow
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.notes import ChangesQuery, Noted
 from timeball.ports.partitions import Owner, Tick, next_tick
-from timeball.testing.memory_rows import Memory
+from timeball.testing.memory_rows import Kept, Memory
 
 _Name = TypeVar("_Name")
 
 
-class MemoryAttempts(dict[RunId, dict[int, Attempt]]):
+class MemoryAttempts(Kept[RunId, dict[int, Attempt]]):
     """The attempts of each run, by number."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:  # noqa: ARG002 - kept for good
         """Store each attempt that is not stored yet."""
@@ -49,12 +45,8 @@ class MemoryAttempts(dict[RunId, dict[int, Attempt]]):
         return None if standing == attempt else standing
 
 
-class MemoryWorks(dict[tuple[JobKey, str], Work]):
+class MemoryWorks(Kept[tuple[JobKey, str], Work]):
     """The works, by their jobs and names."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:  # noqa: ARG002 - kept for good
         """Store each work under a name derived from it."""
@@ -81,12 +73,8 @@ class MemoryNotes(dict[_Name, Noted], Generic[_Name, Noted]):
         return [self.get(name) for name in names]
 
 
-class MemoryLinks(dict[tuple[_Name, JobKey], int], Generic[_Name]):
+class MemoryLinks(Kept[tuple[_Name, JobKey], int], Generic[_Name]):
     """The links of one kind, with the time of their last note."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def note(self, links: Sequence[tuple[_Name, JobKey]], now: int) -> None:
         """Store each link."""
@@ -111,12 +99,8 @@ class MemoryLinks(dict[tuple[_Name, JobKey], int], Generic[_Name]):
                     del self[link]
 
 
-class MemoryWindows(dict[CountWindow, int]):
+class MemoryWindows(Kept[CountWindow, int]):
     """The count of each window."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def take(self, window: CountWindow, amount: int, most: int) -> bool:
         """Count, if there is room."""
@@ -128,12 +112,8 @@ class MemoryWindows(dict[CountWindow, int]):
             return True
 
 
-class MemorySubmitBudgets(dict[str, SubmitBudget]):
+class MemorySubmitBudgets(Kept[str, SubmitBudget]):
     """The reservations of each tenant."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def reserve(self, reservation: Reservation) -> SubmitBudget | None:
         """Reserve, if there is room."""
@@ -215,12 +195,8 @@ class MemoryChanges:
         ][: query.limit]
 
 
-class MemoryUsage(dict[HourKey, Counter[str]]):
+class MemoryUsage(Kept[HourKey, Counter[str]]):
     """The counts of each hour."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def add(self, sums: Sequence[tuple[HourKey, Counts]], now: int) -> list[bool]:  # noqa: ARG002 - kept for good
         """Add to the counts of each hour."""
@@ -236,12 +212,8 @@ class MemoryUsage(dict[HourKey, Counter[str]]):
         return [(key, counts) for key, counts in own if first_at <= key.began_at <= last_at]
 
 
-class MemoryPartitions(dict[int, Tick]):
+class MemoryPartitions(Kept[int, Tick]):
     """The last tick of each partition."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__()
-        self._memory = memory
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:
         """Give the partition to the newest owner that ticks."""

@@ -123,12 +123,19 @@ class Memory:
         self.buckets.put(key, due_at, shard, now)
 
 
-class MemoryRows(dict[RowKey, Row], Generic[RowKey, Row]):
+class Kept(dict[RowKey, _T]):
+    """What is kept of one kind, by names, under the lock of its store."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+
+class MemoryRows(Kept[RowKey, Row], Generic[RowKey, Row]):
     """The rows of one kind, by their keys, which are in the field `key`."""
 
     def __init__(self, memory: Memory, key: str = "key") -> None:
-        super().__init__()
-        self._memory = memory
+        super().__init__(memory)
         self._key_of: Callable[[Row], RowKey] = attrgetter(key)
 
     def insert(self, rows: Sequence[Row], now: int) -> list[Row | None]:
