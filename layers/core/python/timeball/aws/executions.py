@@ -1,13 +1,10 @@
-"""Executions on AWS: Step Functions takes a request for each, ECS one for up to a hundred tasks of a cluster.
+"""Executions on AWS: how they stand when they are asked for, and the events of EventBridge about their ends.
 
-Invariant: a caller waits for a bounded time in all, whatever AWS does. Executions without an answer by then are
-unknown.
+Step Functions takes a request for each, ECS one for up to a hundred tasks of a cluster. A caller waits for a bounded
+time in all, whatever AWS does: executions without an answer by then are unknown.
 
-EventBridge's events of the end of an execution, or of an ECS task, that a run has started.
-
-The event carries the input of the execution, with the token of its attempt: so it names its run, and no other event can
-do so. An execution may pass its input on to another one: so an event counts only for the execution that the run
-follows.
+An event has the input of the execution, with the token of its attempt: so it names its run, and no other event can do
+so. An execution may pass its input on to another one: so an event counts only for the execution that the run follows.
 """
 
 import json
@@ -25,6 +22,7 @@ log = logging.getLogger(__name__)
 _Asked = TypeVar("_Asked")
 _Answered = TypeVar("_Answered")
 
+_SOURCES = ("aws.states", "aws.ecs")
 _SECONDS: Final = 2.0
 _TASKS_AT_ONCE: Final = 100
 _BODY_BYTES: Final = 16 * 1024
@@ -174,9 +172,6 @@ def _cut(text: str | None) -> str | None:
 def _sentence(what: str, said: str) -> str:
     line = " ".join(said.split())[:500]
     return f"{what} ({line})." if line else f"{what}."
-
-
-_SOURCES = ("aws.states", "aws.ecs")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
-"""The jobs: rows, and their work, which may be stored beside them.
+"""The collections that answer more than rows do: jobs, with their work; runs, by job and by state; finished attempts.
 
-The runs: rows, each job's ledger of runs, and the list of dead letters.
-
-Finished attempts in rows of their own, for which the run's row has no room.
-
-The work of single runs: what a trigger brings in place of the job's payload.
+A job's work may be stored beside its row, and so may the work of a single run: what a trigger brings in place of the
+job's payload.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,7 @@
-"""Amounts in a window of time, counted only where they are bounded.
+"""Counters: amounts that grow by one write, without a read before it.
 
-The hourly counts of tenants.
-
-The submit budgets of tenants with quotas: one write for each request, and none without quotas.
+Windows of time bound an amount, the hours of tenants add up what happened, and submit budgets bound the new jobs of
+tenants with quotas.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""The provisioned pollers of the executors' queues, which are ready to deliver messages.
-
-The start of another executor, in addition to those that a queue has already.
-"""
+"""The pollers that make executors ready, and the start of further executors."""
 
 from collections.abc import Mapping
 from typing import Protocol

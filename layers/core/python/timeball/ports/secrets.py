@@ -1,7 +1,4 @@
-"""Secrets of users, which Timeball reads and never shows.
-
-The secrets with which Timeball signs the tokens that it gives to targets.
-"""
+"""Secrets: those of users, which Timeball reads and never shows, and those with which it signs its own tokens."""
 
 from collections.abc import Sequence
 from typing import Protocol

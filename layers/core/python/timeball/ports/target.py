@@ -1,8 +1,7 @@
 """The targets that runs call.
 
-Trials: one call of a target that belongs to no run. Nothing of it is stored, and it is never repeated.
-
-Executions, which continue after the call that started them: of state machines and of ECS tasks, by their ARNs.
+A trial is a call of a target that belongs to no run: nothing of it is stored, and it is never repeated. An execution
+continues after the call that started it: of a state machine, or an ECS task. Its name is its ARN.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,12 +17,12 @@ from timeball.ports.counters import CountWindow
 from timeball.ports.due_index import DuePage, DueQuery
 from timeball.ports.notes import ChangesQuery, Noted
 from timeball.ports.partitions import Owner, Tick, next_tick
-from timeball.testing.memory_rows import Kept, Memory
+from timeball.testing.memory_rows import Locked, Memory
 
 _Name = TypeVar("_Name")
 
 
-class MemoryAttempts(Kept[RunId, dict[int, Attempt]]):
+class MemoryAttempts(Locked[RunId, dict[int, Attempt]]):
     """The attempts of each run, by number."""
 
     def insert(self, attempts: Sequence[tuple[RunId, Attempt]], now: int) -> list[Attempt | None]:  # noqa: ARG002 - kept for good
@@ -45,7 +45,7 @@ class MemoryAttempts(Kept[RunId, dict[int, Attempt]]):
         return None if standing == attempt else standing
 
 
-class MemoryWorks(Kept[tuple[JobKey, str], Work]):
+class MemoryWorks(Locked[tuple[JobKey, str], Work]):
     """The works, by their jobs and names."""
 
     def save(self, works: Sequence[tuple[JobKey, Work]], now: int) -> list[str]:  # noqa: ARG002 - kept for good
@@ -73,7 +73,7 @@ class MemoryNotes(dict[_Name, Noted], Generic[_Name, Noted]):
         return [self.get(name) for name in names]
 
 
-class MemoryLinks(Kept[tuple[_Name, JobKey], int], Generic[_Name]):
+class MemoryLinks(Locked[tuple[_Name, JobKey], int], Generic[_Name]):
     """The links of one kind, with the time of their last note."""
 
     def note(self, links: Sequence[tuple[_Name, JobKey]], now: int) -> None:
@@ -99,7 +99,7 @@ class MemoryLinks(Kept[tuple[_Name, JobKey], int], Generic[_Name]):
                     del self[link]
 
 
-class MemoryWindows(Kept[CountWindow, int]):
+class MemoryWindows(Locked[CountWindow, int]):
     """The count of each window."""
 
     def take(self, window: CountWindow, amount: int, most: int) -> bool:
@@ -112,7 +112,7 @@ class MemoryWindows(Kept[CountWindow, int]):
             return True
 
 
-class MemorySubmitBudgets(Kept[str, SubmitBudget]):
+class MemorySubmitBudgets(Locked[str, SubmitBudget]):
     """The reservations of each tenant."""
 
     def reserve(self, reservation: Reservation) -> SubmitBudget | None:
@@ -195,7 +195,7 @@ class MemoryChanges:
         ][: query.limit]
 
 
-class MemoryUsage(Kept[HourKey, Counter[str]]):
+class MemoryUsage(Locked[HourKey, Counter[str]]):
     """The counts of each hour."""
 
     def add(self, sums: Sequence[tuple[HourKey, Counts]], now: int) -> list[bool]:  # noqa: ARG002 - kept for good
@@ -212,7 +212,7 @@ class MemoryUsage(Kept[HourKey, Counter[str]]):
         return [(key, counts) for key, counts in own if first_at <= key.began_at <= last_at]
 
 
-class MemoryPartitions(Kept[int, Tick]):
+class MemoryPartitions(Locked[int, Tick]):
     """The last tick of each partition."""
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:

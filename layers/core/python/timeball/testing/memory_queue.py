@@ -1,6 +1,6 @@
 """Queues in memory, on a virtual clock: delays, visibility, repeated deliveries, dead messages; and watches.
 
-Lambda's handling of a batch's messages when an executor returns: it removes the messages that are done.
+When an executor returns, `handed_out` removes the messages that are done, as Lambda does.
 """
 
 from collections import Counter

@@ -1,9 +1,7 @@
-"""A collection of rows in memory: a dictionary of values; each write is atomic under the lock of its store.
+"""Rows in memory: a dictionary of values, in which each write is atomic under the lock of its store; and the due index.
 
-`lose_answers(n)` makes the next n conditional writes happen twice, as if the first answer were lost and the write
-repeated.
-
-The due index in memory: entries by shard and by the UTC day of their due time, or of their writing.
+`answers_to_lose` makes the next conditional writes happen twice, as if the first answer were lost and the write
+repeated. The due index has its entries by shard, and by the UTC day of their due time or of their writing.
 """
 
 import threading
@@ -123,15 +121,15 @@ class Memory:
         self.buckets.put(key, due_at, shard, now)
 
 
-class Kept(dict[RowKey, _T]):
-    """What is kept of one kind, by names, under the lock of its store."""
+class Locked(dict[RowKey, _T]):
+    """A dictionary that all threads of a process share: the lock of its store guards it."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
         self._memory = memory
 
 
-class MemoryRows(Kept[RowKey, Row], Generic[RowKey, Row]):
+class MemoryRows(Locked[RowKey, Row], Generic[RowKey, Row]):
     """The rows of one kind, by their keys, which are in the field `key`."""
 
     def __init__(self, memory: Memory, key: str = "key") -> None:

@@ -1,8 +1,7 @@
-"""A bus in memory. It does not match patterns itself: a test brings a library that knows EventBridge's patterns.
+"""Services in memory: a bus, executions and secrets.
 
-Executions in memory: each ends at an instant that its test chooses, unless it is stopped before.
-
-Secrets in memory, and failures to read them.
+The bus does not match patterns itself: a test brings a library that knows EventBridge's patterns. An execution ends at
+an instant that its test chooses, unless it is stopped before. Secrets can be unreadable.
 """
 
 import json

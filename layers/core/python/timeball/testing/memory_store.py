@@ -1,9 +1,4 @@
-"""A store in memory, as one value that holds its collections.
-
-The signing secrets in memory.
-
-Tenants and API keys, in memory.
-"""
+"""Everything that is stored, in memory: a store as one value, and the tenants with their API keys."""
 
 from collections.abc import Callable
 from operator import attrgetter
@@ -25,13 +20,7 @@ from timeball.domain.operation import Operation
 from timeball.ports.due_index import Owned
 from timeball.ports.store import Store
 from timeball.ports.tenants import ALL, Tenants
-from timeball.testing.memory_collections import (
-    MemoryJobs,
-    MemoryListedRows,
-    MemoryNamedRows,
-    MemoryRuns,
-    MemoryTasks,
-)
+from timeball.testing.memory_collections import MemoryJobs, MemoryListedRows, MemoryNamedRows, MemoryRuns, MemoryTasks
 from timeball.testing.memory_kept import (
     MemoryAttempts,
     MemoryChanges,

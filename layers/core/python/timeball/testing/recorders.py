@@ -1,9 +1,4 @@
-"""Provisioned pollers in memory; each change is recorded.
-
-Telemetry that keeps its events.
-
-Trials that call no target.
-"""
+"""Ports that record what they are asked for: pollers, telemetry, and trials that call no target."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,25 +1,15 @@
-"""The finished attempts of runs over DynamoDB, each in a row of its own.
+"""Attempts and works over DynamoDB: rows of their own beside a job's, because its row would be too large with them.
 
-The works of jobs: in the job's own row if the work is small, else in a row of its own, named by its digest.
+A finished attempt has its row under its run's name. A job's work is in the job's own row if it is small; otherwise its
+row is named by its digest.
 """
 
 from collections.abc import Sequence
 
 from timeball.aws.dynamodb.table.codec import Item, from_text, to_text
 from timeball.aws.dynamodb.table.collection import TableAccess
-from timeball.aws.dynamodb.table.keys import (
-    LAST,
-    attempt_key,
-    attempts_prefix,
-    run_key,
-    work_key,
-)
-from timeball.aws.dynamodb.table.mapper import (
-    to_work,
-    work_digest,
-    work_fields,
-    work_text,
-)
+from timeball.aws.dynamodb.table.keys import LAST, attempt_key, attempts_prefix, run_key, work_key
+from timeball.aws.dynamodb.table.mapper import to_work, work_digest, work_fields, work_text
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
@@ -27,6 +17,9 @@ from timeball.domain.model.runs.values import Attempt
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.errors import UnavailableError
+
+_NEVER = LATEST // SECOND_MS
+"""When the row of a job's work expires, in whole seconds, unless the job gets other work."""
 
 
 class DynamoAttempts:
@@ -57,10 +50,6 @@ class DynamoAttempts:
 
     def _fields(self, attempt: Attempt, now: int) -> Item:
         return {"attempt": to_text(attempt), "expires_at": self._table.mapper.expiry(now)}
-
-
-_NEVER = LATEST // SECOND_MS
-"""When the row of a job's work expires, in whole seconds, unless the job gets other work."""
 
 
 class DynamoWorks:

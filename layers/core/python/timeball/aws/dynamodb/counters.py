@@ -1,8 +1,7 @@
-"""Counts of windows over DynamoDB: a row for each window, one write for each count, expired some hours later.
+"""Counters over DynamoDB: each count is one update, which adds, and may have a condition.
 
-Hourly counts over DynamoDB: a row for each hour and subject of a tenant, which only grows.
-
-Reservations over DynamoDB: one row for each tenant with such a quota, an attribute for each second that counts.
+A window has a row that expires some hours later, an hour has a row for each subject of a tenant, and a tenant with a
+quota of submits has one row, with an attribute for each second that counts.
 """
 
 from collections.abc import Sequence
@@ -19,6 +18,13 @@ from timeball.domain.usage.hours import KEPT_DAYS, Counts, HourKey
 from timeball.ports.counters import CountWindow
 
 _KEPT_MS: Final = HOUR_MS
+"""How long the row of a window stays after its end."""
+_NO_COUNTS = frozenset({"pk", "sk", "expires_at"})
+"""The attributes of an hour's row that are no counts."""
+_TAKEN: Final = "s"
+_BESIDE: Final = "b"
+_MANY: Final = 30
+"""How many outdated seconds are dropped at once: the row stays small, for one write more in thirty."""
 
 
 class DynamoWindows:
@@ -32,9 +38,6 @@ class DynamoWindows:
         expires_at = (window.ends_at + _KEPT_MS) // SECOND_MS
         add = Add(window_key(window), {"count": amount}, {"expires_at": expires_at})
         return amount <= most and self._table.writer.take(Take(add, most={"count": most})).done
-
-
-_NO_COUNTS = frozenset({"pk", "sk", "expires_at"})
 
 
 class DynamoUsage:
@@ -53,13 +56,6 @@ class DynamoUsage:
         pk = hour_key(HourKey(tenant, 0, ""))["pk"]
         rows = self._reader.between(pk, hour_bound(first_at), hour_bound(last_at + 1), strong=False)
         return [(hour_of_row(tenant, row["sk"]), {name: row[name] for name in row.keys() - _NO_COUNTS}) for row in rows]
-
-
-_TAKEN: Final = "s"
-_BESIDE: Final = "b"
-
-_MANY: Final = 30
-"""How many outdated seconds are dropped at once: the row stays small, for one write more in thirty."""
 
 
 class DynamoSubmitBudgets:

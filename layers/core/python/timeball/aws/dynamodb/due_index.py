@@ -1,8 +1,7 @@
-"""A row of one value that only grows: a caller with a lesser value gets the greater one.
+"""The due index over DynamoDB, and the rows that scans share.
 
-The due index over DynamoDB, and the rows that say how many days back it must be queried.
-
-The owners of the partitions over DynamoDB: one row for each partition, with its last tick.
+Those rows say how many days back each shard must be queried, how many shards there are, and who drives each partition.
+Such a row changes only one way, to a later value: a process that would change it back gets the row that stands.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,31 +19,6 @@ from timeball.ports.due_index import DueCursor, DuePage, DueQuery
 from timeball.ports.partitions import Owner, Tick, next_tick
 
 _Row = dict[str, Any]
-
-
-def settle(table: TableAccess, key: Key, after: Callable[[_Row | None], Item | None]) -> Any:  # noqa: ANN401 - a row
-    """Write what a row must become, computed anew from each row that refuses it, until it may stand (None).
-
-    Returns the row that stands: one request if it may stand already. The first reading may be old: a process that
-    learns late does some work twice.
-    """
-    row = table.reader.get([key], strong=False)[0]
-    while (changed := after(row)) is not None:
-        was = {name: row[name] for name in changed} if row else {}
-        (written,) = table.writer.write([Update(key, was, changed) if row else Insert({**key, **changed})])
-        row = {**changed} if written.done else written.row
-    return row
-
-
-def raise_to(table: TableAccess, key: Key, name: str, value: int) -> int:
-    """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then."""
-
-    def raised(row: _Row | None) -> Item | None:
-        return {name: value} if row is None or row[name] < value else None
-
-    return int(settle(table, key, raised)[name])
-
-
 MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}
 """The row of the greatest number of shards that was ever used."""
 
@@ -118,3 +92,26 @@ def _to_item(tick: Tick) -> Item:
 def _to_tick(row: Item) -> Tick:
     started_at, _, name = str(row["owner"]).partition("|")
     return Tick(Owner(started_at, name), int(row["at"]))
+
+
+def settle(table: TableAccess, key: Key, after: Callable[[_Row | None], Item | None]) -> Any:  # noqa: ANN401 - a row
+    """Write what a row must become, computed anew from each row that refuses it, until it may stand (None).
+
+    Returns the row that stands: one request if it may stand already. The first reading may be old: a process that
+    learns late does some work twice.
+    """
+    row = table.reader.get([key], strong=False)[0]
+    while (changed := after(row)) is not None:
+        was = {name: row[name] for name in changed} if row else {}
+        (written,) = table.writer.write([Update(key, was, changed) if row else Insert({**key, **changed})])
+        row = {**changed} if written.done else written.row
+    return row
+
+
+def raise_to(table: TableAccess, key: Key, name: str, value: int) -> int:
+    """Raise a row's attribute to a value, unless a greater one stands; return the value that stands then."""
+
+    def raised(row: _Row | None) -> Item | None:
+        return {name: value} if row is None or row[name] < value else None
+
+    return int(settle(table, key, raised)[name])

@@ -1,6 +1,7 @@
-"""The jobs over DynamoDB. Work too large for a job's row has its own row, which is written before it is named.
+"""The jobs and the runs over DynamoDB.
 
-The runs over DynamoDB: a job's ledger is a range of its item collection, in the order of the fires.
+Work too large for a job's row has its own row, which is written before it is named. A job's ledger is a range of its
+item collection, in the order of the fires.
 """
 
 from collections.abc import Sequence
@@ -33,6 +34,10 @@ from timeball.domain.model.runs.run import Permit, Run
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.ports.collections import LedgerPage, LedgerQuery
 from timeball.ports.rows import ListQuery, Swap, Swapped
+
+_FoundRows = Sequence[dict[str, Any] | None]
+_MAX_EXAMINED = 1_000
+"""The most rows that a page of runs examines under a filter."""
 
 
 class DynamoJobs(DynamoRows[JobKey, Job]):
@@ -67,7 +72,7 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         jobs = self._with_works(keys, rows) if with_work else [_bare(row) if row else None for row in rows]
         return jobs, _versions(refs, versions[: len(refs)], versions[len(refs) :])
 
-    def _with_works(self, keys: Sequence[JobKey], found: Sequence[dict[str, Any] | None]) -> list[Job | None]:
+    def _with_works(self, keys: Sequence[JobKey], found: _FoundRows) -> list[Job | None]:
         named = {key: row["work_digest"] for key, row in zip(keys, found, strict=True) if row and "work_digest" in row}
         works = dict(zip(named, self._works.read(list(named.items())), strict=True))
         jobs = [to_job(row) if row else None for row in found]
@@ -108,9 +113,6 @@ class DynamoJobs(DynamoRows[JobKey, Job]):
         return self._listing.sample(tenant, Among.OPEN, most)
 
 
-_FoundRows = Sequence[dict[str, Any] | None]
-
-
 def _versions(refs: Sequence[TaskRef], current: _FoundRows, replaced: _FoundRows) -> list[Task | None]:
     """Return the named versions of tasks, from the rows of the current versions and of the replaced ones."""
     newest, older = ([to_task(row) for row in rows if row] for rows in (current, replaced))
@@ -129,9 +131,6 @@ def _bare(row: dict[str, Any]) -> Job:
 
 def _without(job: Job) -> Job:
     return with_spec(job, work=None)
-
-
-_MAX_EXAMINED = 1_000
 
 
 class DynamoRuns(DynamoRows[RunId, Run]):

@@ -1,6 +1,6 @@
-"""The store over DynamoDB: its collections, all in the jobs table. Reads are strong, except those of indexes.
+"""The store over DynamoDB: its collections, all in the jobs table; and the weights of tenants, from their own table.
 
-Weights of tenants, read from their rows, only for scans in which tenants compete.
+Reads are strong, except those of indexes. Weights are read only for scans in which tenants compete.
 """
 
 import logging
@@ -57,7 +57,11 @@ from timeball.ports.store import Store
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
 
+log = logging.getLogger(__name__)
+
 _AS_DECLARED = Mapper()
+_KEPT_MS: Final = MINUTE_MS
+"""How long weights are known after they were read."""
 
 
 def dynamo_store(
@@ -128,11 +132,6 @@ def _marked(
     of: type[Row], names: keys.Marked[keys.Name], added: Callable[[Row, int], Item] = lambda *_: {}
 ) -> RowKind[keys.Name, Row]:
     return row_kind(of, "key", names.key_of, names.name_in, added)
-
-
-log = logging.getLogger(__name__)
-
-_KEPT_MS: Final = MINUTE_MS
 
 
 class DynamoWeights:
