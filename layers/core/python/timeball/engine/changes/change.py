@@ -67,8 +67,23 @@ class SkippedNext:
 Request = tuple[JobKey, int | None]
 """A job, and the version that it must have (None: any)."""
 
-_Verb = Callable[[Job, int], Job | None]
-"""From a job and an instant to the changed job; the same job if nothing changes, None if it has ended."""
+
+@dataclass(frozen=True)
+class _Asked:
+    """A change that a user asks for."""
+
+    key: JobKey
+    """The job."""
+    version: int | None
+    """The version that the job must have; None: any."""
+    verb: Callable[[Job, int], Job | None]
+    """From a job and an instant to the changed job; the same job if nothing changes, None if it has ended."""
+    action: Action
+    """The name of the change."""
+    by: Actor
+    """The author of the change."""
+    after_due: bool = False
+    """First write the rows of fires that are due before the change."""
 
 
 def cancel(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -> list[Changed]:
@@ -77,7 +92,7 @@ def cancel(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) 
     Raises UnavailableError if a job's row kept changing, or if its runs are not reconciled yet; the caller may then
     repeat the change.
     """
-    return [_change(context, key, version, _cancel, Action.CANCEL, by) for key, version in requests]
+    return [_change(context, _Asked(key, version, _cancel, Action.CANCEL, by)) for key, version in requests]
 
 
 def pause(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -> list[Changed]:
@@ -85,12 +100,12 @@ def pause(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -
 
     Attempts that are under way continue, and so do retries. Raises UnavailableError, as `cancel` does.
     """
-    return [_change(context, key, version, _pause, Action.PAUSE, by) for key, version in requests]
+    return [_change(context, _Asked(key, version, _pause, Action.PAUSE, by)) for key, version in requests]
 
 
 def resume(context: Context, requests: Sequence[Request], by: Actor = NO_ACTOR) -> list[Changed]:
     """Resume each job. Its catch-up policy decides about the fires that were due meanwhile. Raises UnavailableError."""
-    return [_change(context, key, version, _resume, Action.RESUME, by) for key, version in requests]
+    return [_change(context, _Asked(key, version, _resume, Action.RESUME, by)) for key, version in requests]
 
 
 def revise(
@@ -117,7 +132,8 @@ def _skip_next(context: Context, asked: Skipping, by: Actor) -> SkippedNext:
     version = asked.version
     for _ in range(TRIES):
         choice = FireChoice(context, asked)
-        changed = _change(context, asked.job, version, choice.make, Action.SKIP_NEXT, by, after_due=True)
+        asking = _Asked(asked.job, version, choice.make, Action.SKIP_NEXT, by, after_due=True)
+        changed = _change(context, asking)
         if choice.repeated is not None:
             return SkippedNext(evolve(changed, outcome=ChangeOutcome.DONE), choice.repeated, is_repeated=True)
         if changed.outcome is not ChangeOutcome.DONE or choice.fire_at is None:
@@ -139,13 +155,7 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
 
     # Write the fires that are due under the old schedule first: the new schedule takes none of them away.
     changed = _change(
-        context,
-        job.key,
-        job.version,
-        verb,
-        action,
-        by,
-        after_due=spec.schedule != job.spec.schedule,
+        context, _Asked(job.key, job.version, verb, action, by, after_due=spec.schedule != job.spec.schedule)
     )
     if changed.outcome is not ChangeOutcome.DONE or changed.job is None:
         return changed
@@ -194,21 +204,12 @@ def _resume(job: Job, now: int) -> Job | None:
     return resumed(job, now) if job.status is JobStatus.PAUSED else None
 
 
-def _change(
-    context: Context,
-    key: JobKey,
-    if_version: int | None,
-    verb: _Verb,
-    action: Action,
-    by: Actor,
-    *,
-    after_due: bool = False,
-) -> Changed:
+def _change(context: Context, asked: _Asked) -> Changed:
     """Change a job and finish the change. Answer with what this change made.
 
     Another change may have followed: a caller that got the version of that one would take it for its own.
     """
-    changed, read_at = _write(context, key, if_version, verb, action, by, after_due=after_due)
+    changed, read_at = _write(context, asked)
     if changed.outcome is not ChangeOutcome.DONE or changed.job is None:
         return changed
     reconciled = reconcile(context, changed.job)
@@ -218,39 +219,31 @@ def _change(
     return Changed(ChangeOutcome.DONE, changed.job if is_overtaken else reconciled.job, reconciled.claimed)
 
 
-def _write(
-    context: Context,
-    key: JobKey,
-    if_version: int | None,
-    verb: _Verb,
-    action: Action,
-    by: Actor,
-    *,
-    after_due: bool,
-) -> tuple[Changed, int]:
+def _write(context: Context, asked: _Asked) -> tuple[Changed, int]:
     """Write the changed job, unless nothing changes. Return the outcome, and when the job was read (ms)."""
+    is_after_due = not asked.after_due
 
     def write() -> tuple[Changed, int] | None:
-        nonlocal after_due
+        nonlocal is_after_due
         read_at = context.clock.now()
-        (job,) = context.store.jobs.read([key], with_work=True)
+        (job,) = context.store.jobs.read([asked.key], with_work=True)
         if job is None:
             return Changed(ChangeOutcome.NOT_FOUND, None), read_at
-        if if_version is not None and job.version != if_version:
+        if asked.version not in (None, job.version):
             return Changed(ChangeOutcome.STALE, job), read_at
         if job.intent is not None:
             reconcile(context, job)  # the earlier change comes first
             return None
-        if after_due and _is_due(context, job, read_at):
-            after_due = not _dispatch_all(context, job, read_at)
+        if not is_after_due and _is_due(context, job, read_at):
+            is_after_due = _dispatch_all(context, job, read_at)
             return None
         now = context.clock.now()
-        after = verb(job, now)
+        after = asked.verb(job, now)
         if after is None:
             return Changed(ChangeOutcome.ENDED, job), read_at
         if after == job:
             return Changed(ChangeOutcome.DONE, job), read_at
-        after = changed_by(after, action, by, now)
+        after = changed_by(after, asked.action, asked.by, now)
         # Before the row loses its old revision, and so that every revision of the row was announced.
         context.store.changes.note([revision_of(job), change_announced(after)], now)
         stored = put(context.store.jobs, job, after, now)
@@ -258,7 +251,7 @@ def _write(
             return None
         return Changed(ChangeOutcome.DONE, with_spec(stored, work=after.spec.work)), read_at
 
-    return until_done(write, f"job {key.job_id}")
+    return until_done(write, f"job {asked.key.job_id}")
 
 
 def _is_due(context: Context, job: Job, read_at: int) -> bool:
