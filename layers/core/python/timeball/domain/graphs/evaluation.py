@@ -109,6 +109,52 @@ def run_evaluated(run: Run, job: Job | None, parents: Sequence[ParentStanding], 
             return _released(marked, job, parents, now)
 
 
+def keeping_ends(child: Waiting, parents: Sequence[ParentStanding]) -> Waiting:
+    """Return a waiting job or run with the ends of its parents that have ended: their rows may expire first."""
+    return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
+
+
+def fire_time(job: Job, parents: Sequence[ParentStanding], now: int) -> int:
+    """Return the fire time as known by now: the latest of the parents' fire times, or the job's own if that is later.
+
+    A parent that was cancelled long before its fire time has none.
+    """
+    own_at = job.next_fire_at or 0
+    known = [one.fire_at for one in parents if one.fire_at is not None and not _is_called_off(one, now)]
+    return max(known, default=own_at) if job.spec.inherits else max([own_at, *known])
+
+
+def next_evaluation_at(since: int, now: int) -> int:
+    """Return when to evaluate again what has waited since an instant: the checks become less frequent."""
+    return now + min(max(now - since, SOONEST_EVALUATION_MS), LATEST_EVALUATION_MS)
+
+
+def with_children_notified(job: Job, now: int) -> Job:
+    """Return a job whose children were notified, and that still waits, is planned, or has ended as before."""
+    if job.intent is not None:
+        return evolve(job, must_notify_children=False)
+    going_on_at = now if job.waits else job.next_fire_at
+    return evolve(job, must_notify_children=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
+
+
+def is_as_notified(row: Job | Run, read: Job | Run) -> bool:
+    """Say whether children that were notified of a job or run as it was read need no further notification of its row.
+
+    The children of a run are those in its cycle.
+    """
+    return row.must_notify_children and _seen_by_children(row) == _seen_by_children(read)
+
+
+def woken(job: Job, now: int, parents: Sequence[ParentStanding] | None = None) -> Job | None:
+    """Return a waiting job as due now, for an evaluation of its parents; None if it does not wait or needs none.
+
+    The parents of a paused job are evaluated when it is resumed. Until then it stores how `parents` ended, if given.
+    """
+    if job.waits and job.status is JobStatus.PAUSED and parents is not None:
+        return keeping_ends(job, parents)
+    return evolve(job, due_at=now) if job.waits and _is_ready(job) else None
+
+
 def _marked(row: Waiting, decision: JoinDecision) -> Waiting:
     """Return a job or run with what blocks it now; it counts how often it was unblocked."""
     is_freed = row.blocked is not None and decision.blocked is None
@@ -165,21 +211,6 @@ def _named_by(job: Job, parents: Sequence[ParentStanding]) -> tuple[JobKey, Pare
     return next(((key, standing) for key, standing in in_order if key.job_id == job.spec.for_each), None)
 
 
-def keeping_ends(child: Waiting, parents: Sequence[ParentStanding]) -> Waiting:
-    """Return a waiting job or run with the ends of its parents that have ended: their rows may expire first."""
-    return evolve(child, ended=tuple(one.ended for one in parents if one.ended is not None))
-
-
-def fire_time(job: Job, parents: Sequence[ParentStanding], now: int) -> int:
-    """Return the fire time as known by now: the latest of the parents' fire times, or the job's own if that is later.
-
-    A parent that was cancelled long before its fire time has none.
-    """
-    own_at = job.next_fire_at or 0
-    known = [one.fire_at for one in parents if one.fire_at is not None and not _is_called_off(one, now)]
-    return max(known, default=own_at) if job.spec.inherits else max([own_at, *known])
-
-
 def _is_called_off(parent: ParentStanding, now: int) -> bool:
     is_cancelled = parent.state is State.CANCELLED or (
         parent.ended is not None and parent.ended.state is State.CANCELLED
@@ -187,41 +218,10 @@ def _is_called_off(parent: ParentStanding, now: int) -> bool:
     return is_cancelled and parent.fire_at is not None and parent.fire_at > now + AHEAD_MS
 
 
-def next_evaluation_at(since: int, now: int) -> int:
-    """Return when to evaluate again what has waited since an instant: the checks become less frequent."""
-    return now + min(max(now - since, SOONEST_EVALUATION_MS), LATEST_EVALUATION_MS)
-
-
-def with_children_notified(job: Job, now: int) -> Job:
-    """Return a job whose children were notified, and that still waits, is planned, or has ended as before."""
-    if job.intent is not None:
-        return evolve(job, must_notify_children=False)
-    going_on_at = now if job.waits else job.next_fire_at
-    return evolve(job, must_notify_children=False, due_at=going_on_at if job.status is JobStatus.PENDING else None)
-
-
-def is_as_notified(row: Job | Run, read: Job | Run) -> bool:
-    """Say whether children that were notified of a job or run as it was read need no further notification of its row.
-
-    The children of a run are those in its cycle.
-    """
-    return row.must_notify_children and _seen_by_children(row) == _seen_by_children(read)
-
-
 def _seen_by_children(row: Job | Run) -> tuple[object, ...]:
     if isinstance(row, Run):
         return row.state, row.blocked, row.unblocked
     return row.status, row.final_fire_at, row.blocked, row.unblocked, row.rerun_at_version
-
-
-def woken(job: Job, now: int, parents: Sequence[ParentStanding] | None = None) -> Job | None:
-    """Return a waiting job as due now, for an evaluation of its parents; None if it does not wait or needs none.
-
-    The parents of a paused job are evaluated when it is resumed. Until then it stores how `parents` ended, if given.
-    """
-    if job.waits and job.status is JobStatus.PAUSED and parents is not None:
-        return keeping_ends(job, parents)
-    return evolve(job, due_at=now) if job.waits and _is_ready(job) else None
 
 
 def _is_ready(job: Job) -> bool:

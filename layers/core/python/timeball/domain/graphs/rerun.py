@@ -38,10 +38,6 @@ def stays(job: Job, run: Run | None) -> bool:
     return run.state is RunState.SKIPPED and not _is_by_the_rule(run)
 
 
-def _is_by_the_rule(run: Run) -> bool:
-    return run.last_fire_at is None and run.reason in _BY_THE_RULE
-
-
 def run_cleared(run: Run, job: Job, now: int) -> Run:
     """Return the run of a recurring job as one that will be decided about anew."""
     return cleared(run, now, waits=bool(job.spec.depends_on))
@@ -69,3 +65,7 @@ def job_cleared(job: Job, since: int, now: int) -> Job:
         due_at=now,
         runs_planned=max(job.runs_planned - 1, 0),
     )
+
+
+def _is_by_the_rule(run: Run) -> bool:
+    return run.last_fire_at is None and run.reason in _BY_THE_RULE

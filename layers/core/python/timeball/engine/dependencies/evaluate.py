@@ -64,6 +64,120 @@ def evaluate_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
     return _evaluate(runs, partial(_notify_cycles, context), partial(_next_runs, context))
 
 
+def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Notify the children of jobs; return, as they stand, the jobs whose children are notified.
+
+    Another process may have written such a job since it was read. The job keeps its mark if its children would see
+    another state of it by now. Raises UnavailableError.
+    """
+    if not jobs:
+        return []
+    wake_children(context, [job.key for job in jobs])
+    now = context.clock.now()
+
+    return _without_mark(context.store.jobs.swap, jobs, lambda job: with_children_notified(job, now), now)
+
+
+def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
+    """Schedule an evaluation for each waiting child that still names one of these parents, once if it names several.
+
+    An edge may be out of date. If two jobs have swapped their dependency, they would otherwise wake each other forever.
+    Raises UnavailableError.
+    """
+    for page in _pages_of_children(context, parents):
+        _wake_jobs(context, naming_any(context.store.jobs.read(page), parents))
+
+
+def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
+    """Wake each run that waits in the cycle of one of these runs, and whose job still names that run's job.
+
+    Raises UnavailableError.
+    """
+    by_fire: dict[int, list[JobKey]] = {}
+    for run in runs:
+        by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
+    for fire_at, parents in by_fire.items():
+        for page in _pages_of_children(context, parents):
+            rows = context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page])
+            waiting = {run.id.job: run for run in rows if run is not None and _is_waiting(run)}
+            jobs = naming_any(context.store.jobs.read(list(waiting)), parents)
+            _wake(context, [waiting[job.key] for job in jobs])
+
+
+def has_runs_that_wait(job: Job) -> bool:
+    """Return whether a run of the job may wait, rather than the job itself."""
+    return not job.spec.schedule.is_one_off or job.spec.for_each is not None
+
+
+def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
+    """Wake all waiting runs of jobs. Raises UnavailableError."""
+    now = context.clock.now()
+    for job in jobs:
+        earliest_at = earliest_live(job, now, context.rules.misfire_ms)
+        query = LedgerQuery(job.key, _PAGE, earliest_at, states=frozenset({RunState.QUEUED}))
+        page = context.store.runs.ledger(query)
+        _wake(context, page.runs)
+        while page.next_before is not None:
+            page = context.store.runs.ledger(evolve(query, before=page.next_before))
+            _wake(context, page.runs)
+
+
+def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
+    """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
+
+    Other jobs cost no read. Raises UnavailableError.
+    """
+    paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
+    return standings_of_jobs(context, paused, now) if paused else {}
+
+
+def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
+    """Read how the parents of one-offs stand. Raises UnavailableError."""
+    keys = list(dict.fromkeys(key for job in jobs for key in job.spec.parent_keys))
+    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+
+    def standing(key: JobKey, job: Job) -> ParentStanding:
+        return standing_of(key.job_id, rows[key], job, now, kept_of(job, key.job_id))
+
+    return {job.key: _as_awaited(job, [standing(key, job) for key in job.spec.parent_keys]) for job in jobs}
+
+
+def standings_of_runs(
+    context: Context, runs: Sequence[tuple[Run, Job]], now: int
+) -> Mapping[RunId, list[ParentStanding]]:
+    """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
+    keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
+    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
+    pairs = [(key, run.id.fire_at) for run, job in runs for key in job.spec.parent_keys]
+    names = [RunId(key, fire_at, Origin.SCHEDULE) for key, fire_at in dict.fromkeys(pairs)]
+    rows = dict(zip(names, context.store.runs.read(names), strict=True))
+
+    def standing(key: JobKey, run: Run, child: Job) -> ParentStanding:
+        parent, kept = jobs[key], kept_of(run, key.job_id) or kept_of(child, key.job_id)
+        if parent is not None and parent.spec.schedule.is_one_off:
+            return standing_of(key.job_id, parent, child, now, kept)
+        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)]
+        if row is None and kept is not None:
+            return kept_standing(kept, key.tenant)
+        row = row or range_over(context, parent, run.id.fire_at)
+        return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
+
+    return {run.id: _as_awaited(job, [standing(key, run, job) for key in job.spec.parent_keys]) for run, job in runs}
+
+
+def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
+    """Return a recurring job's skipped range over a fire time, if its ledger is written that far.
+
+    Raises UnavailableError.
+    """
+    if parent is None or parent.spec.schedule.is_one_off:
+        return None
+    if parent.next_fire_at is not None and parent.next_fire_at <= fire_at:
+        return None
+    query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
+    return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)
+
+
 def _evaluate(
     rows: Sequence[Waiting],
     notify: Callable[[list[Waiting]], list[Waiting]],
@@ -118,20 +232,6 @@ def _written(swapped: Sequence[Swapped[Waiting]]) -> list[Waiting]:
     return [one.row for one in swapped if one.done and one.row is not None]
 
 
-def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Notify the children of jobs; return, as they stand, the jobs whose children are notified.
-
-    Another process may have written such a job since it was read. The job keeps its mark if its children would see
-    another state of it by now. Raises UnavailableError.
-    """
-    if not jobs:
-        return []
-    wake_children(context, [job.key for job in jobs])
-    now = context.clock.now()
-
-    return _without_mark(context.store.jobs.swap, jobs, lambda job: with_children_notified(job, now), now)
-
-
 def _notify_cycles(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Notify the children of runs in their cycles, as those of jobs."""
     wake_cycles(context, runs)
@@ -153,16 +253,6 @@ def _without_mark(
     return [row for row in _written(compare_and_swap(swap, rows, after, now)) if not row.must_notify_children]
 
 
-def wake_children(context: Context, parents: Sequence[JobKey]) -> None:
-    """Schedule an evaluation for each waiting child that still names one of these parents, once if it names several.
-
-    An edge may be out of date. If two jobs have swapped their dependency, they would otherwise wake each other forever.
-    Raises UnavailableError.
-    """
-    for page in _pages_of_children(context, parents):
-        _wake_jobs(context, naming_any(context.store.jobs.read(page), parents))
-
-
 def _wake_jobs(context: Context, jobs: Sequence[Job]) -> None:
     now = context.clock.now()
     ends = ends_for_paused(context, jobs, now)
@@ -171,45 +261,11 @@ def _wake_jobs(context: Context, jobs: Sequence[Job]) -> None:
     wake_runs_of(context, [job for job in jobs if has_runs_that_wait(job)])
 
 
-def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
-    """Wake each run that waits in the cycle of one of these runs, and whose job still names that run's job.
-
-    Raises UnavailableError.
-    """
-    by_fire: dict[int, list[JobKey]] = {}
-    for run in runs:
-        by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
-    for fire_at, parents in by_fire.items():
-        for page in _pages_of_children(context, parents):
-            rows = context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page])
-            waiting = {run.id.job: run for run in rows if run is not None and _is_waiting(run)}
-            jobs = naming_any(context.store.jobs.read(list(waiting)), parents)
-            _wake(context, [waiting[job.key] for job in jobs])
-
-
 def _pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:
     """Yield the children of jobs, each once, in pages that are notified together."""
     children = [*dict.fromkeys(child for page in context.store.edges.children(parents) for child in page)]
     for start in range(0, len(children), _CHILDREN_AT_ONCE):
         yield children[start : start + _CHILDREN_AT_ONCE]
-
-
-def has_runs_that_wait(job: Job) -> bool:
-    """Return whether a run of the job may wait, rather than the job itself."""
-    return not job.spec.schedule.is_one_off or job.spec.for_each is not None
-
-
-def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
-    """Wake all waiting runs of jobs. Raises UnavailableError."""
-    now = context.clock.now()
-    for job in jobs:
-        earliest_at = earliest_live(job, now, context.rules.misfire_ms)
-        query = LedgerQuery(job.key, _PAGE, earliest_at, states=frozenset({RunState.QUEUED}))
-        page = context.store.runs.ledger(query)
-        _wake(context, page.runs)
-        while page.next_before is not None:
-            page = context.store.runs.ledger(evolve(query, before=page.next_before))
-            _wake(context, page.runs)
 
 
 def _wake(context: Context, runs: Sequence[Run]) -> None:
@@ -222,62 +278,6 @@ def _is_waiting(run: Run) -> bool:
     return run.waits and run.state is RunState.QUEUED
 
 
-def ends_for_paused(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
-    """Read how the parents of paused, waiting jobs stand: nothing else evaluates them before the resume.
-
-    Other jobs cost no read. Raises UnavailableError.
-    """
-    paused = [job for job in jobs if job.waits and job.status is JobStatus.PAUSED]
-    return standings_of_jobs(context, paused, now) if paused else {}
-
-
-def standings_of_jobs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, list[ParentStanding]]:
-    """Read how the parents of one-offs stand. Raises UnavailableError."""
-    keys = list(dict.fromkeys(key for job in jobs for key in job.spec.parent_keys))
-    rows = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-
-    def standing(key: JobKey, job: Job) -> ParentStanding:
-        return standing_of(key.job_id, rows[key], job, now, kept_of(job, key.job_id))
-
-    return {job.key: _as_awaited(job, [standing(key, job) for key in job.spec.parent_keys]) for job in jobs}
-
-
-def standings_of_runs(
-    context: Context, runs: Sequence[tuple[Run, Job]], now: int
-) -> Mapping[RunId, list[ParentStanding]]:
-    """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
-    keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
-    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    pairs = [(key, run.id.fire_at) for run, job in runs for key in job.spec.parent_keys]
-    names = [RunId(key, fire_at, Origin.SCHEDULE) for key, fire_at in dict.fromkeys(pairs)]
-    rows = dict(zip(names, context.store.runs.read(names), strict=True))
-
-    def standing(key: JobKey, run: Run, child: Job) -> ParentStanding:
-        parent, kept = jobs[key], kept_of(run, key.job_id) or kept_of(child, key.job_id)
-        if parent is not None and parent.spec.schedule.is_one_off:
-            return standing_of(key.job_id, parent, child, now, kept)
-        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)]
-        if row is None and kept is not None:
-            return kept_standing(kept, key.tenant)
-        row = row or range_over(context, parent, run.id.fire_at)
-        return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
-
-    return {run.id: _as_awaited(job, [standing(key, run, job) for key in job.spec.parent_keys]) for run, job in runs}
-
-
 def _as_awaited(child: Job, parents: Sequence[ParentStanding]) -> list[ParentStanding]:
     """Return the states of a job's parents by the ends that it waits for."""
     return [by_its_end(one, parent.on) for one, parent in zip(parents, child.spec.depends_on, strict=True)]
-
-
-def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
-    """Return a recurring job's skipped range over a fire time, if its ledger is written that far.
-
-    Raises UnavailableError.
-    """
-    if parent is None or parent.spec.schedule.is_one_off:
-        return None
-    if parent.next_fire_at is not None and parent.next_fire_at <= fire_at:
-        return None
-    query = LedgerQuery(parent.key, _PAGE, to_at=fire_at, states=frozenset({RunState.SKIPPED}))
-    return next((row for row in context.store.runs.ledger(query).runs if row.covers(fire_at)), None)

@@ -29,63 +29,6 @@ class Graph:
     is_cut: bool
 
 
-def read_graph(context: Context, key: JobKey) -> Graph | None:
-    """Read the graph around a job, level by level; None if there is no such job. Raises UnavailableError."""
-    (job,) = context.store.jobs.read([key])
-    if job is None:
-        return None
-
-    def up(level: Sequence[Job]) -> list[JobKey]:
-        return [key for one in level for key in one.spec.parent_keys]
-
-    ancestors, is_cut_above = _walk(context, job, up, lambda rows, _: rows)
-    descendants, is_cut_below = _walk(context, job, partial(_children, context), _naming)
-    return Graph(job, tuple(ancestors[1:]), tuple(descendants[1:]), is_cut_above or is_cut_below)
-
-
-def _children(context: Context, parents: Sequence[Job]) -> list[JobKey]:
-    """Return the children of jobs, by their edges. A job without children costs no read."""
-    edges = context.store.edges.children([parent.key for parent in parents if parent.has_children])
-    return [child for children in edges for child in children]
-
-
-def _naming(rows: Sequence[Job], level: Sequence[Job]) -> list[Job]:
-    """Return the rows that still depend on a job of a level."""
-    return naming_any(rows, [one.key for one in level])
-
-
-def is_depended_on(context: Context, parent: JobKey) -> bool:
-    """Return whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
-    rows = context.store.jobs.read(context.store.edges.children([parent])[0])
-    return any(row.is_open for row in naming_any(rows, [parent]))
-
-
-def _walk(
-    context: Context,
-    start: Job,
-    following: Callable[[Sequence[Job]], Sequence[JobKey]],
-    belonging: Callable[[Sequence[Job], Sequence[Job]], Sequence[Job]],
-    goes_on: Callable[[Job], bool] = lambda _: True,
-) -> tuple[list[Job], bool]:
-    """Walk from a job level by level; return the jobs found, and whether there are more.
-
-    `following` names the jobs beside a level. `belonging` gets those that exist, and the level, and selects some. The
-    walk continues from those of them that `goes_on` selects.
-    """
-    found = {start.key: start}
-    level = [start]
-    while level:
-        keys = [key for key in dict.fromkeys(following(level)) if key not in found]
-        left = context.rules.max_ancestors - len(found) + 1
-        rows = [row for row in context.store.jobs.read(keys[:left]) if row is not None]
-        added = belonging(rows, level)
-        found |= {row.key: row for row in added}
-        if len(keys) > left:
-            return list(found.values()), True
-        level = [row for row in added if goes_on(row)]
-    return list(found.values()), False
-
-
 @dataclass(frozen=True)
 class Node:
     """A job of a cycle: its run there, if it exists yet; how it stands; the jobs that it still waits for.
@@ -106,6 +49,26 @@ class Cycle:
 
     nodes: tuple[Node, ...]
     is_cut: bool
+
+
+def read_graph(context: Context, key: JobKey) -> Graph | None:
+    """Read the graph around a job, level by level; None if there is no such job. Raises UnavailableError."""
+    (job,) = context.store.jobs.read([key])
+    if job is None:
+        return None
+
+    def up(level: Sequence[Job]) -> list[JobKey]:
+        return [key for one in level for key in one.spec.parent_keys]
+
+    ancestors, is_cut_above = _walk(context, job, up, lambda rows, _: rows)
+    descendants, is_cut_below = _walk(context, job, partial(_children, context), _naming)
+    return Graph(job, tuple(ancestors[1:]), tuple(descendants[1:]), is_cut_above or is_cut_below)
+
+
+def is_depended_on(context: Context, parent: JobKey) -> bool:
+    """Return whether a job that may still run depends on another. An edge only names it. Raises UnavailableError."""
+    rows = context.store.jobs.read(context.store.edges.children([parent])[0])
+    return any(row.is_open for row in naming_any(rows, [parent]))
 
 
 def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
@@ -152,6 +115,48 @@ def awaited_by_run(context: Context, run: Run) -> list[str]:
     return _awaited(job, standings_of_runs(context, [(run, job)], context.clock.now())[run.id])
 
 
+def own_fire(job: Job) -> int | None:
+    """Return the fire time of a one-off, as far as it is known."""
+    return job.next_fire_at if job.final_fire_at is None else job.final_fire_at
+
+
+def _children(context: Context, parents: Sequence[Job]) -> list[JobKey]:
+    """Return the children of jobs, by their edges. A job without children costs no read."""
+    edges = context.store.edges.children([parent.key for parent in parents if parent.has_children])
+    return [child for children in edges for child in children]
+
+
+def _naming(rows: Sequence[Job], level: Sequence[Job]) -> list[Job]:
+    """Return the rows that still depend on a job of a level."""
+    return naming_any(rows, [one.key for one in level])
+
+
+def _walk(
+    context: Context,
+    start: Job,
+    following: Callable[[Sequence[Job]], Sequence[JobKey]],
+    belonging: Callable[[Sequence[Job], Sequence[Job]], Sequence[Job]],
+    goes_on: Callable[[Job], bool] = lambda _: True,
+) -> tuple[list[Job], bool]:
+    """Walk from a job level by level; return the jobs found, and whether there are more.
+
+    `following` names the jobs beside a level. `belonging` gets those that exist, and the level, and selects some. The
+    walk continues from those of them that `goes_on` selects.
+    """
+    found = {start.key: start}
+    level = [start]
+    while level:
+        keys = [key for key in dict.fromkeys(following(level)) if key not in found]
+        left = context.rules.max_ancestors - len(found) + 1
+        rows = [row for row in context.store.jobs.read(keys[:left]) if row is not None]
+        added = belonging(rows, level)
+        found |= {row.key: row for row in added}
+        if len(keys) > left:
+            return list(found.values()), True
+        level = [row for row in added if goes_on(row)]
+    return list(found.values()), False
+
+
 def _awaited(job: Job, parents: Sequence[ParentStanding]) -> list[str]:
     rule = job.spec.trigger_rule
     return [
@@ -191,11 +196,6 @@ def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> di
 
 def _fire_of(job: Job, fire_at: int) -> int:
     return (own_fire(job) or 0) if job.spec.schedule.is_one_off else fire_at
-
-
-def own_fire(job: Job) -> int | None:
-    """Return the fire time of a one-off, as far as it is known."""
-    return job.next_fire_at if job.final_fire_at is None else job.final_fire_at
 
 
 def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:

@@ -27,6 +27,17 @@ from timeball.ports.errors import ContendedError
 from timeball.ports.rows import Swap
 
 
+class Adoption(StrEnum):
+    """The examination that a change of a job needs."""
+
+    NONE = auto()
+    """Its parents and its fire times stay."""
+    EXAMINE = auto()
+    """Its fire times change, which its parents must share."""
+    PROPOSE = auto()
+    """It gets new parents, or other cycles with the same parents: this might close a cycle of jobs."""
+
+
 def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
     """Mark the parents of jobs that are about to be inserted together; return the jobs as they must be inserted.
 
@@ -55,22 +66,6 @@ def note_children(
     keys = [key for key in dict.fromkeys(edge.parent for edge in edges) if key not in new]
     rows = context.store.jobs.read(keys)
     change_all(context.store.jobs.swap, rows, lambda _, job: _with_children(job, gates), now, "a parent job")
-
-
-def _with_children(job: Job, gates: AbstractSet[JobKey]) -> Job | None:
-    is_gate = job.is_gate or (job.key in gates and job.spec.schedule.is_one_off)
-    return None if job.has_children and job.is_gate == is_gate else evolve(job, has_children=True, is_gate=is_gate)
-
-
-class Adoption(StrEnum):
-    """The examination that a change of a job needs."""
-
-    NONE = auto()
-    """Its parents and its fire times stay."""
-    EXAMINE = auto()
-    """Its fire times change, which its parents must share."""
-    PROPOSE = auto()
-    """It gets new parents, or other cycles with the same parents: this might close a cycle of jobs."""
 
 
 def adoption_of(before: JobSpec, after: JobSpec) -> Adoption:
@@ -102,6 +97,25 @@ def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] =
     return again
 
 
+def may_adopt(row: Job, before: Job, spec: JobSpec, now: int) -> bool:
+    """Return whether the parents that a change adds to a job, read before, are still proposed on its row.
+
+    A job that has got children meanwhile may also not change between one-off and recurring.
+    """
+    if row.has_children and _is_renewed(row.spec, spec):
+        return False
+    added, proposed = _added(before.spec, spec), row.proposed
+    if not added or proposed is None:
+        return not added
+    is_in_time = now <= proposed.at + LONGEST_REQUEST_SECONDS * SECOND_MS
+    return is_in_time and set(added) <= set(proposed.parents)
+
+
+def _with_children(job: Job, gates: AbstractSet[JobKey]) -> Job | None:
+    is_gate = job.is_gate or (job.key in gates and job.spec.schedule.is_one_off)
+    return None if job.has_children and job.is_gate == is_gate else evolve(job, has_children=True, is_gate=is_gate)
+
+
 def _propose(context: Context, job: Job, spec: JobSpec, now: int) -> Job:
     """Write the edges of a changed job, and propose its new parents; return its row."""
     added = _added(job.spec, spec)
@@ -130,17 +144,3 @@ def _added(before: JobSpec, after: JobSpec) -> list[str]:
 def _gates(spec: JobSpec) -> set[JobKey]:
     """Return the jobs that are gates if they are one-offs: a recurring job waits for them."""
     return set() if spec.schedule.is_one_off else set(spec.parent_keys)
-
-
-def may_adopt(row: Job, before: Job, spec: JobSpec, now: int) -> bool:
-    """Return whether the parents that a change adds to a job, read before, are still proposed on its row.
-
-    A job that has got children meanwhile may also not change between one-off and recurring.
-    """
-    if row.has_children and _is_renewed(row.spec, spec):
-        return False
-    added, proposed = _added(before.spec, spec), row.proposed
-    if not added or proposed is None:
-        return not added
-    is_in_time = now <= proposed.at + LONGEST_REQUEST_SECONDS * SECOND_MS
-    return is_in_time and set(added) <= set(proposed.parents)

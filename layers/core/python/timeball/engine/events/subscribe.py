@@ -56,6 +56,76 @@ def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: in
     return refusals
 
 
+def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> None:
+    """Undo what `subscribe` did at an instant, for jobs that do not get their patterns after all.
+
+    A job that has its pattern all the same keeps it, and so does a job that a later request has noted. Raises
+    UnavailableError; the rules then go when room for others is needed.
+    """
+    groups = _by_pattern(specs)
+    jobs = {job.key: job for job in context.store.jobs.read([one.key for one in specs]) if job is not None}
+    noted = {
+        key: {Subscriber(spec.key.job_id, now) for spec in group if not _has_pattern(jobs.get(spec.key), key)}
+        for key, group in groups.items()
+    }
+
+    def without_them(_: int, row: Subscription) -> Subscription | None:
+        left = tuple(one for one in row.jobs if one not in noted[row.key])
+        return None if left == row.jobs else evolve(row, jobs=left)
+
+    rows = context.store.subscriptions.read(list(groups))
+    compare_and_swap(context.store.subscriptions.swap, rows, without_them, context.clock.now())
+    retire_unneeded(context, bus, list(groups))
+
+
+def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
+    """Remove the rules that no job needs, or may be about to need. Raises UnavailableError; may then be repeated."""
+    now = context.clock.now()
+    rows = context.store.subscriptions.read([rule.key for rule in rules])
+    standing = {row.key: row for row in rows if row is not None and not row.is_gone}
+    gone = _close_unneeded(context, list(standing.values()), now)
+    needed = {row.rule for row in standing.values()} - gone.keys()
+    bus.remove([rule for rule in dict.fromkeys([*rules, *gone]) if rule not in needed])
+
+
+def retire_unneeded(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
+    """Remove the rules of the subscriptions that no job needs, as `retire` does."""
+    rows = context.store.subscriptions.read(keys)
+    retire(context, bus, [row.rule for row in rows if row is not None and not row.is_gone])
+
+
+def count_subscribers(context: Context, tenant: str, enough: int) -> int:
+    """Return an upper bound of the jobs that a tenant's patterns let run, including jobs that ended lately.
+
+    If the settings let no tenant have more than `enough`, nothing is read and 0 is returned. Raises UnavailableError.
+    """
+    most = read_quotas(context, [tenant])[tenant].event_patterns or MOST_EVENT_PATTERNS
+    if most * context.rules.max_subscribers <= enough:
+        return 0
+    (row,) = context.store.patterns.read([tenant])
+    keys = [SubscriptionKey(tenant, one.digest) for one in row.noted] if row is not None else []
+    return sum(len(row.jobs) for row in context.store.subscriptions.read(keys) if row is not None)
+
+
+def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
+    """Return the open jobs that have each pattern, with their work. Raises UnavailableError."""
+    rows = {row.key: row for row in context.store.subscriptions.read(list(keys)) if row is not None}
+    jobs = _jobs_of(context, list(rows.values()), with_work=True)
+    noted = {key: [jobs[name] for name in row.job_keys if name in jobs] for key, row in rows.items()}
+    return {key: [job for job in noted.get(key, ()) if _has_pattern(job, key)] for key in keys}
+
+
+def count_lately(context: Context, keys: Collection[SubscriptionKey], now: int) -> dict[SubscriptionKey, int]:
+    """Return how many open jobs have each pattern, as this process has read it lately. Raises UnavailableError."""
+    rows = dict(
+        zip(keys, context.known.read("subscriptions", context.store.subscriptions, list(keys), now), strict=True)
+    )
+    noted = {key: row.job_keys if row else [] for key, row in rows.items()}
+    names = list(dict.fromkeys(name for own in noted.values() for name in own))
+    jobs = dict(zip(names, context.known.read("jobs", context.store.jobs, names, now), strict=True))
+    return {key: sum(_has_pattern(jobs[name], key) for name in own) for key, own in noted.items()}
+
+
 def _by_pattern(specs: Sequence[JobSpec]) -> dict[SubscriptionKey, list[JobSpec]]:
     groups: dict[SubscriptionKey, list[JobSpec]] = {}
     for spec in specs:
@@ -83,28 +153,6 @@ def _subscribed(
         return None
     unsubscribe(context, bus, specs, now)
     return refusal
-
-
-def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: int) -> None:
-    """Undo what `subscribe` did at an instant, for jobs that do not get their patterns after all.
-
-    A job that has its pattern all the same keeps it, and so does a job that a later request has noted. Raises
-    UnavailableError; the rules then go when room for others is needed.
-    """
-    groups = _by_pattern(specs)
-    jobs = {job.key: job for job in context.store.jobs.read([one.key for one in specs]) if job is not None}
-    noted = {
-        key: {Subscriber(spec.key.job_id, now) for spec in group if not _has_pattern(jobs.get(spec.key), key)}
-        for key, group in groups.items()
-    }
-
-    def without_them(_: int, row: Subscription) -> Subscription | None:
-        left = tuple(one for one in row.jobs if one not in noted[row.key])
-        return None if left == row.jobs else evolve(row, jobs=left)
-
-    rows = context.store.subscriptions.read(list(groups))
-    compare_and_swap(context.store.subscriptions.swap, rows, without_them, context.clock.now())
-    retire_unneeded(context, bus, list(groups))
 
 
 def _ensure(context: Context, bus: EventBus, subscription: Subscription) -> None:
@@ -204,16 +252,6 @@ def _freed(context: Context, bus: EventBus, patterns: Patterns, now: int) -> Pat
     return without(patterns, gone)
 
 
-def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
-    """Remove the rules that no job needs, or may be about to need. Raises UnavailableError; may then be repeated."""
-    now = context.clock.now()
-    rows = context.store.subscriptions.read([rule.key for rule in rules])
-    standing = {row.key: row for row in rows if row is not None and not row.is_gone}
-    gone = _close_unneeded(context, list(standing.values()), now)
-    needed = {row.rule for row in standing.values()} - gone.keys()
-    bus.remove([rule for rule in dict.fromkeys([*rules, *gone]) if rule not in needed])
-
-
 def _close_unneeded(context: Context, rows: Sequence[Subscription], now: int) -> dict[BusRule, None]:
     """Swap the subscriptions that no job needs to *gone*; return their rules, in order."""
     jobs = _jobs_of(context, rows)
@@ -221,12 +259,6 @@ def _close_unneeded(context: Context, rows: Sequence[Subscription], now: int) ->
     swaps = [Swap(row, evolve(row, jobs=(), is_gone=True)) for row in unneeded]
     swapped = context.store.subscriptions.swap(swaps, now)
     return {row.rule: None for row, one in zip(unneeded, swapped, strict=True) if one.done}
-
-
-def retire_unneeded(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
-    """Remove the rules of the subscriptions that no job needs, as `retire` does."""
-    rows = context.store.subscriptions.read(keys)
-    retire(context, bus, [row.rule for row in rows if row is not None and not row.is_gone])
 
 
 def _jobs_of(context: Context, rows: Sequence[Subscription], *, with_work: bool = False) -> Mapping[JobKey, Job]:
@@ -244,35 +276,3 @@ def _may_need(key: SubscriptionKey, one: Subscriber, jobs: Mapping[JobKey, Job],
 
 def _has_pattern(job: Job | None, key: SubscriptionKey) -> bool:
     return job is not None and job.is_open and subscription_of(job.spec) == key
-
-
-def count_subscribers(context: Context, tenant: str, enough: int) -> int:
-    """Return an upper bound of the jobs that a tenant's patterns let run, including jobs that ended lately.
-
-    If the settings let no tenant have more than `enough`, nothing is read and 0 is returned. Raises UnavailableError.
-    """
-    most = read_quotas(context, [tenant])[tenant].event_patterns or MOST_EVENT_PATTERNS
-    if most * context.rules.max_subscribers <= enough:
-        return 0
-    (row,) = context.store.patterns.read([tenant])
-    keys = [SubscriptionKey(tenant, one.digest) for one in row.noted] if row is not None else []
-    return sum(len(row.jobs) for row in context.store.subscriptions.read(keys) if row is not None)
-
-
-def subscribers(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
-    """Return the open jobs that have each pattern, with their work. Raises UnavailableError."""
-    rows = {row.key: row for row in context.store.subscriptions.read(list(keys)) if row is not None}
-    jobs = _jobs_of(context, list(rows.values()), with_work=True)
-    noted = {key: [jobs[name] for name in row.job_keys if name in jobs] for key, row in rows.items()}
-    return {key: [job for job in noted.get(key, ()) if _has_pattern(job, key)] for key in keys}
-
-
-def count_lately(context: Context, keys: Collection[SubscriptionKey], now: int) -> dict[SubscriptionKey, int]:
-    """Return how many open jobs have each pattern, as this process has read it lately. Raises UnavailableError."""
-    rows = dict(
-        zip(keys, context.known.read("subscriptions", context.store.subscriptions, list(keys), now), strict=True)
-    )
-    noted = {key: row.job_keys if row else [] for key, row in rows.items()}
-    names = list(dict.fromkeys(name for own in noted.values() for name in own))
-    jobs = dict(zip(names, context.known.read("jobs", context.store.jobs, names, now), strict=True))
-    return {key: sum(_has_pattern(jobs[name], key) for name in own) for key, own in noted.items()}
