@@ -16,7 +16,7 @@ from timeball.api.http.route import Route
 from timeball.api.jobs.creating import BatchRequest
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.triggering import TriggerRequest
-from timeball.api.limits.operations import LimitBody
+from timeball.api.limits import LimitBody
 from timeball.api.operations.request import OperationRequest
 from timeball.api.routes import ROUTES
 from timeball.api.runs.callbacks import CompleteRequest, FailRequest, FanOutRequest, HeartbeatRequest

@@ -17,8 +17,7 @@ from timeball.api.dead_letters.operations import router as dead_letters
 from timeball.api.dependencies.graph import router as graphs
 from timeball.api.events.publishing import router as events
 from timeball.api.freezes import router as freezes
-from timeball.api.history.changes import router as history
-from timeball.api.history.restoring import router as restoring
+from timeball.api.history import router as history
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
@@ -27,7 +26,7 @@ from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
 from timeball.api.jobs.reading import router as reading_jobs
 from timeball.api.jobs.triggering import router as triggering_jobs
-from timeball.api.limits.operations import router as limits
+from timeball.api.limits import router as limits
 from timeball.api.operations.operations import router as operations
 from timeball.api.runs.callbacks import router as callbacks
 from timeball.api.runs.manual import router as manual
@@ -70,7 +69,7 @@ def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 
 
 ROUTERS = (
     *(creating_jobs, changing_jobs, reading_jobs, triggering_jobs),
-    *(graphs, cycles, events, history, restoring),
+    *(graphs, cycles, events, history),
     *(backfills, runs, manual, callbacks, dead_letters),
     *(operations, tasks, targets, schedules, calendars, freezes, limits, stats),
     *(tenants, signing_secret, service),

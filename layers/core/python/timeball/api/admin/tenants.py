@@ -194,9 +194,11 @@ def update_tenant(edge: ApiContext, request: Request) -> Reply:
     after = _with_shares(tenant, wanted)
     if will_be != is_disabled:
         after = evolve(after, disabled_at=edge.context.clock.now() if will_be else None)
-    if will_be:
-        _check_is_spared(edge, tenant)
-    reply = _changed(edge, request, tenant, after, version, Action.PATCH)
+    if will_be and tenant.name == edge.operating_tenant:
+        raise ProblemError(
+            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it no admin could manage tenants."
+        )
+    reply = _changed(edge, request, tenant, after, Action.PATCH)
     _follow(edge, after)
     return reply
 
@@ -218,8 +220,9 @@ def delete_tenant(edge: ApiContext, request: Request) -> Reply:
             Problem.TENANT_ENABLED, "Disable this tenant before you delete it, so that its users notice."
         )
     _follow(edge, tenant)  # the disabling request may have been cut off, and nothing stops a deleted tenant
+    check_version("tenant", tenant.revision, version, "change")
     after = evolve(tenant, deleted_at=edge.context.clock.now())
-    return _changed(edge, request, tenant, after, version, Action.DELETE)
+    return _changed(edge, request, tenant, after, Action.DELETE)
 
 
 def standing_tenant(edge: ApiContext, request: Request) -> Tenant:
@@ -284,18 +287,8 @@ def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
     return tenant
 
 
-def _check_is_spared(edge: ApiContext, tenant: Tenant) -> None:
-    if tenant.name == edge.operating_tenant:
-        raise ProblemError(
-            Problem.LOCKS_OUT, "This tenant operates this Timeball; without it no admin could manage tenants."
-        )
-
-
-def _changed(
-    edge: ApiContext, request: Request, before: Tenant, after: Tenant, version: int | None, action: Action
-) -> Reply:
+def _changed(edge: ApiContext, request: Request, before: Tenant, after: Tenant, action: Action) -> Reply:
     """Write a change of a tenant, and return the answer."""
-    check_version("tenant", before.revision, version, "change")
     if after == before:
         return ok(_answer(edge, before), version=before.revision)
     note(edge, request, action, Resource(ResourceKind.TENANT, before.name))

@@ -8,7 +8,7 @@ from pydantic import Field
 from timeball.api.http.fields import Name
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import stated
-from timeball.api.limits.fields import LimitFields, LimitsAnswer
+from timeball.api.limits import LimitFields, LimitsAnswer
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Debounce, Flow, RateLimit, Unique
 
 LONGEST_WINDOW_SECONDS: Final = 2_592_000

@@ -8,7 +8,7 @@ from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT
 from timeball.api.http.fields import INSTANT_SCHEMA
 from timeball.api.http.generations import DEPTH, RUN_ID
 from timeball.api.jobs.reading import STATUSES
-from timeball.api.limits.fields import LIMIT_NAME
+from timeball.api.limits import LIMIT_NAME
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.runs.run import RunState
 

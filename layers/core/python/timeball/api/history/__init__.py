@@ -1,1 +1,0 @@
-"""Changes by users: a job's revisions, and the list of all changes in a tenant."""

@@ -1,1 +1,0 @@
-"""Limits that jobs share by name: how many runs at once, or calls a second, they allow; their holders and waiters."""
