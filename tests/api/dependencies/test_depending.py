@@ -122,6 +122,15 @@ class TestBatches:
         assert again.body == first.body
         assert len(api.store.jobs) == 2
 
+    def test_a_repeated_batch_shows_a_parent_that_holds_a_unique_key(self, api: Api) -> None:
+        jobs = [{**HOOK, "ref": "rows", "uniqueKey": "day", "scheduleAt": SOON}, {**HOOK, "dependsOn": ["rows"]}]
+        first, again = (
+            api.call("POST", "/v1/jobs:batch", {"jobs": jobs}, headers={"Idempotency-Key": "graph"}) for _ in range(2)
+        )
+        parent, child = (item["job"] for item in again.body["items"])
+        assert child["dependsOn"] == [parent["jobId"]]
+        assert again.body == first.body
+
 
 class TestChanges:
     def test_the_same_put_again_changes_nothing_while_the_job_waits(self, diamond: Api) -> None:

@@ -19,6 +19,7 @@ from timeball.api.http.exchange import (
     MERGE_PATCH,
     Reply,
     Request,
+    check_version,
     expected_version,
     expects_nothing,
     ok,
@@ -91,8 +92,7 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
         return _create_named(edge, request, wanted, spec_of(wanted, key, fingerprint(canonical(body)), now), now)
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
-    if version is not None and standing.version != version:
-        raise stale("job", standing.version, "replace")
+    check_version("job", standing.version, version, "replace")
     return replace_job(edge, standing, wanted, Action.PUT, request)
 
 
@@ -189,8 +189,7 @@ def update_job(edge: ApiContext, request: Request) -> Reply:
     version, key = expected_version(request), job_key(request)
     for _ in range(_TRIES):
         job = read_job_row(edge, key, with_work=True)
-        if version is not None and job.version != version:
-            raise stale("job", job.version, "change")
+        check_version("job", job.version, version, "change")
         if not job.is_open:
             raise ended(job, "change")
         spec = _spec(edge, request, job, patch)

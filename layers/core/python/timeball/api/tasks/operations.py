@@ -7,6 +7,7 @@ from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.exchange import (
     Reply,
     Request,
+    check_version,
     created,
     expected_version,
     expects_nothing,
@@ -90,8 +91,8 @@ def replace_task(edge: ApiContext, request: Request) -> Reply:
         raise ProblemError(Problem.STALE_VERSION, "You have no task with this id; leave out If-Match to create it.")
     if standing is not None and is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a task with this id already; leave out If-None-Match.")
-    if standing is not None and version not in (None, standing.version):
-        raise stale("task", standing.version, "replace")
+    if standing is not None:
+        check_version("task", standing.version, version, "replace")
     note(edge, request, Action.PUT, Resource(ResourceKind.TASK, key.task_id))
     done = engine.create_task(edge.context, spec) if standing is None else revise_task(edge.context, standing, spec)
     return _created(_standing(done, "replace")) if done.outcome is TaskOutcome.CREATED else _replaced(done)
