@@ -66,26 +66,30 @@ def extended(run: Run, now: int) -> Run | None:
     return evolve(run, lease_until=_lease_until(run.callback, now))
 
 
+def callback_of(run: Run) -> Callback:
+    """Return what a run waits for that was handed over. Raises ValueError for any other run."""
+    if run.callback is None:
+        raise ValueError(f"{run.id} was not handed over")
+    return run.callback
+
+
 def seen_under_way(run: Run, now: int, margin_ms: int) -> Run:
     """Return the run whose execution was polled and continues: due at the next poll."""
-    if run.callback is None:
-        raise ValueError(f"{run.id} has no execution that could be followed")
-    lease_until = now + _FIRST_LOOK_MS if run.cancel_requested else _lease_until(run.callback, now)
+    lease_until = now + _FIRST_LOOK_MS if run.cancel_requested else _lease_until(callback_of(run), now)
     return evolve(run, lease_until=lease_until, due_at=lease_until + margin_ms)
 
 
 def expired_attempt(run: Run) -> Attempt:
     """Return the record of an attempt whose target did not report, or sent no heartbeat, in time."""
-    if run.callback is None:
-        raise ValueError(f"{run.id} waits for no report")
-    in_all = (run.lease_until or 0) >= run.callback.until
-    what = "target did not report" if run.callback.execution is None else "execution did not end"
+    callback = callback_of(run)
+    in_all = (run.lease_until or 0) >= callback.until
+    what = "target did not report" if callback.execution is None else "execution did not end"
     error = f"The {what} in time." if in_all else "The target's heartbeat ceased."
     return Attempt(
         run.attempt,
         Outcome.TIMED_OUT if in_all else Outcome.LOST,
         run.claimed_at or run.created_at,
-        run.callback.called_at,
+        callback.called_at,
         run.lease_until,
         error=error,
         worker=run.owner,

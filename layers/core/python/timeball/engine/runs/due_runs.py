@@ -13,13 +13,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from timeball.domain.attempts.callback import expired_attempt, reported_attempt, seen_under_way
+from timeball.domain.attempts.callback import callback_of, expired_attempt, reported_attempt, seen_under_way
 from timeball.domain.attempts.due import DueAction, classify, lease_end
 from timeball.domain.ends.effects import joins_cycles
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.runs.run import Callback, Run, RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended, requeued
 from timeball.domain.model.runs.values import Attempt, Guarantor
 from timeball.domain.time.instants import MINUTE_MS
@@ -157,7 +157,7 @@ def _poll(context: Context, runs: Sequence[Run], now: int) -> list[ExecutionStat
     """Return how executions stand; None if it is unknown, such as when AWS does not know the execution yet."""
     standings = context.executions.poll([run.followed or "" for run in runs])
     return [
-        None if standing == UNKNOWN and now < _callback(run).called_at + _KNOWN_AFTER_MS else standing
+        None if standing == UNKNOWN and now < callback_of(run).called_at + _KNOWN_AFTER_MS else standing
         for run, standing in zip(runs, standings, strict=True)
     ]
 
@@ -167,7 +167,7 @@ def _is_over(standing: ExecutionStatus | None) -> bool:
 
 
 def _is_unwanted(run: Run, now: int) -> bool:
-    return run.cancel_requested or _callback(run).until <= now
+    return run.cancel_requested or callback_of(run).until <= now
 
 
 def _ended_attempt(run: Run, standing: ExecutionStatus | None, now: int) -> Attempt | None:
@@ -177,7 +177,7 @@ def _ended_attempt(run: Run, standing: ExecutionStatus | None, now: int) -> Atte
     """
     if standing is not None and standing.is_over:
         return reported_attempt(run, now, standing.error, standing.body)
-    until = _callback(run).until
+    until = callback_of(run).until
     return expired_attempt(evolve(run, lease_until=until)) if now >= until + _GIVEN_UP_AFTER_MS else None
 
 
@@ -185,9 +185,3 @@ def _over(run: Run, job: Job | None, attempt: Attempt, now: int) -> Run:
     if job is None:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_GONE, inline(attempt))
     return after_report(run, job, attempt, now)
-
-
-def _callback(run: Run) -> Callback:
-    if run.callback is None:
-        raise ValueError(f"{run.id} has no execution that could be followed")
-    return run.callback
