@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.exchange import AnswerModel, Reply, Request, Seconds, Time, attribute, ok
+from timeball.api.http.exchange import AnswerModel, IdOfJob, Reply, Request, Seconds, Time, attribute, ok
 from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.key import Role
@@ -150,7 +150,7 @@ class CostsAnswer(AnswerModel):
 class JobCostAnswer(CostsAnswer):
     """The costs of a job's fires whose time is within each window."""
 
-    job_id: str = Field(description="The id of the job.")
+    job_id: IdOfJob
     at: Time = Field(description="When it was read: the end of the windows.")
 
 

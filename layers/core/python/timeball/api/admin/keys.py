@@ -19,6 +19,7 @@ from timeball.api.http.exchange import (
     MERGE_PATCH,
     AnswerModel,
     CreatedAt,
+    NameForPeople,
     NextCursor,
     Reply,
     Request,
@@ -51,7 +52,7 @@ class KeyAnswer(AnswerModel):
 
     key_id: str = Field(description="The id of the key.")
     tenant: str = Field(description="The tenant that it belongs to.")
-    name: str | None = Field(description="A name for people.")
+    name: NameForPeople
     role: Role = Field(description="What the key may do.")
     tags: Mapping[str, str] = Field(description="The key sees and creates only jobs that have all of these tags.")
     created_at: CreatedAt

@@ -8,7 +8,7 @@ from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
 from timeball.api.http.access import Access, are_within
 from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext, job_key, no_job
-from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
+from timeball.api.http.exchange import AnswerModel, IdOfJob, NameForPeople, Reply, Request, ok
 from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.terms.dependency import TriggerRule
@@ -21,8 +21,8 @@ router = Router()
 class NodeAnswer(AnswerModel):
     """A job of a graph."""
 
-    job_id: str = Field(description="The id of the job.")
-    name: str | None = Field(description="A name for people.")
+    job_id: IdOfJob
+    name: NameForPeople
     status: JobStatus | Literal["running"] = Field(description="Its status; `running` while a run of it is live.")
     depends_on: list[str] = Field(description="The ids of the jobs that it waits for.")
     trigger_rule: TriggerRule | None = Field(description="Which ends of these jobs let it run.")

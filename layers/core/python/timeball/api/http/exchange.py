@@ -1,6 +1,7 @@
 """A request as the operations see it, the headers that control it, and the reply.
 
-Names are in camelCase. An answer has all of its fields, null where there is no value.
+Names are in camelCase. An answer has all of its fields, null where there is no value. Fields that many answers share
+are types here, such as `CreatedAt`, with their descriptions; http/fields.py has those of requests.
 """
 
 import re
@@ -51,6 +52,12 @@ Time = Annotated[
 
 CreatedAt = Annotated[Time, Field(description="When it was created.")]
 UpdatedAt = Annotated[Time, Field(description="When it last changed.")]
+CreatedBy = Annotated[str | None, Field(description="The id of the API key that created it.")]
+EndedAt = Annotated[Time | None, Field(description="When it ended.")]
+IdOfJob = Annotated[str, Field(description="The id of the job.")]
+IdOfRun = Annotated[Text, Field(description="The id of the run.")]
+NameForPeople = Annotated[str | None, Field(description="A name for people.")]
+WhyItFailed = Annotated[str | None, Field(description="Why it failed.")]
 Version = Annotated[int, Field(description="The number of the version, from 1; the `ETag` is this number in quotes.")]
 NextCursor = Annotated[str | None, Field(description="The `cursor` of the next page; null on the last page.")]
 

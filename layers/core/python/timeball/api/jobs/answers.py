@@ -13,7 +13,16 @@ from pydantic import Field
 
 from timeball.api.dependencies.fields import BlockedAnswer, blocked_answer
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.exchange import AnswerModel, CreatedAt, Time, UpdatedAt, Version
+from timeball.api.http.exchange import (
+    AnswerModel,
+    CreatedAt,
+    CreatedBy,
+    IdOfJob,
+    NameForPeople,
+    Time,
+    UpdatedAt,
+    Version,
+)
 from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
@@ -66,8 +75,8 @@ class CalendarUseAnswer(AnswerModel):
 class JobSummaryAnswer(FlowAnswer):
     """A job without its target and payload."""
 
-    job_id: str = Field(description="The id of the job.")
-    name: str | None = Field(description="A name for people.")
+    job_id: IdOfJob
+    name: NameForPeople
     status: JobStatus | Literal["running"] = Field(description="Its status; `running` while a run of it is live.")
     next_run_at: Time | None = Field(description="The first of `nextRuns`; null if there is none.")
     next_runs: list[Time] = Field(description="The next five fire times, or starts where the calendar moves a fire.")
@@ -110,7 +119,7 @@ class JobSummaryAnswer(FlowAnswer):
     paused_at: Time | None = Field(description="When the job was paused; null unless it is paused.")
     paused_reason: Literal["failures"] | None = Field(description="`failures` if failed runs paused it, else null.")
     created_at: CreatedAt
-    created_by: str | None = Field(description="The id of the API key that created it.")
+    created_by: CreatedBy
     updated_at: UpdatedAt
     version: Version
 

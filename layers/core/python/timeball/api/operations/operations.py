@@ -13,6 +13,7 @@ from timeball.api.http.edge import ApiContext, job_cancelled, no_job, note
 from timeball.api.http.exchange import (
     AnswerModel,
     CreatedAt,
+    IdOfJob,
     NextCursor,
     Reply,
     Request,
@@ -77,7 +78,7 @@ class ProgressAnswer(AnswerModel):
 class FailureAnswer(AnswerModel):
     """A job for which the action was not possible."""
 
-    job_id: str = Field(description="The id of the job.")
+    job_id: IdOfJob
     problem: ItemProblem = Field(description="Why it was not possible.")
 
 

@@ -10,11 +10,13 @@ from timeball.api.http.exchange import (
     BY_NAME,
     AnswerModel,
     CreatedAt,
+    EndedAt,
     Filled,
     NextCursor,
     Seconds,
     Text,
     Time,
+    WhyItFailed,
     attribute,
 )
 from timeball.domain.model.evolve import evolve
@@ -101,7 +103,7 @@ class RunAnswer(AnswerModel):
     next_attempt_at: Time | None = Field(description="While it waits for an attempt: no call leaves before this.")
     created_at: CreatedAt
     started_at: Time | None = attribute("first_started_at", description="When the first attempt's call left.")
-    finished_at: Time | None = Field(description="When it ended.")
+    finished_at: EndedAt
     lateness: Seconds | None = attribute(
         "lateness_ms",
         description="The seconds from when it could start, after `waits`, to `startedAt`; null if it was caught up.",
@@ -132,10 +134,10 @@ class AttemptAnswer(AnswerModel):
     outcome: Outcome | None = Field(description="How it ended; null while it is under way.")
     claimed_at: Time = Field(description="When it was claimed.")
     started_at: Time | None = Field(description="When the call left.")
-    finished_at: Time | None = Field(description="When it ended.")
+    finished_at: EndedAt
     http_status: int | None = attribute("status", description="The HTTP status of the target's answer.")
     duration_ms: int | None = Field(description="From the call to its end, in milliseconds.")
-    error: str | None = Field(description="Why it failed.")
+    error: WhyItFailed
     body: str | None = Field(description="The target's answer, at most 16 KB.")
 
 

@@ -13,7 +13,18 @@ from pydantic import Field
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, Part, number
 from timeball.api.http.edge import ApiContext, job_key, no_run, read_job_row, run_id_in
-from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request, Text, Time, attribute, ok
+from timeball.api.http.exchange import (
+    AnswerModel,
+    EndedAt,
+    IdOfRun,
+    NextCursor,
+    Reply,
+    Request,
+    Time,
+    WhyItFailed,
+    attribute,
+    ok,
+)
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import (
     AttemptAnswer,
@@ -38,17 +49,17 @@ RUN_PARAMETERS: Final = ("status", "from", "to", *PAGE)
 class ExecutionAnswer(AnswerModel):
     """An attempt of a run."""
 
-    run_id: Text = Field(description="The id of the run.")
+    run_id: IdOfRun
     fire_time: Time = Field(description="The nominal instant of the run.")
     attempt: int = attribute("number", description="The number of the attempt, from 1.")
     worker_id: str | None = Field(description="The executor that claimed it.")
     claimed_at: Time = Field(description="When it was claimed.")
     started_at: Time | None = Field(description="When the call left.")
-    finished_at: Time | None = Field(description="When it ended.")
+    finished_at: EndedAt
     duration_ms: int | None = Field(description="From the call to its end, in milliseconds.")
     outcome: Outcome | None = Field(description="How it ended; null while it is under way.")
     http_status: int | None = Field(description="The HTTP status of the target's answer.")
-    error: str | None = Field(description="Why it failed.")
+    error: WhyItFailed
 
 
 class ExecutionPageAnswer(AnswerModel):

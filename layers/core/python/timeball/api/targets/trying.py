@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.exchange import AnswerModel, Reply, Request, ok, read_body
+from timeball.api.http.exchange import AnswerModel, Reply, Request, WhyItFailed, ok, read_body
 from timeball.api.http.fields import Payload
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
 from timeball.api.http.quotas import large_payload, quotas_of
@@ -85,7 +85,7 @@ class TrialAnswer(AnswerModel):
 
     verdict: Literal["succeeded", "accepted", "failed"] = Field(description="The result of a run with this call.")
     may_retry: bool = Field(description="Whether a run with this result would be retried, by the default `retryOn`.")
-    error: str | None = Field(description="Why it failed.")
+    error: WhyItFailed
     request: dict[str, Any] | None = Field(
         description=(
             "The request as it was sent: for a webhook `method`, `url`, `headers` and `body` (up to 16 "

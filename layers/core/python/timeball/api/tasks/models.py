@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from timeball.api.http.body import compact
-from timeball.api.http.exchange import AnswerModel, CreatedAt, NextCursor, UpdatedAt
+from timeball.api.http.exchange import AnswerModel, CreatedAt, NameForPeople, NextCursor, UpdatedAt
 from timeball.api.http.fields import Name, Tags
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import read_fields, stated
@@ -88,7 +88,7 @@ class TaskSummaryAnswer(AnswerModel):
     """A task without its schema."""
 
     task_id: str = Field(description="The id of the task.")
-    name: str | None = Field(description="A name for people.")
+    name: NameForPeople
     type: TargetType = Field(description="The type of its target.")
     target: TargetAnswer = Field(description="What the runs of its jobs call.")
     priority: Priority = Field(description="The priority of runs.")
