@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import CALLS_OF_A_BATCH, PRICES, QUEUE_REQUESTS_OF_A_BATCH, SECONDS_A_MONTH
-from timeball.ports.partitions import BEAT_MS
+from timeball.ports.due_index import BEAT_MS
 
 QUEUES, EXECUTORS_QUEUES = 5, 3
 """The queues that functions consume: three priorities, watches, and events."""

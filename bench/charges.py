@@ -25,7 +25,7 @@ from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 
 UNHURRIED = Patience(connect_seconds=2, read_seconds=5, longest_seconds=3600)
 """These measurements have no deadline, and moto is slow."""

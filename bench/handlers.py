@@ -224,7 +224,7 @@ def idle(endpoint: Endpoint, shards: str = "4") -> Mapping[str, float]:
     """Measure idle scans of `shards`: the first of a table, the first of a process, and the average of later ones."""
     from timeball.engine.scanning.buckets import Sweeps  # noqa: PLC0415 - in a process with the endpoint as AWS
     from timeball.engine.scanning.scan import scan  # noqa: PLC0415
-    from timeball.ports.partitions import Owner  # noqa: PLC0415
+    from timeball.ports.due_index import Owner  # noqa: PLC0415
     from timeball.runtime.wiring import scan_context  # noqa: PLC0415
     from timeball.testing.virtual_clock import VirtualClock  # noqa: PLC0415
 

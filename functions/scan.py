@@ -9,7 +9,7 @@ from timeball.aws.patience import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.runtime.wiring import flush, pollers, scan_context, start
 
 log = logging.getLogger()

@@ -35,8 +35,8 @@ from timeball.engine.execution.invocation import Term
 from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.scan import scan
+from timeball.ports.due_index import Owner
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered

@@ -35,7 +35,7 @@ from timeball.engine.runs.watch import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.collections import LedgerQuery
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.ports.queue import Depth
 from timeball.runtime import wiring
 from timeball.runtime.clock import SystemClock

@@ -22,8 +22,8 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
+from timeball.ports.due_index import Owner
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 from timeball.testing.recorders import KeptTelemetry
 
 TIMEOUT_MS = 30 * SECOND_MS

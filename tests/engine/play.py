@@ -24,7 +24,7 @@ from timeball.engine.scanning.buckets import Older, Sweeps
 from timeball.engine.scanning.scan import CHUNK, ScanResult, scan
 from timeball.engine.tally import Tally
 from timeball.ports.collections import LedgerQuery
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller, Executions, ExecutionStatus

@@ -19,7 +19,7 @@ from timeball.engine.execution.execute import execute
 from timeball.engine.runs.watch import reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.ports.target import Answer, Call
 from timeball.testing.faults import Points
 from timeball.testing.memory_queue import handed_out

@@ -21,7 +21,7 @@ from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context, Rules
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_store import MemoryStore

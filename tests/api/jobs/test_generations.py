@@ -12,7 +12,7 @@ from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.execution.in_flight import call_of
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.targets.http.request import request_of
 
 JOB = {"handler": "https://example.com/hook"}

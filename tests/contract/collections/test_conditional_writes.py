@@ -10,7 +10,7 @@ from tests.contract.rows import KEY, NOW, job, run
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 

@@ -11,8 +11,7 @@ from timeball.domain.model.jobs.job_states import concluded, pushed_back
 from timeball.domain.model.runs.transitions import claimed, due_again, retrying
 from timeball.domain.model.runs.values import Attempt, Outcome
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS
-from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned
-from timeball.ports.partitions import BEAT_MS, SILENCE_MS, Owner
+from timeball.ports.due_index import BEAT_MS, SILENCE_MS, DueCursor, DuePage, DueQuery, Owned, Owner
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from tests.contract.backends import client, moto, new_table
-from timeball.aws.dynamodb.signing import DynamoSigning
+from timeball.aws.dynamodb.notes import DynamoSigning
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.schema import JOBS
 from timeball.domain.attempts.callback_token import ACCEPTED_MS, SIGNS_AFTER_MS, SigningSecrets

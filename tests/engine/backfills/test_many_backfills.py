@@ -19,8 +19,8 @@ from timeball.engine.backfills import cancel_backfill, create_backfills
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.engine.scanning.scan import ScanResult, scan
+from timeball.ports.due_index import Owner
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import with_outages
 from timeball.testing.memory_store import MemoryStore

@@ -12,7 +12,7 @@ from timeball.engine.context import Rules
 from timeball.engine.dependencies.examine import examine
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 
 MOST_ROUND_TRIPS = 50
 """Sequential round trips; each consists of up to sixteen parallel requests."""

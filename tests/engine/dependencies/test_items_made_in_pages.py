@@ -24,7 +24,7 @@ from timeball.engine.context import Rules
 from timeball.engine.runs.fan_out import save_named
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 
 ITEMS = 250
 

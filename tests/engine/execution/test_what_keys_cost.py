@@ -17,7 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.runs.limiters import release_slots
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.ports.rows import Swap
 
 HOUR_MS = 3600 * SECOND_MS

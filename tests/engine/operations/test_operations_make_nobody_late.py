@@ -12,7 +12,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 
 
 def _scan(slow: Slow) -> None:

@@ -19,8 +19,8 @@ from timeball.engine.batches import bisect
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scanning.buckets import PAGE, day_of
 from timeball.engine.scanning.scan import scan
+from timeball.ports.due_index import Owner
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_rows import Memory

@@ -10,7 +10,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.context import Rules
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 
 OWNER = Owner("2026", "a")
 

@@ -14,8 +14,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.context import Rules
 from timeball.engine.scanning.buckets import PAGE, Older, Sweeps, begin, day_of, note_pages, to_ask
 from timeball.engine.scanning.scan import scan
-from timeball.ports.due_index import DuePage, DueQuery
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import DuePage, DueQuery, Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_store import MemoryStore
 

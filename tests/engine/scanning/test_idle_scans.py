@@ -7,8 +7,7 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.scanning.buckets import Sweeps, open_through
 from timeball.engine.scanning.scan import scan
-from timeball.ports.due_index import DuePage, DueQuery
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import DuePage, DueQuery, Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 
 OWNER = Owner("2026", "a")

@@ -20,8 +20,7 @@ from timeball.engine.context import Context
 from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import Sweeps, day_of, note_pages, to_ask
 from timeball.engine.scanning.scan import scan
-from timeball.ports.due_index import DuePage, DueQuery, Owned
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import DuePage, DueQuery, Owned, Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_rows import Buckets
 from timeball.testing.memory_store import MemoryStore

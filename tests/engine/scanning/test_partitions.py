@@ -11,8 +11,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.context import Rules
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.due_index import DuePage, DueQuery
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import DuePage, DueQuery, Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_rows import Memory
 from timeball.testing.memory_store import MemoryStore

@@ -20,7 +20,7 @@ from timeball.engine.batches import one_after_the_other
 from timeball.engine.runs.watch import MAX_DELIVERY_FAILURES, reconcile_messages
 from timeball.engine.scanning.buckets import PAGE, Sweeps, day_of
 from timeball.engine.scanning.scan import ScanResult, scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.testing.faults import Points
 from timeball.testing.memory_kept import MemoryPartitions
 from timeball.testing.memory_store import MemoryStore

@@ -21,8 +21,7 @@ from timeball.domain.time.schedule import At
 from timeball.engine.scanning import buckets, shares
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
-from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned, Owner
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_store import MemoryStore
 

@@ -8,7 +8,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.scanning.buckets import PAGE
 from timeball.engine.scanning.scan import scan
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.testing.faults import with_outages
 
 THROTTLED = "job-3'"

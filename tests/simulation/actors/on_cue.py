@@ -27,7 +27,7 @@ from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.scheduling.submit import submit
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import Owner
 from timeball.testing.memory_queue import handed_out
 
 KEY = JobKey("acme", "job")

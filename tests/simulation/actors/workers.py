@@ -9,8 +9,8 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.runs.watch import recheck, reconcile_messages
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
+from timeball.ports.due_index import Owner
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 
 _WATCHES_AT_ONCE = 10
 

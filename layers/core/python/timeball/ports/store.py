@@ -15,9 +15,8 @@ from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.ports.collections import Attempts, Jobs, Runs, Works
 from timeball.ports.counters import SubmitBudgets, Usage, Windows
-from timeball.ports.due_index import DueIndex
+from timeball.ports.due_index import DueIndex, Partitions
 from timeball.ports.notes import Changes, Links, Notes
-from timeball.ports.partitions import Partitions
 from timeball.ports.rows import ListedRows, NamedRows, Rows
 from timeball.ports.secrets import SigningSecretStore
 

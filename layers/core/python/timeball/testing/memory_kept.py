@@ -14,9 +14,8 @@ from timeball.domain.model.terms.policies import Work
 from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, is_refused
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.counters import CountWindow
-from timeball.ports.due_index import DuePage, DueQuery
+from timeball.ports.due_index import DuePage, DueQuery, Owner, Tick, next_tick
 from timeball.ports.notes import ChangesQuery, Noted
-from timeball.ports.partitions import Owner, Tick, next_tick
 from timeball.testing.memory_rows import Locked, Memory
 
 _Name = TypeVar("_Name")

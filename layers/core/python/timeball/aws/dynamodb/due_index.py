@@ -15,8 +15,7 @@ from timeball.aws.dynamodb.table.schema import DUE
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.aws.patience import side_by_side
 from timeball.domain.time.instants import DAY_MS
-from timeball.ports.due_index import DueCursor, DuePage, DueQuery
-from timeball.ports.partitions import Owner, Tick, next_tick
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owner, Tick, next_tick
 
 _Row = dict[str, Any]
 MOST_SHARDS: Key = {"pk": "SHARDS", "sk": "MOST"}

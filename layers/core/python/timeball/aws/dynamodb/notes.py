@@ -5,6 +5,8 @@ Links to jobs, whose last note counts: rows of their owner, named by the job.
 Users' changes: revisions beside their job's row, announcements in rows of a tenant. An announcement is all key: when,
 which job, which version or run or other resource, and by which API key. A tenant's announcements are spread over the
 shards of its listing, because one partition of the table takes a thousand writes a second.
+
+The signing secrets: a note of the first process that needs one, which a rotation replaces.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +17,11 @@ from typing import Any, Generic, TypeVar
 from timeball.aws.dynamodb.collections import DynamoWorks
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import TableAccess, rows_after
-from timeball.aws.dynamodb.table.keys import Key, Name, announcement_bound, announcements_of, revision_key
+from timeball.aws.dynamodb.table.keys import SIGNING, Key, Name, announcement_bound, announcements_of, revision_key
 from timeball.aws.dynamodb.table.mapper import to_announcement, to_revision
+from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Insert, Update
+from timeball.domain.attempts.callback_token import SigningSecrets, rotated
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, shard_of
 from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId
@@ -25,6 +29,83 @@ from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.notes import ChangesQuery, Noted
+
+_Owner = TypeVar("_Owner", JobKey, CalendarKey)
+
+
+class DynamoNotes(Generic[Name, Noted]):
+    """The notes of one kind, a row each. `to_item` returns a note's attributes when it is written, in ms."""
+
+    def __init__(
+        self,
+        table: TableAccess,
+        key_of: Callable[[Name], Key],
+        to_item: Callable[[Noted, int], Item],
+        to_note: Callable[[dict[str, Any]], Noted],
+    ) -> None:
+        self._table = table
+        self._key_of: Callable[[Name], Key] = key_of
+        self._to_item: Callable[[Noted, int], Item] = to_item
+        self._to_note: Callable[[dict[str, Any]], Noted] = to_note
+
+    def note(self, notes: Sequence[tuple[Name, Noted]], now: int) -> list[Noted]:
+        """Insert each note that does not exist."""
+        inserts = [Insert({**self._key_of(name), **self._to_item(note, now)}) for name, note in notes]
+        written = self._table.writer.write(inserts)
+        return [
+            note if one.done or one.row is None else self._to_note(one.row)
+            for (_, note), one in zip(notes, written, strict=True)
+        ]
+
+    def read(self, names: Sequence[Name]) -> list[Noted | None]:
+        """Read each note, strongly."""
+        rows = self._table.reader.get([self._key_of(name) for name in names])
+        return [self._to_note(row) if row else None for row in rows]
+
+
+class DynamoLinks(Generic[_Owner]):
+    """The links of one kind: rows beside their owner's, named by the job, with the time of the note as `noted`.
+
+    A forgotten link expires in a day, and is not returned any more; until then it may be noted again.
+    """
+
+    def __init__(self, table: TableAccess, key_of: Callable[[_Owner, JobKey], Key], noted: str) -> None:
+        self._table, self._noted = table, noted
+        self._key_of: Callable[[_Owner, JobKey], Key] = key_of
+
+    def note(self, links: Sequence[tuple[_Owner, JobKey]], now: int) -> None:
+        """Insert each link that does not exist; renew the others."""
+        noted: Item = {self._noted: now}
+        keys = [self._key_of(*link) for link in links]
+        inserted = self._table.writer.write([Insert({**key, **noted}) for key in keys])
+        old = [key for key, written in zip(keys, inserted, strict=True) if not written.done]
+        renewed = self._table.writer.write([Update(key, {}, noted, ("expires_at",)) for key in old])
+        if not all(written.done for written in renewed):
+            raise UnavailableError("a link has just expired")
+
+    def of_owner(self, owner: _Owner, after: str = "", limit: int | None = None) -> list[tuple[JobKey, int]]:
+        """Return an owner's links after a job's id."""
+        prefix = self._key_of(owner, JobKey(owner.tenant, ""))
+        rows = rows_after(self._table.reader, prefix, after)
+        standing = islice((row for row in rows if "expires_at" not in row), limit)
+        return [(JobKey(owner.tenant, row["sk"].removeprefix(prefix["sk"])), row[self._noted]) for row in standing]
+
+    def children(self, owners: Sequence[_Owner]) -> list[list[JobKey]]:
+        """Return the jobs of each owner; all owners are queried at the same time."""
+        return [[job for job, _ in links] for links in self._table.threads.map(self.of_owner, owners)]
+
+    def forget(self, links: Sequence[tuple[_Owner, JobKey]], noted_before: int, now: int) -> None:
+        """Let each link that is old enough expire, unless it is noted again just now."""
+        wanted = {*links}
+        expiry: Item = {"expires_at": (now + DAY_MS) // SECOND_MS}
+        self._table.writer.write(
+            [
+                Update(self._key_of(owner, job), {self._noted: noted_at}, expiry)
+                for owner in dict.fromkeys(owner for owner, _ in links)
+                for job, noted_at in self.of_owner(owner)
+                if (owner, job) in wanted and noted_at < noted_before
+            ]
+        )
 
 
 class DynamoChanges:
@@ -90,79 +171,33 @@ class DynamoChanges:
         ]
 
 
-class DynamoNotes(Generic[Name, Noted]):
-    """The notes of one kind, a row each. `to_item` returns a note's attributes when it is written, in ms."""
+class DynamoSigning:
+    """The row that has the secrets."""
 
-    def __init__(
-        self,
-        table: TableAccess,
-        key_of: Callable[[Name], Key],
-        to_item: Callable[[Noted, int], Item],
-        to_note: Callable[[dict[str, Any]], Noted],
-    ) -> None:
+    def __init__(self, table: TableAccess) -> None:
         self._table = table
-        self._key_of: Callable[[Name], Key] = key_of
-        self._to_item: Callable[[Noted, int], Item] = to_item
-        self._to_note: Callable[[dict[str, Any]], Noted] = to_note
 
-    def note(self, notes: Sequence[tuple[Name, Noted]], now: int) -> list[Noted]:
-        """Insert each note that does not exist."""
-        inserts = [Insert({**self._key_of(name), **self._to_item(note, now)}) for name, note in notes]
-        written = self._table.writer.write(inserts)
-        return [
-            note if one.done or one.row is None else self._to_note(one.row)
-            for (_, note), one in zip(notes, written, strict=True)
-        ]
+    def secrets(self, fresh: str) -> SigningSecrets:
+        """Return the stored secrets; read first, because mostly they exist."""
+        (row,) = self._table.reader.get([SIGNING])
+        if row is None:
+            (written,) = self._table.writer.write([Insert({**SIGNING, "v": SCHEMA_VERSION, "secret": fresh})])
+            row = {"secret": fresh} if written.done or written.row is None else written.row
+        return _to_secrets(row)
 
-    def read(self, names: Sequence[Name]) -> list[Noted | None]:
-        """Read each note, strongly."""
-        rows = self._table.reader.get([self._key_of(name) for name in names])
-        return [self._to_note(row) if row else None for row in rows]
+    def rotate(self, fresh: str, now: int) -> SigningSecrets:
+        """Make another secret the newest. Of two rotations at once the second is refused, and finds the first."""
+        before = self.secrets(fresh)
+        after = None if before.newest == fresh else rotated(before, fresh, now)
+        if after is None:
+            return before
+        changes: Item = {"secret": after.newest, "before": before.newest, "rotated_at": now}
+        (written,) = self._table.writer.write([Update(SIGNING, {"secret": before.newest}, changes)])
+        if written.done:
+            return after
+        return self.secrets(fresh) if written.row is None else _to_secrets(written.row)
 
 
-_Owner = TypeVar("_Owner", JobKey, CalendarKey)
-
-
-class DynamoLinks(Generic[_Owner]):
-    """The links of one kind: rows beside their owner's, named by the job, with the time of the note as `noted`.
-
-    A forgotten link expires in a day, and is not returned any more; until then it may be noted again.
-    """
-
-    def __init__(self, table: TableAccess, key_of: Callable[[_Owner, JobKey], Key], noted: str) -> None:
-        self._table, self._noted = table, noted
-        self._key_of: Callable[[_Owner, JobKey], Key] = key_of
-
-    def note(self, links: Sequence[tuple[_Owner, JobKey]], now: int) -> None:
-        """Insert each link that does not exist; renew the others."""
-        noted: Item = {self._noted: now}
-        keys = [self._key_of(*link) for link in links]
-        inserted = self._table.writer.write([Insert({**key, **noted}) for key in keys])
-        old = [key for key, written in zip(keys, inserted, strict=True) if not written.done]
-        renewed = self._table.writer.write([Update(key, {}, noted, ("expires_at",)) for key in old])
-        if not all(written.done for written in renewed):
-            raise UnavailableError("a link has just expired")
-
-    def of_owner(self, owner: _Owner, after: str = "", limit: int | None = None) -> list[tuple[JobKey, int]]:
-        """Return an owner's links after a job's id."""
-        prefix = self._key_of(owner, JobKey(owner.tenant, ""))
-        rows = rows_after(self._table.reader, prefix, after)
-        standing = islice((row for row in rows if "expires_at" not in row), limit)
-        return [(JobKey(owner.tenant, row["sk"].removeprefix(prefix["sk"])), row[self._noted]) for row in standing]
-
-    def children(self, owners: Sequence[_Owner]) -> list[list[JobKey]]:
-        """Return the jobs of each owner; all owners are queried at the same time."""
-        return [[job for job, _ in links] for links in self._table.threads.map(self.of_owner, owners)]
-
-    def forget(self, links: Sequence[tuple[_Owner, JobKey]], noted_before: int, now: int) -> None:
-        """Let each link that is old enough expire, unless it is noted again just now."""
-        wanted = {*links}
-        expiry: Item = {"expires_at": (now + DAY_MS) // SECOND_MS}
-        self._table.writer.write(
-            [
-                Update(self._key_of(owner, job), {self._noted: noted_at}, expiry)
-                for owner in dict.fromkeys(owner for owner, _ in links)
-                for job, noted_at in self.of_owner(owner)
-                if (owner, job) in wanted and noted_at < noted_before
-            ]
-        )
+def _to_secrets(row: dict[str, Any]) -> SigningSecrets:
+    before = row.get("before")
+    return SigningSecrets(str(row["secret"]), None if before is None else str(before), int(row.get("rotated_at", 0)))

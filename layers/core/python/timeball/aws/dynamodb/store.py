@@ -13,8 +13,7 @@ from timeball.aws.dynamodb.counters import DynamoSubmitBudgets, DynamoUsage, Dyn
 from timeball.aws.dynamodb.due_index import DynamoDueIndex, DynamoPartitions
 from timeball.aws.dynamodb.jobs import DynamoJobs, DynamoRuns
 from timeball.aws.dynamodb.listing import DynamoListedRows
-from timeball.aws.dynamodb.notes import DynamoChanges, DynamoLinks, DynamoNotes
-from timeball.aws.dynamodb.signing import DynamoSigning
+from timeball.aws.dynamodb.notes import DynamoChanges, DynamoLinks, DynamoNotes, DynamoSigning
 from timeball.aws.dynamodb.table import keys
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import (

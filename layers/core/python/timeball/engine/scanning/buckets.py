@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS
 from timeball.engine.context import Context
-from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned
-from timeball.ports.partitions import Owner
+from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owned, Owner
 
 PAGE = 250
 """How many entries of one bucket one scan takes, beside those that failed before."""

@@ -39,9 +39,8 @@ from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.shares import owner_of, shared, tenant_of_row
 from timeball.engine.scheduling.dispatch import dispatch, push_back
-from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.due_index import DuePage, DueQuery, Owned, Owner
 from timeball.ports.errors import UnavailableError
-from timeball.ports.partitions import Owner
 from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
