@@ -33,10 +33,9 @@ from timeball.runtime.wiring import (
     start,
     unreadable_queue,
 )
-from timeball.targets.answers import Trace
 from timeball.targets.aws.allowed import parse_arns
 from timeball.targets.aws.caller import aws_caller
-from timeball.targets.caller import TargetCaller, make_trial
+from timeball.targets.calls import TargetCaller, Trace, make_trial
 from timeball.targets.http.addresses import AddressRules, parse_rules
 from timeball.targets.http.caller import http_caller
 

@@ -28,7 +28,7 @@ from timeball.ports.due_index import Owner
 from timeball.ports.queue import Delivery, Queue
 from timeball.ports.store import Store
 from timeball.ports.target import Answer, Call, Caller, Executions, ExecutionStatus
-from timeball.targets.answers import unanswered
+from timeball.targets.calls import unanswered
 from timeball.targets.http.verdict import answered
 from timeball.testing.faults import Points, with_faults
 from timeball.testing.memory_queue import MemoryQueue, handed_out

@@ -10,7 +10,7 @@ from tests.targets.calls import NOW, TARGETS, a_call
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.targets.aws.caller import aws_caller
-from timeball.targets.caller import TargetCaller
+from timeball.targets.calls import TargetCaller
 from timeball.testing.virtual_clock import VirtualClock
 
 

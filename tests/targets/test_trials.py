@@ -6,9 +6,8 @@ from typing import Any
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import SqsTarget, StepFunctionsTarget
 from timeball.ports.target import Trial, Tried
-from timeball.targets.answers import Trace
 from timeball.targets.aws.caller import aws_caller
-from timeball.targets.caller import make_trial
+from timeball.targets.calls import Trace, make_trial
 from timeball.testing.virtual_clock import VirtualClock
 
 NOW = 1_795_253_400_123

@@ -9,8 +9,7 @@ from tests.webhooks.targets import LOCAL, NOW, PATIENT, answering, holding, list
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.ports.target import Trial, Tried
-from timeball.targets.answers import Trace
-from timeball.targets.caller import make_trial
+from timeball.targets.calls import Trace, make_trial
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.keys import KeyRing

@@ -9,7 +9,7 @@ from timeball.domain.model.runs.values import Accepted, Failed, Succeeded, Verdi
 from timeball.domain.model.terms.policies import RETRIED_BY_DEFAULT
 from timeball.domain.model.terms.target import HttpTarget, SqsTarget, segment_of
 from timeball.ports.target import Answer
-from timeball.targets.answers import unanswered
+from timeball.targets.calls import unanswered
 from timeball.targets.http.verdict import answered, parse_retry_after
 
 CALL = a_call("https://target.example/hook")

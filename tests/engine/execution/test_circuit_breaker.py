@@ -21,7 +21,7 @@ from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import unanswered
+from timeball.targets.calls import unanswered
 
 BACK_AT = at(600)
 """The instant at which the dead host answers again."""

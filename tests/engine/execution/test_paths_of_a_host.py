@@ -17,7 +17,7 @@ from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing
 from timeball.engine.context import Rules
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import unanswered
+from timeball.targets.calls import unanswered
 
 ORIGIN = "https://target.example"
 ONCE = replace(PLAIN_RETRY, max_retries=0)

@@ -20,9 +20,9 @@ from timeball.domain.model.jobs.job import Completion, JobSpec
 from timeball.domain.model.terms.target import EcsTarget, HttpTarget, StepFunctionsTarget
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import unanswered
 from timeball.targets.aws.requests import request_of
 from timeball.targets.aws.verdict import AwsReply, answered, refused, reply_of
+from timeball.targets.calls import unanswered
 from timeball.targets.envelope import facts_of
 
 _AWS = "eu-west-1:123456789012"

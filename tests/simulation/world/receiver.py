@@ -15,7 +15,7 @@ from timeball.engine.context import Context
 from timeball.engine.runs.callback import Naming, name_items
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import unanswered
+from timeball.targets.calls import unanswered
 from timeball.targets.http.verdict import ACCEPTED, answered
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -16,11 +16,11 @@ from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import Trace, unanswered, unsent
 from timeball.targets.aws.allowed import AllowedArns, too_large
 from timeball.targets.aws.clients import Connect, connect
 from timeball.targets.aws.requests import AwsRequest, request_of, shown
 from timeball.targets.aws.verdict import BODY_BYTES, AwsReply, answered, refused, reply_of
+from timeball.targets.calls import Trace, unanswered, unsent
 from timeball.targets.envelope import Sign, facts_of
 
 _T = TypeVar("_T")

@@ -12,8 +12,8 @@ from typing import Any, Final
 from timeball.domain.model.runs.values import Accepted, Failed, Succeeded
 from timeball.domain.model.terms.target import StepFunctionsTarget, TargetType, is_followed
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import is_retried
 from timeball.targets.aws.requests import execution_arn
+from timeball.targets.calls import is_retried
 
 BODY_BYTES: Final = 16 * 1024
 """How much of an answer is read, and kept."""

@@ -11,7 +11,7 @@ from typing import Final
 import pycurl
 
 from timeball.domain.time.instants import SECOND_MS
-from timeball.targets.answers import Trace
+from timeball.targets.calls import Trace
 from timeball.targets.http.addresses import ForbiddenAddressError, UncallableError
 from timeball.targets.http.exchange import Exchange
 from timeball.targets.http.names import is_address

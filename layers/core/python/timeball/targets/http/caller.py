@@ -17,7 +17,7 @@ from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.templates.template import TemplateError
 from timeball.ports.clock import Clock
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import Trace, unanswered, unsent
+from timeball.targets.calls import Trace, unanswered, unsent
 from timeball.targets.envelope import Sign
 from timeball.targets.http.addresses import AddressRules, Url, parse_url
 from timeball.targets.http.answers import late, record_answer, record_request, sentence_of, unsent_because

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from timeball.domain.model.runs.values import Accepted, Failed, Succeeded, Verdict
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.target import Answer, Call
-from timeball.targets.answers import is_retried
+from timeball.targets.calls import is_retried
 
 ACCEPTED = 202
 """The status by which a target says that it will report."""
