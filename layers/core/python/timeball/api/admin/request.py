@@ -9,22 +9,8 @@ from timeball.api.http.fields import Instant, Name, Tags
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.schema_rules import needed, together
+from timeball.domain.model.tenants import tenant as bounds
 from timeball.domain.model.tenants.key import Role
-from timeball.domain.model.tenants.tenant import (
-    GREATEST_WEIGHT,
-    LEAST_WEIGHT,
-    LONGEST_LEAST_PERIOD_SECONDS,
-    MOST_ACTIVE_JOBS,
-    MOST_EVENT_PATTERNS,
-    MOST_PAYLOAD_BYTES,
-    MOST_REQUESTS_PER_SECOND,
-    MOST_RUNNING_BACKFILLS,
-    MOST_RUNS_AT_ONCE,
-    MOST_RUNS_CREATED,
-    MOST_RUNS_PER_SECOND,
-    MOST_SUBMITS,
-    TENANT_NAME,
-)
 
 MAX_KEY_TAGS: Final = 10
 LONGEST_OVERLAP_SECONDS: Final = 7 * 24 * 3600
@@ -34,55 +20,45 @@ RoleName = Annotated[str, Field(), WithJsonSchema({"enum": [role.value for role 
 
 def _rules_of_a_tenant(schema: dict[str, Any]) -> None:
     needed("name")(schema)
-    schema["properties"]["name"]["pattern"] = f"^{TENANT_NAME.pattern}$"
+    schema["properties"]["name"]["pattern"] = f"^{bounds.TENANT_NAME.pattern}$"
+
+
+def _quota(most: int, *, description: str, least: int = 0) -> Any:  # noqa: ANN401 - as pydantic's Field
+    return Field(None, ge=least, le=most, description=description)
 
 
 class QuotasRequest(Strict):
     """Quotas of one tenant; null: the setting for all tenants."""
 
-    active_jobs: int | None = Field(None, ge=0, le=MOST_ACTIVE_JOBS, description="The most open jobs; 0: no bound.")
-    submits_per_second: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_SUBMITS,
+    active_jobs: int | None = _quota(bounds.MOST_ACTIVE_JOBS, description="The most open jobs; 0: no bound.")
+    submits_per_second: int | None = _quota(
+        bounds.MOST_SUBMITS,
         description="The most jobs and events submitted in a second; 0: no bound, and nothing is counted.",
     )
-    runs_per_second: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_RUNS_PER_SECOND,
-        description="The most attempts that begin in a second; more wait. 0: no bound.",
+    runs_per_second: int | None = _quota(
+        bounds.MOST_RUNS_PER_SECOND, description="The most attempts that begin in a second; more wait. 0: no bound."
     )
-    runs_at_once: int | None = Field(
-        None, ge=0, le=MOST_RUNS_AT_ONCE, description="The most runs under way at once; more wait. 0: no bound."
+    runs_at_once: int | None = _quota(
+        bounds.MOST_RUNS_AT_ONCE, description="The most runs under way at once; more wait. 0: no bound."
     )
-    least_period_seconds: int | None = Field(
-        None,
-        ge=0,
-        le=LONGEST_LEAST_PERIOD_SECONDS,
-        description="The least seconds between two fires of a job; 0: one second.",
+    least_period_seconds: int | None = _quota(
+        bounds.LONGEST_LEAST_PERIOD_SECONDS, description="The least seconds between two fires of a job; 0: one second."
     )
-    payload_bytes: int | None = Field(
-        None, ge=0, le=MOST_PAYLOAD_BYTES, description="The most bytes of a payload; 0: 256 KB."
+    payload_bytes: int | None = _quota(bounds.MOST_PAYLOAD_BYTES, description="The most bytes of a payload; 0: 256 KB.")
+    running_backfills: int | None = _quota(
+        bounds.MOST_RUNNING_BACKFILLS, least=1, description="The most backfills that run at once; more wait."
     )
-    running_backfills: int | None = Field(
-        None, ge=1, le=MOST_RUNNING_BACKFILLS, description="The most backfills that run at once; more wait."
+    event_patterns: int | None = _quota(
+        bounds.MOST_EVENT_PATTERNS, description="The most distinct event patterns of its jobs; 0: no bound."
     )
-    event_patterns: int | None = Field(
-        None, ge=0, le=MOST_EVENT_PATTERNS, description="The most distinct event patterns of its jobs; 0: no bound."
-    )
-    requests_per_second: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_REQUESTS_PER_SECOND,
+    requests_per_second: int | None = _quota(
+        bounds.MOST_REQUESTS_PER_SECOND,
         description=(
             "The most requests in a second, of all its keys, that each process of the authorizer admits; 0: no bound."
         ),
     )
-    runs_created_per_minute: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_RUNS_CREATED,
+    runs_created_per_minute: int | None = _quota(
+        bounds.MOST_RUNS_CREATED,
         description="The most runs that events and fan-outs create in a minute; more are created later. 0: no bound.",
     )
 
@@ -95,8 +71,8 @@ class TenantRequest(Strict):
     name: str | None = Field(None, description="1 to 40 letters, digits and hyphens; it never changes.")
     weight: int | None = Field(
         None,
-        ge=LEAST_WEIGHT,
-        le=GREATEST_WEIGHT,
+        ge=bounds.LEAST_WEIGHT,
+        le=bounds.GREATEST_WEIGHT,
         description="Its share where tenants contend: weight 2 gets twice the dispatches of weight 1, the default.",
     )
     quotas: QuotasRequest | None = Field(None, description="Its own quotas.")
@@ -139,7 +115,7 @@ def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantR
         errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
     if named is None and "name" not in given:
         errors.append(FieldError("name", "This field is required."))
-    elif named is None and "name" not in wrong and not TENANT_NAME.fullmatch(wanted.name or ""):
+    elif named is None and "name" not in wrong and not bounds.TENANT_NAME.fullmatch(wanted.name or ""):
         errors.append(FieldError("name", "Give 1 to 40 letters, digits and hyphens."))
     return wanted, errors
 

@@ -90,6 +90,30 @@ class FanOutRequest(HeartbeatRequest):
 _R = TypeVar("_R", bound=HeartbeatRequest)
 
 _NO_ERROR_GIVEN = "The target reported that it failed."
+_TOO_MANY = "With earlier items the run would have more than {}. None of these items was added."
+_REFUSED: Final = {
+    Refusal.NOT_EXPECTED: (
+        Problem.NO_CALLBACK_EXPECTED,
+        "The job of this run has completion answer, so only the target's answer to the call counts.",
+    ),
+    Refusal.STALE: (
+        Problem.STALE_ATTEMPT,
+        "Attempt {attempt} is not under way: the run is {run.state}, at attempt {run.attempt}; stop working on it.",
+    ),
+    Refusal.EXPIRED: (
+        Problem.LEASE_EXPIRED,
+        "Attempt {attempt} sent no heartbeat in time, and another may begin; stop working on it.",
+    ),
+    Refusal.TOO_MANY: (
+        Problem.TOO_MANY_ITEMS,
+        _TOO_MANY.format(f"{MAX_ITEMS} items; name fewer, or lists of them"),
+    ),
+    Refusal.TOO_LARGE: (
+        Problem.TOO_MANY_ITEMS,
+        _TOO_MANY.format("256 KB; name where the items are stored"),
+    ),
+}
+"""The problem for each refusal of a report."""
 
 
 @router.post(
@@ -165,20 +189,9 @@ def fan_out_run(edge: ApiContext, request: Request) -> Reply:
     asked = Naming(run_id_in(request), wanted.attempt, items, body if key is None else fingerprint(key.encode()), body)
     answered = name_items(edge.context, [asked])[0]
     _check_runs(edge, answered)
-    match answered[0]:
-        case Refusal.CONFLICT:
-            raise key_conflict()
-        case Refusal.TOO_MANY:
-            raise _too_many(f"more than {MAX_ITEMS} items; name fewer, or lists of them")
-        case Refusal.TOO_LARGE:
-            raise _too_many("more than 256 KB; name where the items are stored")
+    if answered[0] is Refusal.CONFLICT:
+        raise key_conflict()
     return ok(run_answer(_heard(answered, wanted.attempt)))
-
-
-def _too_many(what: str) -> ProblemError:
-    return ProblemError(
-        Problem.TOO_MANY_ITEMS, f"With earlier items the run would have {what}. None of these items was added."
-    )
 
 
 def _check_runs(edge: ApiContext, answered: Answered) -> None:
@@ -217,22 +230,7 @@ def _heard(answered: Answered, attempt: int) -> Run:
     refusal, run = answered
     if run is None:
         raise no_run()
-    match refusal:
-        case Refusal.NOT_EXPECTED:
-            raise ProblemError(
-                Problem.NO_CALLBACK_EXPECTED,
-                "The job of this run has completion answer, so only the target's answer to the call counts.",
-            )
-        case Refusal.STALE:
-            raise ProblemError(
-                Problem.STALE_ATTEMPT,
-                f"Attempt {attempt} is not under way: the run is {run.state}, at attempt {run.attempt}; stop working "
-                "on it.",
-            )
-        case Refusal.EXPIRED:
-            raise ProblemError(
-                Problem.LEASE_EXPIRED,
-                f"Attempt {attempt} sent no heartbeat in time, and another may begin; stop working on it.",
-            )
-        case _:
-            return run
+    if refusal in _REFUSED:
+        problem, sentence = _REFUSED[refusal]
+        raise ProblemError(problem, sentence.format(attempt=attempt, run=run))
+    return run

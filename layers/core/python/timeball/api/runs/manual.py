@@ -15,6 +15,7 @@ from timeball.api.http.request_model import Strict, read_valid
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import RunAnswer, run_answer
 from timeball.api.schemas.fit import refuse_misfit
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.engine.runs.effects import Answered, Refusal
@@ -59,8 +60,7 @@ class SucceedRequest(Strict):
 def succeed_run(edge: ApiContext, request: Request) -> Reply:
     """Mark a run that has failed for good as succeeded; jobs that wait for it go on."""
     wanted = read_valid(SucceedRequest, read_optional_body(request))
-    run_id = run_id_in(request)
-    note(edge, request, Action.SUCCEED, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    run_id = _noted(edge, request, Action.SUCCEED)
     refusal, run = succeed_runs(edge.context, [run_id], wanted.reason or "")[0]
     if refusal is not None and run is not None and not run.is_terminal:
         raise ProblemError(Problem.RUN_UNDER_WAY, "Only a run that has failed for good can be marked as succeeded.")
@@ -84,7 +84,7 @@ def retry_run(edge: ApiContext, request: Request) -> Reply:
         check_payload(edge, request, wanted.payload)
         refuse_misfit(edge, run_id.job, wanted.payload)
         edit = Edit(compact(wanted.payload))
-    note(edge, request, Action.RETRY, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    _noted(edge, request, Action.RETRY)
     return ok(run_answer(_done(retry_runs(edge.context, [run_id], edit)[0], "trigger the job instead")))
 
 
@@ -98,9 +98,15 @@ def retry_run(edge: ApiContext, request: Request) -> Reply:
 def cancel_run(edge: ApiContext, request: Request) -> Reply:
     """Cancel a run: a waiting run ends, and a live attempt is asked to stop."""
     refuse_fields(request)
-    run_id = run_id_in(request)
-    note(edge, request, Action.CANCEL, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    run_id = _noted(edge, request, Action.CANCEL)
     return ok(run_answer(_done(cancel_runs(edge.context, [run_id])[0], "there is nothing to cancel")))
+
+
+def _noted(edge: ApiContext, request: Request, action: Action) -> RunId:
+    """Record an action on the run that a path names in the list of changes, and return the run's id."""
+    run_id = run_id_in(request)
+    note(edge, request, action, Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id))
+    return run_id
 
 
 def _done(answered: Answered, otherwise: str) -> Run:
