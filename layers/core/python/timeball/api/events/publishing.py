@@ -26,7 +26,7 @@ from timeball.api.http.exchange import (
 )
 from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import NewId
-from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
+from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields, refuse
 from timeball.api.http.quotas import check_product, count_events, large_payload, quotas_of
 from timeball.api.http.route import Router
 from timeball.domain.model.tenants.tenant import Quotas
@@ -84,8 +84,7 @@ def publish_events(edge: ApiContext, request: Request) -> Reply:
     body = read_one_or_many(request, EVENTS, MAX_EVENTS)
     errors: list[FieldError] = []
     key = idempotency_key(request, errors)
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     many = body if isinstance(body, list) else [body]
     quotas = quotas_of(edge, request)
     names = [NewId.EVENT.of(request.tenant, key and f"{key} {index}", edge.random_bytes) for index in range(len(many))]

@@ -113,6 +113,12 @@ def invalid(errors: Iterable[FieldError]) -> ProblemError:
     return ProblemError(Problem.INVALID_REQUEST, detail, named, quota=next(filter(None, quotas), None))
 
 
+def refuse(errors: Sequence[FieldError]) -> None:
+    """Raise ProblemError that names every bad field, if there is one."""
+    if errors:
+        raise invalid(errors)
+
+
 def shortened(name: str) -> str:
     """Return a name that a caller wrote, cut if it is long."""
     return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}..."

@@ -29,7 +29,7 @@ from timeball.api.http.exchange import (
 )
 from timeball.api.http.generations import given_depth
 from timeball.api.http.ids import fingerprint
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, refuse
 from timeball.api.http.quotas import quotas_of
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
@@ -125,9 +125,7 @@ def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Act
         return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
     if not standing.is_open:
         raise ended(standing, verb)
-    misfits = misfits_of(edge, request, wanted, spec, standing.spec)
-    if misfits:
-        raise invalid(misfits)
+    refuse(misfits_of(edge, request, wanted, spec, standing.spec))
     spec = with_parents(edge, request, standing, spec)
     done = revise_job(edge, standing, spec, action, request.by)
     return changed_answer(edge, changed_job(done, verb), done)
@@ -215,12 +213,9 @@ def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]
     """Return the spec of a job after a patch. Raises ProblemError that names every error."""
     now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
-    misfits = misfits_of(edge, request, wanted, spec, job.spec)
-    if misfits:
-        raise invalid(misfits)
+    refuse(misfits_of(edge, request, wanted, spec, job.spec))
     return spec
 
 
@@ -250,13 +245,9 @@ def with_parents(edge: ApiContext, request: Request, job: Job, spec: JobSpec) ->
 
     A job without a schedule of its own keeps its fire time, unless its parents change.
     """
-    errors = [*misnamed(spec), *([] if spec.inherits else _left_behind(edge, job, spec))]
-    if errors:
-        raise invalid(errors)
+    refuse([*misnamed(spec), *([] if spec.inherits else _left_behind(edge, job, spec))])
     adopted = adopt(edge.context, job, timed_as(job.spec, spec), request.bounds)
-    errors = field_errors(adopted) or _left_behind(edge, job, adopted.spec)
-    if errors:
-        raise invalid(errors)
+    refuse(field_errors(adopted) or _left_behind(edge, job, adopted.spec))
     return adopted.spec
 
 

@@ -16,7 +16,7 @@ from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, created, idempotency_key, ok, read_body
 from timeball.api.http.ids import NewId, fingerprint
-from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields
+from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields, refuse
 from timeball.api.http.quotas import quotas_of
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
@@ -158,8 +158,7 @@ def create_job_batch(edge: ApiContext, request: Request) -> Reply:
     key = idempotency_key(request, errors)
     if "jobs" not in given and not errors:
         errors.append(FieldError("jobs", f"Give 1 to {MAX_JOBS} jobs."))
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     refs: set[str] = set()
     asked = [_asked(index, body, key, refs) for index, body in enumerate(wanted.jobs)]
     made = iter(_create_jobs(edge, request, [one for one in asked if isinstance(one, Asked)]))

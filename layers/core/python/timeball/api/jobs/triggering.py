@@ -20,7 +20,7 @@ from timeball.api.http.exchange import (
 from timeball.api.http.fields import Payload
 from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import fingerprint
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid
+from timeball.api.http.problems import FieldError, Problem, ProblemError, refuse
 from timeball.api.http.quotas import check_payload
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
@@ -61,8 +61,7 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
     body = read_optional_body(request)
     wanted, _, errors = read_fields(TriggerRequest, body)
     idempotent = idempotency_key(request, errors)
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     has_payload = "payload" in wanted.model_fields_set
     key = job_key(request)
     if has_payload:
@@ -106,8 +105,7 @@ def skip_next_fire(edge: ApiContext, request: Request) -> Reply:
     version, key = expected_version(request), job_key(request)
     errors: list[FieldError] = []
     named = idempotency_key(request, errors)
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     name = None if named is None else f"skip-next {fingerprint(named.encode())}"
     (done,) = skip_next(edge.context, [Skipping(key, version, name)], request.by)
     changed = changed_job(done.changed, "skip a fire of")

@@ -13,7 +13,7 @@ from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, ok, read_body
 from timeball.api.http.fields import Instant
-from timeball.api.http.problems import FieldError, invalid
+from timeball.api.http.problems import FieldError, invalid, refuse
 from timeball.api.http.request_model import misplaced, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together
@@ -92,8 +92,7 @@ class PreviewAnswer(AnswerModel):
 def preview_schedule(edge: ApiContext, request: Request) -> Reply:
     """Show the next fire times of a schedule."""
     wanted, errors = read_preview_request(read_body(request))
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     from_at = edge.context.clock.now() if wanted.from_at is None else wanted.from_at
     timing = timing_of(wanted, from_at)
     if timing is None:

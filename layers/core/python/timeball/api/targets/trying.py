@@ -12,7 +12,7 @@ from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, WhyItFailed, ok, read_body
 from timeball.api.http.fields import Payload
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, over_quota, refuse
 from timeball.api.http.quotas import large_payload, quotas_of
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
@@ -114,16 +114,14 @@ def test_target(edge: ApiContext, request: Request) -> Reply:
         errors.append(
             FieldError("target", "Say what to call: give one of target, handler, an https:// URL, or taskId.")
         )
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     called = _target(edge, request, wanted)
     payload = compact(wanted.payload) if "payload" in wanted.model_fields_set else None
     errors = large_payload(quotas_of(edge, request), payload)
     if wanted.task_id is None:
         url_field = "handler" if wanted.target is None else None
         errors += closed_target(edge, request.tenant, "target", called, url_field)
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
     _count(edge, request)
     return ok(_answer(called, _tried(edge, Trial(request.tenant, Work(called, payload), wanted.timeout_seconds))))
 

@@ -18,7 +18,7 @@ from timeball.api.http.exchange import (
     stale,
 )
 from timeball.api.http.ids import NewId, fingerprint
-from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
+from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found, refuse
 from timeball.api.http.route import Router
 from timeball.api.targets.models import called, closed_target
 from timeball.api.tasks.models import (
@@ -183,8 +183,7 @@ def _refuse(
     if target is not None and not is_known:
         url_field = "handler" if wanted.target is None else None
         errors = [*errors, *closed_target(edge, tenant, "target", target, url_field)]
-    if errors:
-        raise invalid(errors)
+    refuse(errors)
 
 
 def _read(edge: ApiContext, key: TaskKey) -> Task | None:
