@@ -55,8 +55,9 @@ def evaluate_jobs(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
     ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
     note what blocks it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
     """
-    free = _evaluate(jobs, partial(notify_children, context), partial(_next_jobs, context))
-    return {job.key: job for job in free}
+    if any(job.waits or job.must_notify_children for job in jobs):  # most scans find no such job
+        jobs = _evaluate(jobs, partial(notify_children, context), partial(_next_jobs, context))
+    return {job.key: job for job in jobs}
 
 
 def evaluate_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
@@ -196,7 +197,10 @@ def _evaluate(
 
 
 def _by_need(rows: Sequence[Waiting]) -> dict[Need, list[Waiting]]:
-    return {need: [row for row in rows if need_of(row) is need] for need in Need}
+    groups: dict[Need, list[Waiting]] = {need: [] for need in Need}
+    for row in rows:
+        groups[need_of(row)].append(row)
+    return groups
 
 
 def _next_jobs(context: Context, jobs: Sequence[Job]) -> list[Job]:
