@@ -1,15 +1,13 @@
-"""Post notices: each is inserted as a one-off job, which the scan finds even if the process dies right afterwards.
+"""Notices: of runs that are late, and of how runs ended. A job that keeps failing is paused here, too.
 
-Notify of late runs: the notice is created beside the run, and called only if the run has not come far enough.
+A notice is posted as a one-off job, which the scan finds even if the process dies right afterwards. The notice of a
+late run is created beside the run, and called only if the run has not come far enough. So it is called even if nothing
+ever starts, as long as there are scans.
 
-So a notice is called even if nothing ever starts, as long as there are scans.
-
-Notify of how runs ended: a success, a streak of failures, a recovery. Pause a job that keeps failing.
-
-A job's row says whether the job is failing, so each streak is notified once, in whatever order its runs end. The notice
-of a failure is posted after that is written, from the job's row: the run's own row may have changed by then. The notice
-of a recovery is posted before that is written. A process that repeats either finds the same notice. The process that
-writes the state then reads again: a run that ends meanwhile may have read the job before.
+A job's row says whether the job is failing, so each streak of failures is notified once, in whatever order its runs
+end. The notice of a failure is posted after that is written, from the job's row: the run's own row may have changed by
+then. The notice of a recovery is posted before that is written. A process that repeats either finds the same notice.
+The process that writes the state then reads again: a run that ends meanwhile may have read the job before.
 """
 
 from collections.abc import Sequence
@@ -42,6 +40,9 @@ from timeball.engine.context import Context
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
+
+_IN_VAIN = 5
+"""How many pages of a ledger without a counted end are read at most to find a job's newest ends."""
 
 
 def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> None:
@@ -112,10 +113,6 @@ def _ahead_of_time(job: Job) -> _Ahead | None:
     if notice is None or notice.run is None or notice.milestone is None or job.next_fire_at is None:
         return None
     return _Ahead(job, notice.run, notice.milestone, job.next_fire_at)
-
-
-_IN_VAIN = 5
-"""How many pages of a ledger without a counted end are read at most to find a job's newest ends."""
 
 
 def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:

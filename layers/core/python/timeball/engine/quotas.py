@@ -1,11 +1,11 @@
-"""The limits that jobs name: created by the first job that names one, read, and bounded by a person.
+"""The bounds that tenants share: limits that jobs name, and quotas of submits and open jobs.
 
-A bound that a person has set holds, whatever jobs say, until a person removes it.
+A limit exists from the first job that names it. A bound that a person has set holds, whatever jobs say, until a person
+removes it.
 
-Count a tenant's jobs before they are created, if its quotas bound them: one write, and no read.
-
-① Reserve. ② If too little is left, count the tenant's open jobs, store what is left, and reserve again. If a process
-dies between the reservation and the creation, too little is left until the next count.
+New jobs are counted before they are created, if quotas bound them: one write, and no read. ① Reserve. ② If too little
+is left, count the tenant's open jobs, store what is left, and reserve again. If a process dies between the reservation
+and the creation, too little is left until the next count.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,8 @@ from timeball.engine.runs.limiters import admit_waiting, take_back_slots, take_o
 
 MOST_SHOWN = 100
 """How many waiting runs are shown."""
+
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,6 @@ def _refusal(
     if standing is not None and is_to_stand is False:
         return LimitOutcome.EXISTS
     return None if version in (None, row.fixed.version) else LimitOutcome.STALE
-
-
-_TRIES = 3
 
 
 class Refused(StrEnum):

@@ -1,12 +1,11 @@
-"""The messages of one invocation: hidden while their runs are processed, acknowledged when that is done.
+"""The messages of one batch: when the executor claims their runs, how long they stay hidden, and when they are removed.
+
+Messages come seconds ahead, so that an executor that starts cold is in time. A claim must not: a claimed run can no
+longer be cancelled or paused by a write alone, and takes its job's overlap lock from the runs before it. So runs are
+claimed in waves, shortly before the instants that their messages hint at.
 
 Invariant: a delivery is acknowledged only when its run's finish and effects are written, when the claim has found them
 so, or when a message of that run alone is sent. A message is removed when all of its deliveries are acknowledged.
-
-When an executor claims the runs of its messages: shortly before the instant that each hints at, and many at a time.
-
-Messages come seconds ahead, so that an executor that starts cold is in time. A claim must not: a claimed run can no
-longer be cancelled or paused by a write alone, and takes its job's overlap lock from the runs before it.
 """
 
 from collections.abc import Sequence
@@ -21,6 +20,9 @@ from timeball.engine.execution.invocation import Offload
 from timeball.ports.queue import Delivery, Inbox, by_message, one_of_each_message
 
 _LONGEST_HIDE_SECONDS = 900
+
+TOGETHER_MS = EARLIEST_CLAIM_MS - CLAIM_AHEAD_MS
+"""How much earlier a run may be claimed, together with others: a claim of ten costs little more than a claim of one."""
 
 
 class Messages:
@@ -80,10 +82,6 @@ class Messages:
         if gone:
             await self._offload(self._inbox.delete, gone)
             self._removed.update(delivery.receipt for delivery in gone)
-
-
-TOGETHER_MS = EARLIEST_CLAIM_MS - CLAIM_AHEAD_MS
-"""How much earlier a run may be claimed, together with others: a claim of ten costs little more than a claim of one."""
 
 
 @dataclass(frozen=True)

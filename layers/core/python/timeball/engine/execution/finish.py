@@ -3,11 +3,10 @@
 Only then may the message go. A run that belongs to another executor by now is left alone, unless it has ended: then the
 effects of its end are carried out again, because the process that ended it may have died before them.
 
-Write the finishes of one batch: those that come close together in one request, and each alone if that fails.
-
-While calls of the batch last, an answer waits a moment for others: runs that were called at one instant mostly get
-their answers soon after each other, and a write of ten is one request, like a write of one. A run that is called alone
-waits for no other.
+Finishes of one batch that come close together are one request; if that fails, each is written alone. While calls of the
+batch last, an answer waits a moment for others: runs that were called at one instant mostly get their answers soon
+after each other, and a write of ten costs one request, like a write of one. A run that is called alone waits for no
+other.
 
 Invariant: an answer is given up only when its run's lease ends, because that call is then made again. Until then its
 write is tried again and its lease renewed.
@@ -43,6 +42,12 @@ log = logging.getLogger(__name__)
 
 _FAULT = 500
 """From this status on it is unknown what the target did."""
+
+TOGETHER_MS = 50
+"""How long an answer waits for others, at the most: fifty that come within half a second take eight writes."""
+
+_FIRST_PAUSE_MS = 200
+_LONGEST_PAUSE_MS = 2_000
 
 
 @dataclass(frozen=True)
@@ -144,13 +149,6 @@ def _unheard_from(run: Run, answer: Answer) -> int | None:
     is_refused = answer.called_at is None or (answer.status is not None and answer.status < _FAULT)
     is_known = not isinstance(answer.verdict, Failed) or (is_refused and first == run.attempt)
     return None if is_known else first
-
-
-TOGETHER_MS = 50
-"""How long an answer waits for others, at the most: fifty that come within half a second take eight writes."""
-
-_FIRST_PAUSE_MS = 200
-_LONGEST_PAUSE_MS = 2_000
 
 
 class Finishes:

@@ -1,17 +1,14 @@
-"""The messages that an invocation holds, and the share of its time that each of them has had.
-
-A second in which it holds five messages is a fifth of a second for each. So all shares add up to the invocation's own
-time, from its beginning to its last answer, and a message that takes long pays for the time in which it is alone.
-
-A run in flight: it waits in its executor for its instant, is called, answered, finished, and then over.
+"""A run in flight: it waits in its executor for its instant, is called, answered, finished, and then over.
 
 Invariant: from `stop_at` on, the run makes no call and none is in flight, whatever hangs: its lease expires, and
 another executor may soon call.
 
-Keep the leases of an executor's runs, from the claim until the finish is written.
+Its lease is renewed from the claim until the finish is written. A renewal only ever moves the end of a lease later: the
+cut of a call at that end waits for no renewal. A row that cannot be written costs no other run its lease.
 
-A renewal only ever moves the end of a lease later: the cut of a call at that end waits for no renewal. A row that
-cannot be written costs no other run its lease.
+Its message pays for a share of the invocation's time (`Hands`). A second in which the invocation holds five messages is
+a fifth of a second for each. So all shares add up to the invocation's own time, from its beginning to its last answer,
+and a message that takes long pays for the time in which it is alone.
 """
 
 import asyncio
@@ -31,6 +28,8 @@ from timeball.engine.execution.invocation import Offload, call_seconds
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
 from timeball.ports.target import Answer, Call
+
+log = logging.getLogger(__name__)
 
 
 class Hands:
@@ -131,9 +130,6 @@ def call_of(run: Run, job: Job) -> Call:
         starts_as(run),
         run.shown_origin,
     )
-
-
-log = logging.getLogger(__name__)
 
 
 async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offload) -> list[InFlight]:

@@ -1,10 +1,8 @@
-"""How long one invocation of an executor may need: it waits, claims, holds, calls, and writes the results.
+"""One invocation of an executor: how long it may need, and how its blocking calls leave the event loop.
 
-Its function must have that much time (`longest_seconds`). If it has less, runs that may not fit are given back, and
-calls are cut while there is still time to write that down (`last_call_at`, `last_write_at`), because nothing is known
-of what a killed function had done.
-
-How blocking calls leave the event loop: in a thread in production, directly under a virtual clock.
+It waits, claims, holds, calls, and writes the results. Its function must have that much time (`longest_seconds`). If it
+has less, runs that may not fit are given back, and calls are cut while there is still time to write that down
+(`last_call_at`, `last_write_at`), because nothing is known of what a killed function had done.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,21 +1,15 @@
-"""An attempt: one try of a run, from its claim to its outcome.
+"""The values on a run's row: its attempts, the verdict on a call, its cost, its waits, its items, and its guarantor.
 
-The verdict of a target's adapter on a call. The engine relies on it alone, not on a protocol's status.
-
-The cost of a run so far, in the units that AWS charges for. The run's row carries it, and each attempt adds to it.
-
-This needs no write of its own: the write that ends an attempt carries it.
-
-How long each gate held a run before its first attempt, and when the run could start at last.
-
-A run passes its gates once its start has come: its parents, its concurrency and rate limits, its tenant's quotas, the
-overlap lock, the circuit of its resource, and the pauses and freezes of its job. Lateness counts from `until`.
-
-Items: a run names them while it runs or in its answer, and a child of its job has a run for each of them.
-
-The guarantee that the effects of a run's end are carried out, although the process that ends it may die first.
-
-Invariant: a run is ended only with a guarantor, and the guarantor is released only after the effects.
+* An attempt is one try of a run, from its claim to its outcome. The target's adapter gives a verdict on the call. The
+  engine relies on the verdict alone, not on a protocol's status.
+* The cost of a run counts the units that AWS charges for. Each write that ends an attempt carries it, so it needs no
+  write of its own.
+* A run passes its gates once its start has come: its parents, its concurrency and rate limits, its tenant's quotas, the
+  overlap lock, the circuit of its resource, and the pauses and freezes of its job. Lateness counts from `until`.
+* A run names items while it runs or in its answer, and a child of its job has a run for each of them.
+* The guarantor is the trace by which a process finds an ended run and carries out its effects, although the process
+  that ended it may have died. Invariant: a run is ended only with a guarantor, and the guarantor is released only after
+  the effects.
 """
 
 from dataclasses import dataclass
