@@ -15,146 +15,80 @@ from timeball.domain.model.runs.run import RunState
 _ETAG_OR_ANY: Final = {"type": "string", "if": {"not": {"const": "*"}}, "then": {"pattern": r'^(W/)?"[!#-~]*"$'}}
 """A plain string, because generators of clients accept no union in a header."""
 
+_ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
+_TEXT: Final = {"type": "string"}
+
+
+def _path(description: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"in": "path", "required": True, "description": description, "schema": schema}
+
+
+def _query(description: str, schema: Mapping[str, Any], **form: object) -> Mapping[str, Any]:
+    return {"in": "query", "description": description, **form, "schema": schema}
+
+
+def _header(description: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"in": "header", "description": description, "schema": schema}
+
+
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "jobId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the job.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-    },
-    "fireTime": {
-        "in": "path",
-        "required": True,
-        "description": "The fire time of the cycle; for a graph of jobs that run once, the fire time of any of them.",
-        "schema": INSTANT_SCHEMA,
-    },
-    "revision": {
-        "in": "path",
-        "required": True,
-        "description": "A version of the job.",
-        "schema": {"type": "integer", "minimum": 1},
-    },
-    "actor": {
-        "in": "query",
-        "description": "Only changes by the API key with this id.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"},
-    },
-    "name": {
-        "in": "path",
-        "required": True,
-        "description": "The name of the calendar.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-    },
-    "taskId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the task.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-    },
-    "freezeId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the freeze.",
-        "schema": {"type": "string"},
-    },
-    "tenant": {
-        "in": "path",
-        "required": True,
-        "description": "The name of the tenant.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}$"},
-    },
-    "keyId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the API key.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}[.][0-9a-f]{12}$"},
-    },
-    "runId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the run.",
-        "schema": {"type": "string"},
-    },
-    "backfillId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the backfill.",
-        "schema": {"type": "string", "pattern": "^[a-z0-9]{1,26}$"},
-    },
-    "operationId": {
-        "in": "path",
-        "required": True,
-        "description": "The id of the operation.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
-    },
-    "status": {
-        "in": "query",
-        "description": "Only runs in one of these states.",
-        "style": "form",
-        "explode": False,
-        "schema": {"type": "array", "minItems": 1, "items": {"enum": [state.value for state in RunState]}},
-    },
-    "from": {
-        "in": "query",
-        "description": "Only rows whose (first) fire time is at this time or later.",
-        "schema": INSTANT_SCHEMA,
-    },
-    "to": {
-        "in": "query",
-        "description": "Only rows whose (first) fire time is at this time or earlier.",
-        "schema": INSTANT_SCHEMA,
-    },
-    "reason": {
-        "in": "query",
-        "schema": {"enum": [reason.value for reason in FAILURES]},
-    },
-    "error": {
-        "in": "query",
-        "schema": {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS},
-    },
-    "tag": {
-        "in": "query",
-        "description": "Only jobs with all of these tags, each a key and a value separated by a colon, such as "
+    "jobId": _path("The id of the job.", _ID),
+    "fireTime": _path(
+        "The fire time of the cycle; for a graph of jobs that run once, the fire time of any of them.", INSTANT_SCHEMA
+    ),
+    "revision": _path("A version of the job.", {"type": "integer", "minimum": 1}),
+    "actor": _query(
+        "Only changes by the API key with this id.",
+        {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[!-~]+$"},
+    ),
+    "name": _path("The name of the calendar.", _ID),
+    "taskId": _path("The id of the task.", _ID),
+    "freezeId": _path("The id of the freeze.", _TEXT),
+    "tenant": _path("The name of the tenant.", {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}$"}),
+    "keyId": _path("The id of the API key.", {"type": "string", "pattern": "^[A-Za-z0-9-]{1,40}[.][0-9a-f]{12}$"}),
+    "runId": _path("The id of the run.", _TEXT),
+    "backfillId": _path("The id of the backfill.", {"type": "string", "pattern": "^[a-z0-9]{1,26}$"}),
+    "operationId": _path("The id of the operation.", _ID),
+    "status": _query(
+        "Only runs in one of these states.",
+        {"type": "array", "minItems": 1, "items": {"enum": [state.value for state in RunState]}},
+        style="form",
+        explode=False,
+    ),
+    "from": _query("Only rows whose (first) fire time is at this time or later.", INSTANT_SCHEMA),
+    "to": _query("Only rows whose (first) fire time is at this time or earlier.", INSTANT_SCHEMA),
+    "reason": _query("", {"enum": [reason.value for reason in FAILURES]}),
+    "error": _query("", {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS}),
+    "tag": _query(
+        "Only jobs with all of these tags, each a key and a value separated by a colon, such as "
         "`tag=team:blue&tag=env:prod`.",
-        "style": "form",
-        "explode": True,
-        "schema": {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^[^:]+:"}},
-    },
-    "limit": {
-        "in": "query",
-        "description": "The most items of a page.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-    },
-    "cursor": {
-        "in": "query",
-        "description": "The `nextCursor` of the page before, for the same query. Empty: the first page.",
-        "schema": {"type": "string", "pattern": "^([A-Za-z0-9_-]{12,})?$"},
-    },
-    "Idempotency-Key": {
-        "in": "header",
-        "description": "A repeat with the same key and body gets the first answer, with `Idempotency-Replayed: true`.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
-    },
-    DEPTH: {
-        "in": "header",
-        "description": "The generation of the call during which the request is sent; what it creates has the next one.",
-        "schema": {"type": "integer", "minimum": 0, "maximum": 9999},
-    },
-    RUN_ID: {
-        "in": "header",
-        "description": "The run of the call during which the request is sent.",
-        "schema": {"type": "string"},
-    },
-    "If-None-Match": {
-        "in": "header",
-        "description": "`*`: carry out the request only if the resource does not exist.",
-        "schema": {"type": "string", "enum": ["*"]},
-    },
-    "If-Match": {
-        "in": "header",
-        "description": "An ETag: carry out the request only if the resource still has it. `*` means any.",
-        "schema": {**_ETAG_OR_ANY, "examples": ['"3"', "*"]},
-    },
+        {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^[^:]+:"}},
+        style="form",
+        explode=True,
+    ),
+    "limit": _query(
+        "The most items of a page.", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+    ),
+    "cursor": _query(
+        "The `nextCursor` of the page before, for the same query. Empty: the first page.",
+        {"type": "string", "pattern": "^([A-Za-z0-9_-]{12,})?$"},
+    ),
+    "Idempotency-Key": _header(
+        "A repeat with the same key and body gets the first answer, with `Idempotency-Replayed: true`.",
+        {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    ),
+    DEPTH: _header(
+        "The generation of the call during which the request is sent; what it creates has the next one.",
+        {"type": "integer", "minimum": 0, "maximum": 9999},
+    ),
+    RUN_ID: _header("The run of the call during which the request is sent.", _TEXT),
+    "If-None-Match": _header(
+        "`*`: carry out the request only if the resource does not exist.", {"type": "string", "enum": ["*"]}
+    ),
+    "If-Match": _header(
+        "An ETag: carry out the request only if the resource still has it. `*` means any.",
+        {**_ETAG_OR_ANY, "examples": ['"3"', "*"]},
+    ),
 }
 _AGAINST_A_LIMIT: Final = (
     "A repeat finds no dead letters left, and no answer is stored. Refused beside `limit`, where a repeat would go on."
