@@ -18,7 +18,7 @@ PACKAGES = (ROOT / "functions", ROOT / "layers/core/python/timeball")
 NOT_DEPLOYED = {
     "__pycache__",
     "py.typed",
-    "layers/core/python/timeball/api/openapi/__main__.py",
+    "timeball/api/openapi/__main__.py",
     "timeball/__main__.py",
     "timeball/cli",
     "timeball/testing",
