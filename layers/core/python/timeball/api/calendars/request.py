@@ -107,18 +107,15 @@ def _calendar(wanted: CalendarBody, key: CalendarKey, now: int, errors: list[Fie
             faults = [f"This gives the calendar {len({*dates, *single})} dates; at most {MAX_DATES} are allowed."]
         errors += [FieldError("ics", fault) for fault in faults]
         dates, ranges = [*dates, *single], [*ranges, *long]
+    # The order in a request makes no difference, and neither do duplicates.
+    bounds = sorted({(one.from_date, one.to_date) for one in ranges})
     return Calendar(
         key=key,
         timezone=wanted.timezone or "UTC",
         created_at=now,
         updated_at=now,
-        dates=_in_order(dates),
-        ranges=tuple(
-            sorted(
-                {DateRange(one.from_date, one.to_date) for one in ranges},
-                key=lambda one: (one.from_date, one.to_date),
-            )
-        ),
+        dates=tuple(sorted(set(dates))),
+        ranges=tuple(DateRange(first, last) for first, last in bounds),
     )
 
 
@@ -129,8 +126,3 @@ def _split(taken: Sequence[Days], most: int) -> tuple[list[str], list[DateRangeF
     single = [str(first + timedelta(days=n)) for first, last in others for n in range((last - first).days + 1)]
     ranges = [DateRangeField.model_validate({"from": str(first), "to": str(last)}) for first, last in longest]
     return single, ranges
-
-
-def _in_order(dates: Sequence[str]) -> tuple[str, ...]:
-    """Return dates in order and without duplicates: the order in a request makes no difference."""
-    return tuple(sorted(set(dates)))

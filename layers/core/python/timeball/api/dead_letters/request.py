@@ -17,7 +17,7 @@ from timeball.api.http.cursor import PageQuery, cursor_of, number, position_in
 from timeball.api.http.exchange import Request, idempotency_key, read_body
 from timeball.api.http.fields import Checked, Instant, JobId, TaskId
 from timeball.api.http.problems import FieldError, invalid
-from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields
+from timeball.api.http.request_model import Strict, aliases, misplaced, read_fields, stated
 from timeball.api.http.schema_rules import together
 from timeball.domain.model.ids import RUN_ID, JobKey, RunId
 from timeball.domain.model.reason import FAILURES, Reason
@@ -187,11 +187,8 @@ def _filter(tenant: str, wanted: DeadLetterFilter) -> DeadFilter:
     return DeadFilter(
         tenant,
         job=None if wanted.job_id is None else JobKey(tenant, wanted.job_id),
-        task_id=wanted.task_id,
         reason=None if wanted.reason is None else Reason(wanted.reason),
-        error=wanted.error,
-        from_at=0 if wanted.from_at is None else wanted.from_at,
-        to_at=LATEST if wanted.to_at is None else wanted.to_at,
+        **stated(wanted, "task_id", "error", "from_at", "to_at"),
     )
 
 
