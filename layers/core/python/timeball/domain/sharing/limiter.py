@@ -22,7 +22,7 @@ from math import ceil
 from typing import Final
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import LimiterKey, RunId
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, RateTokens
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
@@ -69,7 +69,8 @@ def waits_because(waiting: Waiting) -> Reason:
 
 def must_read_holders(limiter: Limiter, asking: Sequence[tuple[Run, Ask]]) -> bool:
     """Say whether the runs that hold slots must be read: there are too few slots for the runs that ask, but no line."""
-    coming = [ask for run, ask in asking if ask.bounds.slots is not None and not _is_named(limiter, run)]
+    named = {one.run for one in limiter.begun}
+    coming = [ask for run, ask in asking if ask.bounds.slots is not None and run.id not in named]
     if not coming or not limiter.begun or Permit.SLOT in limiter.lines:
         return False
     least = min(limiter.fixed.bounds.over(ask.bounds).slots or 0 for ask in coming)
@@ -97,7 +98,7 @@ def has_slot(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
         return True
     if row.is_terminal or row.state is RunState.WITHDRAWN or row.waiting is None:
         return False
-    is_elsewhere = not _has_waited(row, limiter.key, Permit.SLOT)
+    is_elsewhere = (row.waiting.name, row.waiting.permit) != (limiter.key.name, Permit.SLOT)
     return limiter.key.name in row.slots if is_elsewhere else now < begun.until
 
 
@@ -220,20 +221,12 @@ def under_way(limiter: Limiter, rows: Sequence[Run | None], now: int) -> int:
     return sum(has_slot(limiter, one, row, now) for one, row in zip(limiter.begun, rows, strict=True))
 
 
-def _is_named(limiter: Limiter, run: Run) -> bool:
-    return any(one.run == run.id for one in limiter.begun)
-
-
 def _is_behind(limiter: Limiter, run: Run) -> bool:
     """Say whether runs wait in line for rate tokens, and the run was not admitted from that line.
 
     A run whose row does not say so yet asks again, and is admitted again: otherwise a second message could overtake.
     """
     return Permit.TOKEN in limiter.lines and run.waiting != Waiting(limiter.key.name, Permit.TOKEN, admitted=True)
-
-
-def _has_waited(run: Run, key: LimiterKey, permit: Permit) -> bool:
-    return run.waiting is not None and (run.waiting.name, run.waiting.permit) == (key.name, permit)
 
 
 def _joined(limiter: Limiter, permit: Permit, now: int) -> Limiter:
