@@ -18,6 +18,7 @@ from bench.scale.report import (
     scans_as_markdown,
     steps_as_markdown,
 )
+from docs.writes import writes_as_markdown
 from infra.limits import functions_as_markdown, queues_as_markdown, tables_as_markdown
 from infra.settings import as_markdown
 from timeball.domain.model.reason import Reason
@@ -69,6 +70,7 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
         "scans": scans_as_markdown,
     },
     "settings.md": {"settings": as_markdown},
+    "writes.md": {"writes": writes_as_markdown},
 }
 """The pages that have generated parts, and what makes each part."""
 

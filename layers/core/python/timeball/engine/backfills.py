@@ -75,6 +75,17 @@ def advance_backfills(context: Context, backfills: Sequence[Backfill], stop_at: 
     check, a later check if the tenant is disabled, or the end if the job is gone. ⑤ Release the slots of ended
     backfills. Each step is one request, or a few, for all together. Backfills that start many runs are processed one by
     one, and from `stop_at` (ms) on no more of them. Raises UnavailableError; a repeat does no harm.
+
+    Order of writes of advance backfills:
+
+    0. Give slots to waiting backfills.
+    1. Insert runs.
+    2. Send.
+    3. Swap the backfill: due at its next fire or its next request for a slot, or ended.
+    4. Pass the slots of ended backfills on, and wake the backfills that get them.
+
+    Safe: as for a dispatch: a repeat ends in the same rows. Any waiting backfill that asks for a slot frees those of
+    ended ones.
     """
     now = context.clock.now()
     steps = _steps(context, backfills)

@@ -116,7 +116,17 @@ def _ahead_of_time(job: Job) -> _Ahead | None:
 
 
 def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
-    """Post the notices of ended runs (`may_notify`). May be repeated. Raises UnavailableError."""
+    """Post the notices of ended runs (`may_notify`). May be repeated. Raises UnavailableError.
+
+    Order of writes of post notices (about an end):
+
+    1. Post the notice of a success, or of a recovery.
+    2. Swap the job: failing since an end that it names, or no longer failing, or paused.
+    3. Post the notice of a failure, from what the job names; check again.
+
+    Safe: it is part of the effects; a notice's id is a hash of its content, so a repeat finds it. A retry changes the
+    run's row and not the job's: after its swap it posts what is noted, and so does each later end of that run.
+    """
     known = [(run, job) for run, job in runs if job is not None]
     counted = [(run, job) for run, job in known if counts(run)]
     post(context, [_success(job, run) for run, job in counted if run.state is RunState.SUCCEEDED])

@@ -171,6 +171,13 @@ def reserve(context: Context, reservation: Reservation) -> Refused | None:
     """Reserve jobs that are about to be created, all or none. Return the quota that refuses them, if any.
 
     Raises UnavailableError.
+
+    Order of writes of reserve (room for new jobs, under quotas):
+
+    1. Count the jobs against the tenant's quota, if there is room; then submit.
+    2. Without room, count the tenant's open jobs, store how many are left, and repeat step 1.
+
+    Safe: step 1 without a job leaves too little room, until step 2 runs again.
     """
     if not reservation.amount or not (reservation.per_second or reservation.active):
         return None

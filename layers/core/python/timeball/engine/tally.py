@@ -60,7 +60,15 @@ class Tally:
 
 
 async def flush_on(clock: Clock, flush: Callable[[], object], offload: Offload = asyncio.to_thread) -> None:
-    """Flush repeatedly until cancelled, in an invocation that may last for many minutes."""
+    """Flush repeatedly until cancelled, in an invocation that may last for many minutes.
+
+    Order of writes of record (usage of runs):
+
+    1. Add this process's counts to its tenants' hours, at the end of an invocation and at most every 30 s.
+
+    Safe: it is never repeated: an hour may lack counts, and has none twice. A run's cost is the growth of its row (ADR
+    29).
+    """
     while True:
         await clock.sleep_until(clock.now() + FLUSH_MS)
         await offload(flush)

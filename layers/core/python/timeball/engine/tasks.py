@@ -81,6 +81,13 @@ def revise_task(context: Context, task: Task, spec: TaskSpec) -> TaskChanged:
     """Replace a task, as it was read, by the spec; STALE if it has changed since. Raises UnavailableError.
 
     ① Keep the replaced version. ② Swap the row. So a run that has fixed a version finds it whenever it reads.
+
+    Order of writes of change a task:
+
+    1. Keep the old version in a row of its own.
+    2. Swap the task's row.
+
+    Safe: a run that has fixed a version finds it before, between and after the two; a number has one content for ever.
     """
     now = context.clock.now()
     after = revised_task(task, spec, now)
@@ -92,7 +99,16 @@ def revise_task(context: Context, task: Task, spec: TaskSpec) -> TaskChanged:
 
 
 def delete_task(context: Context, key: TaskKey, version: int | None = None) -> TaskChanged:
-    """Delete a task, if it has that version (None: any) and no open job names it. Raises UnavailableError."""
+    """Delete a task, if it has that version (None: any) and no open job names it. Raises UnavailableError.
+
+    Order of writes of delete a task:
+
+    1. Read the open jobs that name it.
+    2. Swap its row: deleted.
+    3. Read again; if there are some, swap it back.
+
+    Safe: a job that is missed continues with the last version: the row stays.
+    """
 
     def delete() -> TaskChanged | None:
         (task,) = context.store.tasks.read([key])

@@ -38,7 +38,15 @@ def read_quotas(context: Context, tenants: Sequence[str]) -> dict[str, Quotas]:
 
 
 def read_blackouts(context: Context, jobs: Sequence[Job]) -> list[Blackouts]:
-    """Return what blocks the fires of each job. Raises UnavailableError."""
+    """Return what blocks the fires of each job. Raises UnavailableError.
+
+    Order of writes of defer (a frozen job, or an unstarted run of it):
+
+    1. Swap it: a due key at the end of the freeze, or 15 s later if that comes first.
+    2. Delete the message of the run.
+
+    Safe: the due key brings it back; nothing else of it is written.
+    """
     if not jobs:
         return []
     now = context.clock.now()

@@ -2,6 +2,16 @@
 
 Until its intent is dropped, the job stays in the due index, so a scan finishes what a crashed change began. The claim
 reads the job: from the first write on it decides by the changed job, however far its runs are reconciled.
+
+Order of writes of cancel, pause, resume, reschedule, skip the next fire:
+
+0. Keep the revision that stands, and announce the change.
+1. Swap the job: its new state, and an *intent* that keeps it in the due index.
+2. Reconcile its runs.
+3. Drop the intent; only then 2xx.
+
+Safe: the claim reads the job, so from step 1 on it decides by the changed job; the scan repeats step 2 while an intent
+stands. Step 0 without step 1 is not shown (ADR 21).
 """
 
 import logging

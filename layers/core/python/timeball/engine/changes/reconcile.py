@@ -64,6 +64,17 @@ def reconcile(context: Context, job: Job) -> Reconciled:
 
     Raises UnfinishedError if there is more to do than one call may, UnavailableError if it cannot be done at the
     moment.
+
+    Order of writes of reconcile (the runs of a changed job):
+
+    1. Cancel and reschedule: *close* the old plan: its next fire gets a row, and fires that were due before the change
+       and never written become ranges.
+    2. Cancel: waiting runs end, running ones are asked to stop; reschedule: runs of older plans whose fires the new
+       schedule lacks are superseded; pause: queued runs are withdrawn; resume: withdrawn runs are queued again, with a
+       due key; skip: the fire that the intent names gets a skipped row, and only then, if it was the job's next fire,
+       the job advances past it.
+
+    Safe: any process can do it, from the rows alone; a plan from before the change is refused by step 1, and stops.
     """
     now = context.clock.now()
     intent = job.intent

@@ -54,6 +54,16 @@ def evaluate_jobs(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
 
     ① Notify the children of jobs that must notify them. ② Read the parents. ③ Swap: let the job run, or skip it; or
     note what blocks it, and then ① and ② again; or set the next evaluation. Raises UnavailableError.
+
+    Order of writes of evaluate (the parents of a job that waits):
+
+    1. Notify its children, if they were not notified.
+    2. Read the parents.
+    3. Swap the job: released, or skipped, at the fire time that the parents give; or blocked, with its children to
+       notify; or the next evaluation, and how the parents ended that have ended: their rows may expire before the
+       others end. Then dispatch.
+
+    Safe: step 3 fixes the one fire that is planned; it is refused if the job was notified since it was read.
     """
     if any(job.waits or job.must_notify_children for job in jobs):  # most scans find no such job
         jobs = _evaluate(jobs, partial(notify_children, context), partial(_next_jobs, context))
@@ -61,7 +71,16 @@ def evaluate_jobs(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Job]:
 
 
 def evaluate_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
-    """Evaluate the parents of waiting runs, as for jobs; return the runs that may be sent. Raises UnavailableError."""
+    """Evaluate the parents of waiting runs, as for jobs; return the runs that may be sent. Raises UnavailableError.
+
+    Order of writes of evaluate (the parents of a run of a cycle that waits):
+
+    1. Read the parents' jobs, and their rows at its fire time.
+    2. Swap the run: released or skipped, and due now; or blocked, with its children to notify; or due at the next
+       evaluation. Then resend.
+
+    Safe: the plan of the run's job inserts its row, waiting and due.
+    """
     return _evaluate(runs, partial(_notify_cycles, context), partial(_next_runs, context))
 
 
@@ -70,6 +89,15 @@ def notify_children(context: Context, jobs: Sequence[Job]) -> list[Job]:
 
     Another process may have written such a job since it was read. The job keeps its mark if its children would see
     another state of it by now. Raises UnavailableError.
+
+    Order of writes of notify (the children of a job that has ended, was blocked, or is no longer blocked):
+
+    0. The write that changes the job leaves it due, and marked `must_notify_children`.
+    1. Swap each child that waits and still names it: due now.
+    2. Swap the job as it stands by then: unmark it, unless its status or its block has changed since step 0.
+
+    Safe: until step 2 the scan repeats step 1; an edge of a former parent wakes no job, so two jobs do not wake each
+    other.
     """
     if not jobs:
         return []

@@ -42,6 +42,13 @@ def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
     """Mark the parents of jobs that are about to be inserted together; return the jobs as they must be inserted.
 
     Raises UnavailableError.
+
+    Order of writes of bind (a new job to its parents):
+
+    1. Insert the edges.
+    2. Swap the parents: they have children; then submit.
+
+    Safe: a parent that ends after step 2 notifies the child; the first evaluation sees an earlier end.
     """
     edges = [Edge(parent, job.key) for job in jobs for parent in job.spec.parent_keys]
     if not edges:
@@ -82,6 +89,15 @@ def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] =
 
     The caller sees only jobs with the tags of `within`. A job that gets no new parent costs nothing. Raises
     UnavailableError, and ContendedError if the job kept changing.
+
+    Order of writes of adopt (a job that exists gets other parents):
+
+    1. The edges and the parents' rows, as bind does.
+    2. Swap the job: the parents are proposed.
+    3. Walk up the graph, counting the proposals of others.
+    4. Change the job, if its proposal stands and is young.
+
+    Safe: of the changes that close a cycle together, the last to propose sees all others.
     """
     adoption = adoption_of(job.spec, spec)
     if adoption is Adoption.NONE:

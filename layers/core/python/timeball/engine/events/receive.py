@@ -55,6 +55,14 @@ def publish(
     """Accept a tenant's events, given as attributes, with a generation; return each, and why it was refused, if so.
 
     Raises UnavailableError before any event is put onto the bus.
+
+    Order of writes of publish (events):
+
+    0. Refuse more events at once than may make 100,000 runs of the jobs that listen.
+    1. Note when each event was first accepted.
+    2. Put it onto the bus, at that instant.
+
+    Safe: a repeat makes the same runs, for their identity is (job, instant, event).
     """
     now = context.clock.now()
     names = list(dict.fromkeys(map(name_of_event, events)))
@@ -79,6 +87,18 @@ def receive(context: Context, bus: EventBus, matched: Sequence[Matched]) -> list
 
     False: the rest of an event could not be put off, so its message must come again. Raises UnavailableError: then the
     caller may repeat all.
+
+    Order of writes of receive (the events that the bus matched):
+
+    1. Insert the runs of a page of the jobs with the pattern, in the order of their ids, with a due key.
+    2. Send.
+    3. Drop the key; then the next page.
+    4. If the tenant is ahead of its pace, or at its quota: send the event again with the job to continue after, delayed
+       until after the events that were put off before.
+    5. Delete the message of the event.
+
+    Safe: as for a trigger; the message comes again until step 5, and finds the same rows; so does a message that step 4
+    sends twice.
     """
     now = context.clock.now()
     quotas = read_quotas(context, list({one.rule.key.tenant for one in matched}))

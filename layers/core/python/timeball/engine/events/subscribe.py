@@ -48,6 +48,14 @@ def subscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: in
 
     Return why it cannot match the patterns of some jobs. A rule that was made for a refused job is removed. Raises
     UnavailableError.
+
+    Order of writes of subscribe (a job that gets a pattern):
+
+    0. Name the pattern in its tenant's row, if that has room; a pattern with a rule is named there already.
+    1. Note the job in the subscription's row; a subscription that is gone gets the next generation.
+    2. Make the rule of that generation; then submit, or change.
+
+    Safe: an open job with a pattern has a rule; a tenant has no more rules than patterns that its row names.
     """
     refusals: dict[JobKey, Unheard] = {}
     for key, group in _by_pattern(specs).items():
@@ -61,6 +69,13 @@ def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: 
 
     A job that has its pattern all the same keeps it, and so does a job that a later request has noted. Raises
     UnavailableError; the rules then go when room for others is needed.
+
+    Order of writes of release a rule (of a job that is refused after all):
+
+    1. Swap the subscription: drop the job's note, if no later request has noted the job.
+    2. Retire.
+
+    Safe: a later request may be about to write the job, so its note stays.
     """
     groups = _by_pattern(specs)
     jobs = {job.key: job for job in context.store.jobs.read([one.key for one in specs]) if job is not None}
@@ -79,7 +94,16 @@ def unsubscribe(context: Context, bus: EventBus, specs: Sequence[JobSpec], now: 
 
 
 def retire(context: Context, bus: EventBus, rules: Sequence[BusRule]) -> None:
-    """Remove the rules that no job needs, or may be about to need. Raises UnavailableError; may then be repeated."""
+    """Remove the rules that no job needs, or may be about to need. Raises UnavailableError; may then be repeated.
+
+    Order of writes of retire (a rule that no job needs):
+
+    1. Read the subscription, and its jobs strongly.
+    2. Swap the subscription: gone.
+    3. Remove the rule of its generation.
+
+    Safe: step 2 is refused if a job was noted since step 1; step 3 removes no other rule, however late it comes.
+    """
     now = context.clock.now()
     rows = context.store.subscriptions.read([rule.key for rule in rules])
     standing = {row.key: row for row in rows if row is not None and not row.is_gone}
@@ -241,7 +265,17 @@ def _over(most: int) -> Unheard:
 
 
 def _freed(context: Context, bus: EventBus, patterns: Patterns, now: int) -> Patterns:
-    """Return a tenant's patterns without those that have no rule. Once a minute, first remove unneeded rules."""
+    """Return a tenant's patterns without those that have no rule. Once a minute, first remove unneeded rules.
+
+    Order of writes of make room (for a pattern of a tenant at its bound):
+
+    1. Once a minute, retire the rules of its patterns.
+    2. Remove the rules of patterns that are gone, again.
+    3. Swap the tenant's row: without these patterns.
+
+    Safe: only patterns noted at least a minute ago are dropped; a pattern that comes back is noted anew, and step 3 is
+    refused.
+    """
     keys = {digest: SubscriptionKey(patterns.tenant, digest) for digest in patterns.old(now)}
     if patterns.checked_at <= now - YOUNG_MS:
         retire_unneeded(context, bus, list(keys.values()))

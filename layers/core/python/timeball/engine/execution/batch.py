@@ -36,6 +36,14 @@ class Batch:
     None: never). With `removes` the batch removes its messages at its end. Its runs get capacity of the invocation from
     `slots` when they are claimed, by the `rank` of its priority; with `has_slots` they have it from the beginning.
     `waiting` are deliveries that are not claimed yet; `claiming` have capacity for that.
+
+    Order of writes of hold and call:
+
+    1. Wait until `not_before`; meanwhile fetch what the call needs: keys, tokens, clients, addresses.
+    2. Check whether the run was asked to stop.
+    3. Call.
+
+    Safe: no call and no retry is early.
     """
 
     context: Context

@@ -100,6 +100,23 @@ def claim(
     A claim that loses a race waits: the message comes again and is decided anew. A run whose call might not end by
     `last_call_at` (ms) is returned untouched. `tried` remembers what this owner is about to write, in case it does not
     learn whether that was done. Raises UnavailableError.
+
+    Order of writes of claim:
+
+    1. Hide the messages until shortly before their runs' instants, plus a lease and its margin; wait for the instants,
+       and for capacity: a message without capacity is kept for some seconds, and then sent anew before it is removed.
+    2. Read runs and jobs strongly.
+    3. Decide (`domain/attempts/claim.py`); if the job says so, a newer run supersedes this one.
+    4. Acquire the overlap lock, if the job has one.
+    5. Check the resource's circuit.
+    6. Ask the limiters of its limits and of its tenant's quotas, if any: the limiter names a run that may begin before
+       step 8; a run that must wait is swapped into the line instead; a run that waits for anything else is swapped out
+       of its line, and gives back its slots.
+    7. Note on the job a start that comes days late.
+    8. Swap to `running`, attempt + 1, owner, lease.
+
+    Safe: of any number of messages one wins; the messages of a dead executor come back after the lease. A claim whose
+    answer was lost is repeated, finds itself done, and continues with the job as it was read then.
     """
     now, tried = context.clock.now(), {} if tried is None else tried
     claims = _read_and_decide(context, ids, owner, now, tried)

@@ -65,7 +65,26 @@ class Result:
 
 
 def finish(context: Context, results: Sequence[Result]) -> list[bool]:
-    """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError."""
+    """Finish each attempt; return for each whether its message may be deleted. Raises UnavailableError.
+
+    Order of writes of finish:
+
+    1. Insert the attempt in a row of its own, if it holds more than the run's row keeps.
+    2. Swap the run: terminal, or `retrying` in the due index; due at its end, if runs of its cycle may wait for it.
+    3. Effects.
+    4. Delete the message after its last run: Lambda deletes it when the executor returns, or an executor that continues
+       does.
+
+    Safe: a message that comes back meets a terminal run and repeats step 3. An executor that loses step 2 does not
+    delete the message, unless the run is over.
+
+    Order of writes of hand over (the target answered 202):
+
+    1. Swap the run: a lease for its target, and a due key at its end.
+    2. Delete the message.
+
+    Safe: the due key replaces the message; a message that comes back is dropped.
+    """
     now = context.clock.now()
     attempts = [_attempt(result) for result in results]
     keep_last_attempts(context, [(result.run, result.job) for result in results], now)

@@ -136,6 +136,12 @@ async def renew_leases(context: Context, runs: Sequence[InFlight], offload: Offl
     """Renew the leases of all runs in one write, or each alone if one is unknown; return the runs that were renewed.
 
     Calls that are asked to stop, or that are no longer ours, are cut.
+
+    Order of writes of renew:
+
+    1. Swap all live runs of a batch to a later lease, then hide their messages again.
+
+    Safe: the answer says whether this executor still owns the run, and whether the run was asked to stop.
     """
     try:
         rows = await offload(renew, context, [flight.run for flight in runs])

@@ -85,6 +85,15 @@ def advance_operations(context: Context, operations: Sequence[Operation], stop_a
     """Advance each operation, as it was read, until its next step is later, or until `stop_at`; return the steps.
 
     Each makes one step at least, and a step ends soon after `stop_at`. Raises UnavailableError.
+
+    Order of writes of advance operations:
+
+    1. Process the jobs of the batch, each by its own verb, in the name of the operation's caller.
+    2. Read the next jobs.
+    3. Swap the operation: its counts, its next batch, due at its pace; or ended.
+
+    Safe: the batch is named before it is processed: a repeat of step 1 recognizes finished jobs by the operation's name
+    in the job's revisions, on the run's request, or by the run's budget (ADR 24).
     """
     steps = 0
     for operation in operations:

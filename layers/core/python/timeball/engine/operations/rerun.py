@@ -61,7 +61,16 @@ class RerunStep(Enum):
 
 
 def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey) -> JobFault | None:
-    """Run a job of a cycle again; return why not, or None if it is done. Raises UnavailableError; may be repeated."""
+    """Run a job of a cycle again; return why not, or None if it is done. Raises UnavailableError; may be repeated.
+
+    Order of writes of run a cycle again (an operation, for each of its jobs, parents first):
+
+    1. Swap it: the run of a recurring job is queued and waits, due; a one-off is pending and waits, due, and rows of
+       its ledger with an older decided version belong to the past.
+
+    Safe: the row has a mark of the operation's instant, so a repeat does nothing; an evaluation finds parents that are
+    cleared or have run again. A late reading of an earlier end concludes nothing, by its decided version.
+    """
     for _ in range(TRIES):
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:

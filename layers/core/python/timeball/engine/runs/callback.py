@@ -62,6 +62,14 @@ def report(context: Context, reports: Sequence[Report]) -> list[Answered]:
     """Finish each attempt as its target reports. A repeated report is accepted again, and changes nothing.
 
     Raises UnavailableError if it is unknown whether it was accepted; the caller may then repeat it.
+
+    Order of writes of report (the target's complete or fail), reap (the target's lease has expired), cancel a run:
+
+    1. Swap the run: its end, or `retrying`, with a due key.
+    2. Effects.
+    3. The attempt's own row.
+
+    Safe: no message is left, so the scan repeats step 2 for an ended run in the due index, and only then drops the key.
     """
     return [_report(context, one) for one in reports]
 
@@ -75,7 +83,16 @@ def heartbeat(context: Context, beats: Sequence[tuple[RunId, int]]) -> list[Answ
 
 
 def name_items(context: Context, namings: Sequence[Naming]) -> list[Answered]:
-    """Name items; a repeat changes nothing. Raises UnavailableError if it is unknown whether they are named."""
+    """Name items; a repeat changes nothing. Raises UnavailableError if it is unknown whether they are named.
+
+    Order of writes of name (items, at work):
+
+    1. Store the whole list so far, under its digest.
+    2. Swap the run: it names that list.
+
+    Safe: a list never changes, and only the attempt under way can name one; items that the same request names again
+    count once.
+    """
     return [_name(context, one) for one in namings]
 
 

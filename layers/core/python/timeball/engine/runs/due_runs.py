@@ -53,6 +53,13 @@ def resend(context: Context, runs: Sequence[Run], steps_until: int | None = None
     """Advance the runs that are due within the look-ahead, as they were just read; return how many changed.
 
     A step of a run with items begins before `steps_until` (ms), or within a second. Raises UnavailableError.
+
+    Order of writes of resend (the scan, for a run in the due index):
+
+    1. Send, or carry out the effects of an ended run.
+    2. Swap: `retrying` to `queued`, the due key dropped.
+
+    Safe: the claim accepts `retrying`, so step 1 without step 2 loses nothing.
     """
     now = context.clock.now()
     horizon_at = now + context.rules.lookahead_ms
@@ -123,6 +130,17 @@ def follow(context: Context, runs: Sequence[Run], now: int) -> int:
     """Reconcile each run, whose lease has expired, with its execution; return the number of runs that changed.
 
     Raises UnavailableError.
+
+    Order of writes of follow (an execution, after the run's lease):
+
+    1. Poll it.
+    2. Stop it, if the run must stop or is out of time, and poll again.
+    3. Insert the attempt's own row, if it is over.
+    4. Swap the run: its end, or `retrying`, with a due key; or a new lease, with a due key at its end.
+
+    Safe: a run that is not over has a due key, so the scan polls again; step 1 and step 2 may be repeated; step 4 is
+    refused if a report, or another scan, came first; an event about the end is a report. An execution that a lost or
+    unanswered attempt may have started has that attempt's name, and the next attempt asks for it by the name.
     """
     if not runs:
         return 0

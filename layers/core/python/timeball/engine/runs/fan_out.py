@@ -44,6 +44,15 @@ def work_through(context: Context, heads: Sequence[Run], stop_at: int) -> tuple[
 
     No step is begun from `stop_at` (ms) on: a step may be two hundred and fifty runs, and others wait. The rest stays
     due. Raises UnavailableError.
+
+    Order of writes of fan out (a run with items):
+
+    1. Store the list of all items; swap the head: it names that list.
+    2. Take a page of items, as large as the tenant's quota allows; without room, swap the head: due in the next minute;
+       otherwise store their payloads, insert their runs, send them; swap the head: released so far.
+    3. The ends of items make the head due: swap it past the items that are over, and at last to its end.
+
+    Safe: an item's number names its run, so a repeat ends in the same rows.
     """
     taken, dead = 0, list[Run]()
     if not heads or context.clock.now() >= stop_at:

@@ -49,7 +49,19 @@ def release_slots(context: Context, runs: Sequence[Run], had: Mapping[RunId, set
 
 
 def admit_waiting(context: Context, limiters: Sequence[Limiter]) -> int:
-    """Admit the runs for which each limiter has room, as it was read; return their number. Raises UnavailableError."""
+    """Admit the runs for which each limiter has room, as it was read; return their number. Raises UnavailableError.
+
+    Order of writes of admit (a run in the line of a limiter):
+
+    1. Drop the holders of slots that are over, and rewrite the rows of runs whose claim is long overdue.
+    2. Ask the index for the first in line, and read their rows.
+    3. Swap the limiter: it names them.
+    4. Send their messages.
+    5. Swap their rows: admitted.
+
+    Safe: while the limiter is due, the scan and the ends of runs do it; a run that is named but not marked as admitted
+    still stands in the line (ADR 37).
+    """
     return sum(_admit_from(context, one) for one in limiters)
 
 

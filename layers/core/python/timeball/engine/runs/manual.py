@@ -33,6 +33,13 @@ def retry_runs(context: Context, ids: Sequence[RunId], edit: Edit | None = None)
 
     Its attempts continue to count, and its history stays. A queued run is sent again; the payload of a run that is
     being tried cannot be edited. Raises UnavailableError; the caller may then repeat it.
+
+    Order of writes of retry a run, replay:
+
+    1. Swap the run to `queued`, with a due key at its start.
+    2. The scan sends it, and drops the key.
+
+    Safe: as for a trigger; the claim of an old run is noted on its job, so a cancel finds it.
     """
     return [_retry(context, run_id, edit) for run_id in ids]
 

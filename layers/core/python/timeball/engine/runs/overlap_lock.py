@@ -141,6 +141,13 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
     If a pause withdrew the holder, it and the next holder change places, if the latter may continue: it has started
     before. While a job is paused, a run that was its holder or next holder stays named there and does not misfire,
     unless a manual run takes the lock meanwhile. Raises UnavailableError.
+
+    Order of writes of release (the overlap lock):
+
+    1. Send the message of the next holder.
+    2. Swap the job: the next holder holds the lock.
+
+    Safe: the claim of that message takes the lock from a run that is over, so step 1 without step 2 loses nothing.
     """
     runs = list(dict.fromkeys(runs))
     jobs = context.store.jobs.read([run.job for run in runs])

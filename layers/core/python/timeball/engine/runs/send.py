@@ -25,6 +25,15 @@ def send(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
     """Send each run's message, delayed until its instant. False: the result is unknown, send it again.
 
     SQS may refuse single messages of a batch. A run whose watch was refused is not sent.
+
+    Order of writes of send (part of each verb that sends):
+
+    1. Send a watch that names the runs, delayed until 20 s after their instant.
+    2. Send the messages of those runs whose watch was accepted; a message names runs that are alike in tenant, priority
+       and instant.
+
+    Safe: no message is sent without a watch; SQS may refuse single messages of a batch, and the verb sends those runs
+    again.
     """
     watched = context.queue.watch(list(_watches(runs, now)))
     is_watched = [watched[position // MAX_WATCHED] for position in range(len(runs))]

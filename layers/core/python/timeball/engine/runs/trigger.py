@@ -89,6 +89,15 @@ def trigger(context: Context, triggers: Sequence[Trigger], by: Actor = NO_ACTOR)
     """Make and send a run for each trigger. A paused or finished job may be triggered, a cancelled job may not.
 
     Raises UnavailableError if it is unknown whether a run was made; the caller may then repeat the same `request`.
+
+    Order of writes of trigger:
+
+    0. Announce it.
+    1. Insert the run with a due key.
+    2. Send.
+    3. Drop the key.
+
+    Safe: the scan sends a queued run that it finds in the due index.
     """
     return [_trigger(context, one, by) for one in triggers]
 
@@ -175,6 +184,15 @@ def _collect(context: Context, job: Job, debounce: Debounce, one: Trigger, diges
     """Add a trigger to the run of a job that collects.
 
     A request that may be repeated is noted for that run, until the run turns out to have begun without it.
+
+    Order of writes of collect (a trigger, or a submit):
+
+    1. The job names the run, unless it names one that has not begun; a submit names the run of its one-off.
+    2. Insert that run, due; or swap the run that stands: its payload, a later start, one trigger more; before the row
+       drops a request, that request is noted.
+
+    Safe: the claim swaps the same row: a trigger is in the run, or finds that the run has begun and makes another. The
+    row or the note identifies a repeat.
     """
     asked = None if one.request is None else collecting.request_digest(one.request, one.fingerprint)
     arrival = Arrival(digest, asked or one.fingerprint, asked, one.depth)

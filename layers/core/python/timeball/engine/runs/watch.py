@@ -93,6 +93,16 @@ def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
 
     A run that cannot be read at the moment stops no other: it is watched again. If no run of a watch can be read, the
     watch comes again.
+
+    Order of writes of recheck (the watch):
+
+    1. Carry out effects of an end that the job does not know of; send again the runs whose messages are lost; make
+       limiters due that do not know of a waiting run.
+    2. Watch the runs again that are not over, after a pause that doubles.
+    3. Delete the watch.
+
+    Safe: it reads, and writes only what is missing; if the message was not lost after all, the claim drops the second
+    one.
     """
     stop_at = context.clock.now() + _BISECT_MS
     runs = list(dict.fromkeys(run for watch in watches for run in watch.runs))
@@ -107,7 +117,14 @@ def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
 
 
 def reconcile_messages(context: Context, ids: Sequence[RunId]) -> list[bool]:
-    """Let each run continue without its message; return whether each message may go. Raises UnavailableError."""
+    """Let each run continue without its message; return whether each message may go. Raises UnavailableError.
+
+    Order of writes of reconcile messages (that a queue gave up on):
+
+    1. Swap the run by its row: back into the due index after a backoff; `failed` the fifth time.
+
+    Safe: that a queue gave up says nothing about the run.
+    """
     rows = [row for row in context.store.runs.read(list(dict.fromkeys(ids))) if row is not None]
     read = context.store.jobs.read([row.id.job for row in rows])
     jobs = {row.id: job for row, job in zip(rows, read, strict=True)}

@@ -66,6 +66,19 @@ def dispatch(context: Context, jobs: Sequence[Job], read_at: int) -> list[Dispat
     The jobs were read at `read_at` or later. A plan reaches no further than the look-ahead from `read_at`, because a
     change of the job refuses the inserts of older plans only that far ahead. Raises UnavailableError if the store's
     answer is unknown, except for the last step. A dispatch that failed can be repeated.
+
+    Order of writes of dispatch (one row a job):
+
+    0. Read the blackouts: a frozen job is checked again later, and nothing is written.
+    1. Insert a row at the job's next fire: a run, or a range that ends before the next row that stands.
+    2. If step 1 is refused, the row that stands decides: a plan at least as new as that row's decided version revives a
+       superseded or withdrawn run, or makes a skipped range of it.
+    3. Send the run, if it is queued without a due key.
+    4. Swap the job: its next fire is the first after the row's end; if it is unknown whether a job was advanced, that
+       job stays due, and no other job of the batch is repeated for it.
+
+    Safe: a repeat by any process, at any later time, ends in the same rows and at least one message for each queued
+    run.
     """
     wanted, needless = sort_out(context, jobs)
     free = evaluate_jobs(context, wanted)

@@ -64,6 +64,13 @@ def submit(
     `ancestors` holds a lower bound of the number of jobs that each job depends on. The scan finds what the dispatch
     leaves undone, so a failed dispatch does not fail the submit. Raises InvalidSchedule before anything is stored,
     UnavailableError if it is unknown what was stored.
+
+    Order of writes of submit:
+
+    1. Insert the job with its work, in the due index.
+    2. Dispatch it if it is due within the look-ahead.
+
+    Safe: the job is stored before the 2xx; the scan does what step 2 leaves undone.
     """
     new = [new_job(spec, now, context.shards, by, depth) for spec in specs]
     jobs = bind(context, [evolve(job, ancestors=ancestors.get(job.key, 0)) for job in new], now)
@@ -100,6 +107,15 @@ def meant_by(context: Context, specs: Sequence[JobSpec], now: int) -> list[Meant
     """Return the job for each spec; no two specs have the same unique key. Specs without a key cost no request.
 
     Raises UnavailableError, and ContendedError if a key keeps changing.
+
+    Order of writes of name (the job of a unique key):
+
+    1. Insert the key's row, which names the job; a row that stands decides while it stands for its job; otherwise swap
+       it; also swap a row that names no job yet and would expire too soon.
+    2. Submit, under the id that is named.
+
+    Safe: a request that finds a name without a job stores its own job under that id, so a crash after step 1 leaves
+    nothing to repair; the window is that of the stored job.
     """
     meant = {spec.key: Meant(spec) for spec in specs}
     asking = {spec.key: named for spec in specs if (named := _named(spec, now)) is not None}
