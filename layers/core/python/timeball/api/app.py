@@ -7,6 +7,7 @@ Invariants: a request without a tenant is answered only if its path is in PUBLIC
 import asyncio
 import logging
 import secrets
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from timeball.api.http.caller import as_authorized, caller_of, denial
@@ -98,9 +100,39 @@ def _page() -> str:
     return page_text()
 
 
+class _Resolver(APIGatewayHttpResolver):
+    """A resolver that keeps a request, and its caller, in the thread that answers it.
+
+    Powertools keeps the request in a class, for all threads of a process. Lambda answers one request at a time; a
+    server with threads would take the caller of one request for that of another.
+    """
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()
+        super().__init__()
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What the request's middlewares and its operation know of it."""
+        return self._of_thread.context  # type: ignore[no-any-return]
+
+    @context.setter
+    def context(self, context: dict[str, Any]) -> None:
+        self._of_thread.context = context
+
+    @property
+    def current_event(self) -> BaseProxyEvent:  # type: ignore[override]
+        """The request."""
+        return self._of_thread.event  # type: ignore[no-any-return]
+
+    def _to_proxy_event(self, event: dict[str, Any]) -> BaseProxyEvent:
+        self._of_thread.event = read = super()._to_proxy_event(event)
+        return read
+
+
 def build_api(edge: ApiContext) -> Handler:
     """Return the function's handler for an edge."""
-    resolver = APIGatewayHttpResolver()
+    resolver = _Resolver()
     resolver.use([_identify, _deny_by_default])
     for router in ROUTERS:
         resolver.include_router(router.included)
