@@ -17,7 +17,7 @@ from tests.contract.backends import client, moto, new_table
 from tests.engine.play import NOW, Play, spec
 from timeball.api.app import build_api
 from timeball.aws.dynamodb.store import dynamo_store
-from timeball.aws.patience import Asker, Patience
+from timeball.aws.request_retries import Asker, Patience
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.policies import OverlapPolicy

@@ -7,7 +7,7 @@ from typing import Any
 
 from timeball.api.authorizer import Authorizer
 from timeball.aws.dynamodb.tenants import DynamoHolders
-from timeball.aws.patience import Timed, in_time
+from timeball.aws.request_retries import Timed, in_time
 from timeball.runtime.clock import SystemClock
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from functions.custom_resources import RefusedError, answered, when_ready
 from timeball.aws.deployments import Deployments, table_of
-from timeball.aws.patience import PATIENT, Timed, in_time
+from timeball.aws.request_retries import PATIENT, Timed, in_time
 from timeball.domain.deployment import Deployment, refusal, too_few_at_once
 from timeball.setting import unsupported
 

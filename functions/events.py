@@ -8,7 +8,7 @@ from typing import Any
 from functions.messages import dealt_with
 from timeball.aws.event_bridge import UnreadableEventError, parse_matched
 from timeball.aws.executions import EndedExecution, is_of_executions, parse_ended
-from timeball.aws.patience import Timed, in_time
+from timeball.aws.request_retries import Timed, in_time
 from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.terms.event import Matched

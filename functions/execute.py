@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from timeball.aws.executors import Succession, parse_succession, trial_answer, trial_in
-from timeball.aws.patience import Timed, in_time
+from timeball.aws.request_retries import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message
 from timeball.domain.attempts.callback_token import token_of
 from timeball.domain.model.ids import RunId

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from functions.custom_resources import answered, when_ready
 from timeball.aws.dynamodb.tenants import dynamo_tenants
-from timeball.aws.patience import PATIENT, Timed, in_time
+from timeball.aws.request_retries import PATIENT, Timed, in_time
 from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
 from timeball.domain.model.tenants.tenant import new_tenant
 from timeball.ports.tenants import Tenants

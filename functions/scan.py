@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from timeball.aws.patience import Timed, in_time
+from timeball.aws.request_retries import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.scan import scan

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from functions.messages import Record, dealt_with
-from timeball.aws.patience import Timed, in_time
+from timeball.aws.request_retries import Timed, in_time
 from timeball.aws.sqs import UnreadableMessageError, parse_message, parse_watch
 from timeball.domain.model.ids import RunId
 from timeball.engine.context import Context

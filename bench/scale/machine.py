@@ -1,7 +1,7 @@
 """An environment of a function with its share of a processor; calls of its ports take time, processor and units.
 
 The engine's code runs unchanged: each call of a port makes as many requests as the adapter would, on as many threads,
-and waits as long as they take. Throttled requests are repeated as in `aws/patience.py`.
+and waits as long as they take. Throttled requests are repeated as in `aws/request_retries.py`.
 """
 
 import math
@@ -24,7 +24,7 @@ from bench.scale.limits import (
 from bench.scale.units import Table
 from tests.simulation.world.process import Process, Weather
 from timeball.aws.dynamodb.table.writes import BATCH
-from timeball.aws.patience import PAUSES_SECONDS
+from timeball.aws.request_retries import PAUSES_SECONDS
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.due_index import DuePage, DueQuery

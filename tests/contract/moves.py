@@ -66,7 +66,7 @@ from timeball.domain.operation import (
     progressed,
     with_next_batch,
 )
-from timeball.domain.sharing.stated import bounded_by
+from timeball.domain.sharing.stated_limits import bounded_by
 from timeball.domain.time.schedule import At, Schedule
 
 FAILED = Attempt(1, Outcome.FAILED, NOW, NOW + 1, NOW + 2, 500, "Es brach ab: ☹", "{}")

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from tests.contract.waits import Waits
 from timeball.aws.clients import WireClient
 from timeball.aws.dynamodb.tenants import DynamoHolders
-from timeball.aws.patience import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
+from timeball.aws.request_retries import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context, Rules
 from timeball.ports.errors import UnavailableError

@@ -16,7 +16,7 @@ from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.writes import to_values
-from timeball.aws.patience import PATIENT, ROOM_SECONDS
+from timeball.aws.request_retries import PATIENT, ROOM_SECONDS
 from timeball.aws.sqs import SqsQueue
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context, Rules

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.contract.rows import NOW
-from timeball.aws.patience import PATIENT, Asker, Invocation, Patience
+from timeball.aws.request_retries import PATIENT, Asker, Invocation, Patience
 from timeball.testing.virtual_clock import VirtualClock
 
 

@@ -16,15 +16,15 @@ from timeball.domain.model.runs.limiter import Bounds, Fixed
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import OverlapPolicy
-from timeball.domain.sharing.limiter import SETTLES_MS
+from timeball.domain.sharing.slots_and_tokens import SETTLES_MS
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import revise
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.in_flight import renew
 from timeball.engine.quotas import fix_limit
-from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.manual import retry_runs
+from timeball.engine.runs.waiting_lines import release_slots
 from timeball.ports.rows import Swap, Swapped
 from timeball.testing.faults import Points
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.crash.stage import Stage, stop_when
 from tests.engine.play import NOW, Play, spec
-from timeball.domain.ends.notices import end_of
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.jobs.revision import RevisionId
@@ -17,6 +16,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
+from timeball.domain.run_ends.notices import end_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.runs.manual import cancel_runs, retry_runs

@@ -12,7 +12,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.changes.change import cancel
-from timeball.engine.listed import MAX_EXAMINED
+from timeball.engine.filtered_pages import MAX_EXAMINED
 from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.tasks import MOST_PAGES, TaskOutcome, create_task, delete_task, list_tasks
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from timeball.domain.model.ids import JobKey
-from timeball.engine.listed import MAX_EXAMINED, Page, read_page
+from timeball.engine.filtered_pages import MAX_EXAMINED, Page, read_page
 
 Where = tuple[int, JobKey]
 

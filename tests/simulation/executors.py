@@ -25,7 +25,14 @@ from timeball.domain.sharing.capacity import (
 from timeball.domain.sharing.executors import Phase, kept_ms, needs_successor, phase_of, unfit_seconds
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.capacity import LATE_MS, MOST_KEPT
-from timeball.engine.execution.taking import ABOVE_AHEAD_MS, ABOVE_EVERY_MS, AT_ONCE, LOOK_EVERY_MS, ROUNDS, WORTHWHILE
+from timeball.engine.execution.more_messages import (
+    ABOVE_AHEAD_MS,
+    ABOVE_EVERY_MS,
+    AT_ONCE,
+    LOOK_EVERY_MS,
+    ROUNDS,
+    WORTHWHILE,
+)
 from timeball.ports.queue import Delivery, by_message
 from timeball.testing.memory_queue import MemoryQueue
 
@@ -201,7 +208,7 @@ class Executors:
         return takes and any(found.values())
 
     def _asks(self, one: _Executor, now: int, rounds: int) -> dict[int, int]:
-        """Return how many messages to request from each queue, as `engine/execution/taking.py` does."""
+        """Return how many messages to request from each queue, as `engine/execution/more_messages.py` does."""
         if one.part(now) is Phase.RESTS:
             return {}
         tenants = one.tenants()
@@ -236,7 +243,7 @@ class Executors:
             one.asks_above_at = now + ABOVE_EVERY_MS
 
     def _above(self, one: _Executor, now: int, *, lasts: bool) -> dict[int, int]:
-        """Return how many messages to request from the queues above, as `engine/execution/taking.py` does."""
+        """Return how many messages to request from the queues above, as `engine/execution/more_messages.py` does."""
         if now < one.asks_above_at or one.part(now) is not Phase.TAKES:
             return {}
         own = [message for message in one.ahead if message.rank == self._own]

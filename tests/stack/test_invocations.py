@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from tests.stack.conftest import ROOT, Synthesized
-from timeball.aws.patience import BRISK, PATIENT, ROOM_SECONDS
+from timeball.aws.request_retries import BRISK, PATIENT, ROOM_SECONDS
 from timeball.domain.attempts.callback import LONGEST_SECONDS
 from timeball.domain.changes.change import LONGEST_REQUEST_SECONDS
 from timeball.domain.time.instants import SECOND_MS

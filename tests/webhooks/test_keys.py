@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.webhooks.targets import NOW
-from timeball.targets.http.keys import (
+from timeball.targets.http.signing_keys import (
     ASKED_AGAIN_MS,
     KEPT_MS,
     KEPT_UNANSWERED_MS,

@@ -13,7 +13,7 @@ from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.ports.target import Answer
 from timeball.targets.http.caller import http_caller
-from timeball.targets.http.keys import KeyRing
+from timeball.targets.http.signing_keys import KeyRing
 from timeball.testing.memory_services import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -12,7 +12,7 @@ from timeball.ports.target import Trial, Tried
 from timeball.targets.calls import Trace, make_trial
 from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
 from timeball.targets.http.caller import http_caller
-from timeball.targets.http.keys import KeyRing
+from timeball.targets.http.signing_keys import KeyRing
 from timeball.testing.memory_services import MemorySecrets
 from timeball.testing.virtual_clock import VirtualClock
 

@@ -11,7 +11,7 @@ from timeball.api.http.cursor import cursor_of
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.time.instants import LATEST, SECOND_MS, format_instant
-from timeball.engine.listed import MAX_EXAMINED
+from timeball.engine.filtered_pages import MAX_EXAMINED
 
 PATH = "/v1/dead-letters"
 

@@ -13,9 +13,9 @@ from tests.contract.rows import NOW, job, run
 from timeball.aws.dynamodb.listing import Listing
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.keys import job_key, list_key, list_partition
+from timeball.aws.dynamodb.table.listing_shards import strata, stratum_of
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import LISTING, Index
-from timeball.aws.dynamodb.table.strata import strata, stratum_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.jobs.job_states import Among

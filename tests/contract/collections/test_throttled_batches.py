@@ -17,7 +17,7 @@ from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.writes import Insert, Writer, Written, to_values
-from timeball.aws.patience import PATIENT
+from timeball.aws.request_retries import PATIENT
 from timeball.domain.model.runs.transitions import claimed
 from timeball.domain.time.instants import SECOND_MS
 from timeball.ports.errors import UnavailableError

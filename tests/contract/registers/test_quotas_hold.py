@@ -22,7 +22,7 @@ from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.backfills import advance_backfills
 from timeball.engine.blackouts.freezes import note_quotas
-from timeball.engine.execution.limits import pass_limiters
+from timeball.engine.execution.limits_gate import pass_limiters
 from timeball.ports.rows import ListQuery, Swap
 from timeball.ports.store import Store
 from timeball.testing.memory_store import MemoryStore

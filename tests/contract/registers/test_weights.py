@@ -10,7 +10,7 @@ from timeball.aws.dynamodb.store import DynamoWeights
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import TENANTS
 from timeball.aws.dynamodb.tenants import dynamo_tenants
-from timeball.aws.patience import BRISKLY
+from timeball.aws.request_retries import BRISKLY
 from timeball.domain.model.tenants.tenant import new_tenant
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.errors import UnavailableError

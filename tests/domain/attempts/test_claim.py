@@ -16,7 +16,6 @@ from timeball.domain.attempts.claim import (
     after_lock,
     decide_claim,
 )
-from timeball.domain.ends.overlap import LockStep
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
@@ -26,6 +25,7 @@ from timeball.domain.model.terms.flow import Collected
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.planning.blackouts import Blackouts
+from timeball.domain.sharing.overlap import LockStep
 from timeball.domain.time.instants import DAY_MS, MINUTE_MS, parse_instant
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.domain.time.spans import local_days

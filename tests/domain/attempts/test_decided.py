@@ -1,7 +1,7 @@
 """The row of a run after a decision about it. Other files test the decision itself."""
 
+from timeball.domain.attempts.after_claim import decided
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision
-from timeball.domain.attempts.decided import decided
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.time.instants import parse_instant

@@ -1,6 +1,6 @@
 """Gates of a run that the tests of lateness in `tests/engine` do not cover."""
 
-from timeball.domain.attempts.decided import with_gate_waits
+from timeball.domain.attempts.after_claim import with_gate_waits
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, with_spec

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.engine.play import spec
-from timeball.domain.ends.effects import concludes, final_status, frees_slots, releases
-from timeball.domain.ends.notices import may_notify
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus, Verb
 from timeball.domain.model.jobs.job_states import concluded, new_job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.terms.notify import Notify
+from timeball.domain.run_ends.effects import concludes, final_status, frees_slots, releases
+from timeball.domain.run_ends.notices import may_notify
 from timeball.domain.time.schedule import At, Every
 
 NOW = 1_000

@@ -6,11 +6,11 @@ from itertools import product
 
 import pytest
 
-from timeball.domain.ends.overlap import LockStep, OverlapDecision, decide_overlap
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.sharing.overlap import LockStep, OverlapDecision, decide_overlap
 from timeball.domain.time.instants import MINUTE_MS, parse_instant
 
 NOW = parse_instant("2026-11-21T09:30:00Z")

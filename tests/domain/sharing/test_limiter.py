@@ -13,7 +13,7 @@ from timeball.domain.model.runs.run import Callback, Permit, Run, RunState, Wait
 from timeball.domain.model.runs.transitions import claimed, frozen, withdrawn
 from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, OnFull, RateLimit
-from timeball.domain.sharing.limiter import (
+from timeball.domain.sharing.slots_and_tokens import (
     ADMITTED_AT_ONCE,
     LONGEST_HOLD_MS,
     RECHECK_EVERY_MS,
@@ -30,7 +30,7 @@ from timeball.domain.sharing.limiter import (
     waits_because,
     without_ended,
 )
-from timeball.domain.sharing.stated import RATE_HOLDS_MS, Ask, asks_of, bounded_by, said_anew
+from timeball.domain.sharing.stated_limits import RATE_HOLDS_MS, Ask, asks_of, bounded_by, said_anew
 from timeball.domain.time.instants import SECOND_MS
 
 LEASE_MS = 30_000

@@ -11,7 +11,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.execute import execute
 from timeball.engine.execution.invocation import Term
-from timeball.engine.execution.taking import ABOVE_EVERY_MS
+from timeball.engine.execution.more_messages import ABOVE_EVERY_MS
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox, handed_out
 from timeball.testing.virtual_clock import VirtualClock

@@ -19,16 +19,16 @@ from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import StepFunctionsTarget
-from timeball.domain.sharing.limiter import SETTLES_MS, admitted, expected, left_in_line
+from timeball.domain.sharing.slots_and_tokens import SETTLES_MS, admitted, expected, left_in_line
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
 from timeball.engine.blackouts.freezes import note_quotas
 from timeball.engine.changes.change import cancel
 from timeball.engine.context import Context
 from timeball.engine.quotas import note_limits, read_limit
-from timeball.engine.runs.limiters import admit_waiting, expect
 from timeball.engine.runs.manual import retry_runs
 from timeball.engine.runs.send import send
+from timeball.engine.runs.waiting_lines import admit_waiting, expect
 from timeball.engine.runs.watch import reconcile_messages
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap

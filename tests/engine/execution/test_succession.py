@@ -18,7 +18,7 @@ from timeball.domain.sharing.executors import (
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
 from timeball.engine.execution.invocation import last_call_at
-from timeball.engine.execution.taking import LOOK_EVERY_MS
+from timeball.engine.execution.more_messages import LOOK_EVERY_MS
 from timeball.ports.errors import UnavailableError
 
 YOUNG = NOW + 900 * SECOND_MS

@@ -8,7 +8,7 @@ from tests.engine.play import NOW, inline
 from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.execution.execute import execute
-from timeball.engine.execution.taking import LOOK_EVERY_MS
+from timeball.engine.execution.more_messages import LOOK_EVERY_MS
 from timeball.ports.errors import UnavailableError
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox

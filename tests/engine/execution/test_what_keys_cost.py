@@ -15,7 +15,7 @@ from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At
-from timeball.engine.runs.limiters import release_slots
+from timeball.engine.runs.waiting_lines import release_slots
 from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import Owner
 from timeball.ports.rows import Swap

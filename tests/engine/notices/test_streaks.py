@@ -19,7 +19,6 @@ from tests.engine.notices.desk import (
 )
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service, at
-from timeball.domain.ends.notices import failing
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
@@ -28,6 +27,7 @@ from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.model.terms.notify import News, Notify
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.planning.ledger import queued_run
+from timeball.domain.run_ends.notices import failing
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, OnEvents, Schedule
 from timeball.engine.changes.change import cancel, resume

@@ -7,11 +7,11 @@ import pytest
 
 from tests.engine.notices.desk import begin, notices
 from tests.engine.service import KEY, Service, at
-from timeball.domain.ends.notices import end_of
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.notify import News
 from timeball.domain.planning.ledger import queued_run
+from timeball.domain.run_ends.notices import end_of
 from timeball.engine.context import Context
 from timeball.engine.runs.dead_letters import DeadPage, replay
 from timeball.engine.runs.manual import retry_runs

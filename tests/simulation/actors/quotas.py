@@ -16,7 +16,7 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.model.terms.flow import ConcurrencyLimit, OnFull, RateLimit
-from timeball.domain.sharing.stated import bounded_by
+from timeball.domain.sharing.stated_limits import bounded_by
 from timeball.engine.context import Context
 from timeball.engine.quotas import LimitOutcome, fix_limit
 from timeball.ports.rows import Swap

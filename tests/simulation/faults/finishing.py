@@ -19,7 +19,6 @@ from tests.simulation.faults.hands import (
 )
 from timeball.domain.attempts.due import is_reapable
 from timeball.domain.attempts.retry import after_attempt
-from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, locked
 from timeball.domain.model.jobs.job_states import concluded
@@ -27,6 +26,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended
 from timeball.domain.model.runs.values import Guarantor
+from timeball.domain.run_ends.effects import final_status, releases
 from timeball.engine.context import Context
 from timeball.engine.execution.finish import Result, finish
 from timeball.engine.execution.in_flight import owns

@@ -17,7 +17,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.planning.blackouts import Blackouts
-from timeball.domain.sharing.limiter import has_slot
+from timeball.domain.sharing.slots_and_tokens import has_slot
 from timeball.ports.target import UNDER_WAY, ExecutionStatus
 
 _BEFORE_ITS_EXECUTION = "no attempt ends before its execution"

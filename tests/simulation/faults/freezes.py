@@ -8,11 +8,11 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.runs.limiter import Begun, Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.runs.transitions import claimed
-from timeball.domain.sharing.limiter import LimiterDecision, acquire, has_slot, left_in_line, room_for
-from timeball.domain.sharing.stated import Ask
+from timeball.domain.sharing.slots_and_tokens import LimiterDecision, acquire, has_slot, left_in_line, room_for
+from timeball.domain.sharing.stated_limits import Ask
 from timeball.domain.time.instants import LATEST
 from timeball.engine.execution.gates import any_run
-from timeball.engine.runs.limiters import expect
+from timeball.engine.runs.waiting_lines import expect
 from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox
 

@@ -1,8 +1,8 @@
 """Faults of the overlap lock."""
 
 from tests.simulation.faults.hands import Fault, late, overwritten, without
-from timeball.domain.ends.effects import releases
 from timeball.domain.model.jobs.job import Job, locked
+from timeball.domain.run_ends.effects import releases
 from timeball.engine.runs import effects
 from timeball.ports.rows import Swap
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, instead, lost
-from timeball.domain.ends.notices import failing, is_late, is_to_pause, notice_of_end, notices_ahead
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobSpec, with_spec
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.notify import News, RunEnd
+from timeball.domain.run_ends.notices import failing, is_late, is_to_pause, notice_of_end, notices_ahead
 from timeball.ports.rows import Swap
 
 

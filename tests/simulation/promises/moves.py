@@ -7,11 +7,11 @@ from tests.simulation.promises.features.operations import is_retried_by_an_opera
 from tests.simulation.promises.features.reruns import is_of_a_rerun
 from tests.simulation.story import MOST_SKEW_MS, TARGET, Story
 from tests.simulation.world.history import Write
-from timeball.domain.ends.effects import final_status, releases
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import MOVES, Run, RunState
+from timeball.domain.run_ends.effects import final_status, releases
 from timeball.domain.time.instants import LATEST
 
 

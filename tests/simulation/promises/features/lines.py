@@ -9,7 +9,7 @@ from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.model.ids import LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run
-from timeball.domain.sharing.limiter import SETTLES_MS
+from timeball.domain.sharing.slots_and_tokens import SETTLES_MS
 from timeball.domain.time.instants import MINUTE_MS
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tests.simulation.story import MOST_SKEW_MS, Story
-from timeball.domain.ends.notices import counts, end_of, notice_of_end, notices_ahead, streak_length
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, Priority
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.notify import Milestone, News, Notice
+from timeball.domain.run_ends.notices import counts, end_of, notice_of_end, notices_ahead, streak_length
 from timeball.domain.time.instants import LATEST
 
 _MOST_BETWEEN = 15

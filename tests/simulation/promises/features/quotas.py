@@ -13,7 +13,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.tenant import NO_QUOTAS
-from timeball.domain.sharing.stated import asks_of
+from timeball.domain.sharing.stated_limits import asks_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 
 

@@ -23,7 +23,7 @@ from timeball.api.http.edge import ApiContext
 from timeball.api.http.ids import ID_BYTES
 from timeball.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
 from timeball.api.routes import PUBLIC_PATHS, ROUTERS, methods_of, reported_run
-from timeball.aws.patience import in_time
+from timeball.aws.request_retries import in_time
 from timeball.domain.model.tenants.actor import parse_callers
 from timeball.domain.usage.bill import parse_prices
 from timeball.domain.usage.hours import UNKNOWN_TENANT

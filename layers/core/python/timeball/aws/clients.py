@@ -23,7 +23,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
 from timeball.aws.connections import Connections, Response, UnansweredError
-from timeball.aws.patience import CONNECTIONS, Patience
+from timeball.aws.request_retries import CONNECTIONS, Patience
 from timeball.setting import SettingsError, unsupported
 
 _ALGORITHM = "AWS4-HMAC-SHA256"

@@ -10,7 +10,7 @@ from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import to_values
-from timeball.aws.patience import PATIENTLY, Asker
+from timeball.aws.request_retries import PATIENTLY, Asker
 from timeball.domain.deployment import Deployment
 from timeball.domain.model.ids import MOST_SHARDS
 

@@ -11,7 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from timeball.aws.patience import PATIENTLY, Asker, is_unknown
+from timeball.aws.request_retries import PATIENTLY, Asker, is_unknown
 from timeball.domain.model.terms.event import (
     BUS_SOURCE,
     MOST_BYTES,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from timeball.aws.dynamodb.table.codec import from_text, to_text
 from timeball.aws.dynamodb.table.mapper import to_work, work_text
-from timeball.aws.patience import BRISKLY, Asker, Patience
+from timeball.aws.request_retries import BRISKLY, Asker, Patience
 from timeball.domain.sharing.executors import PollerBounds, Provisioned
 from timeball.ports.errors import UnavailableError
 from timeball.ports.target import Trial, Tried

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from timeball.aws.patience import BRISKLY, Asker
+from timeball.aws.request_retries import BRISKLY, Asker
 from timeball.ports.secrets import SecretUnreadableError
 
 _CURRENT, _PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, side_by_side
+from timeball.aws.request_retries import BRISKLY, PATIENTLY, Asker, side_by_side
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.runs.run import Run
 from timeball.domain.time.instants import SECOND_MS

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from timeball.aws.patience import BRISKLY, Asker
+from timeball.aws.request_retries import BRISKLY, Asker
 
 if TYPE_CHECKING:
     from types_boto3_sqs import SQSClient

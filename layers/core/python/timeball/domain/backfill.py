@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from itertools import islice
 
-from timeball.domain.ends.overlap import LockStep, decide_overlap
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, Origin, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job, JobStatus, Priority, RuleSet
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.sharing.overlap import LockStep, decide_overlap
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule, fires, next_fire
 

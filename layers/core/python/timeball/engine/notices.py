@@ -14,7 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.changes.change import paused
-from timeball.domain.ends.notices import (
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
+from timeball.domain.model.jobs.job_states import new_job
+from timeball.domain.model.jobs.revision import change_announced, revision_of
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action
+from timeball.domain.model.terms.notify import Milestone, News, RunEnd
+from timeball.domain.planning.blackouts import Blackouts
+from timeball.domain.run_ends.notices import (
     DECIDED,
     UNCOUNTED,
     counts,
@@ -26,15 +35,6 @@ from timeball.domain.ends.notices import (
     notices_ahead,
     streak_needed,
 )
-from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, RunId
-from timeball.domain.model.jobs.job import Job, JobSpec, changed_by
-from timeball.domain.model.jobs.job_states import new_job
-from timeball.domain.model.jobs.revision import change_announced, revision_of
-from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.actor import NO_ACTOR, Action
-from timeball.domain.model.terms.notify import Milestone, News, RunEnd
-from timeball.domain.planning.blackouts import Blackouts
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.ports.collections import LedgerQuery

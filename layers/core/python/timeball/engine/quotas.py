@@ -19,12 +19,12 @@ from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.runs.limiter import Bounds, Fixed, Limiter, new_limiter
 from timeball.domain.model.runs.run import Permit, Run
 from timeball.domain.model.tenants.tenant import NO_QUOTAS
-from timeball.domain.sharing.limiter import has_slot
-from timeball.domain.sharing.stated import asks_of, bounded_by, said_anew
+from timeball.domain.sharing.slots_and_tokens import has_slot
+from timeball.domain.sharing.stated_limits import asks_of, bounded_by, said_anew
 from timeball.domain.sharing.submit_budget import Reservation, counted_until, is_refused, may_count, reckoned
 from timeball.engine.compare_and_swap import compare_and_swap, put, until_done
 from timeball.engine.context import Context
-from timeball.engine.runs.limiters import admit_waiting, take_back_slots, take_out_of_lines
+from timeball.engine.runs.waiting_lines import admit_waiting, take_back_slots, take_out_of_lines
 
 MOST_SHOWN = 100
 """How many waiting runs are shown."""

@@ -19,8 +19,8 @@ from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.limiter import new_limiter
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.tenant import Quotas
-from timeball.domain.sharing.limiter import tokens_taken, under_way
-from timeball.domain.sharing.stated import bounds_of, is_bound
+from timeball.domain.sharing.slots_and_tokens import tokens_taken, under_way
+from timeball.domain.sharing.stated_limits import bounds_of, is_bound
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, Figures, HourKey, added, of_reasons, window_from

@@ -15,7 +15,7 @@ from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.model.jobs.task import Task, TaskSpec
 from timeball.engine.compare_and_swap import put, until_done
 from timeball.engine.context import Context
-from timeball.engine.listed import MAX_EXAMINED, Page, read_page
+from timeball.engine.filtered_pages import MAX_EXAMINED, Page, read_page
 from timeball.ports.rows import ListQuery, Swap
 
 _COUNTED = 100

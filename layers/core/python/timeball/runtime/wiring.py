@@ -22,7 +22,7 @@ from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.executors import TRYING, ExecutorTrials, LambdaSuccessor, MappingPollers
-from timeball.aws.patience import BRISKLY, PATIENTLY, Asker, Patience, within
+from timeball.aws.request_retries import BRISKLY, PATIENTLY, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import Form, SqsInbox, SqsQueue
 from timeball.aws.unreadable_queue import UnreadableQueue
@@ -41,7 +41,7 @@ from timeball.ports.tenants import Tenants
 from timeball.runtime.clock import SystemClock
 from timeball.runtime.settings import Environment, parse_provisioned
 from timeball.targets.aws.clients import connect
-from timeball.targets.http.keys import KeyRing
+from timeball.targets.http.signing_keys import KeyRing
 
 log = logging.getLogger(__name__)
 

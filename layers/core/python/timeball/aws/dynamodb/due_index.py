@@ -13,7 +13,7 @@ from timeball.aws.dynamodb.table.collection import TableAccess
 from timeball.aws.dynamodb.table.keys import Key, due_bucket, key_of, owner_of_row
 from timeball.aws.dynamodb.table.schema import DUE
 from timeball.aws.dynamodb.table.writes import Insert, Update
-from timeball.aws.patience import side_by_side
+from timeball.aws.request_retries import side_by_side
 from timeball.domain.time.instants import DAY_MS
 from timeball.ports.due_index import DueCursor, DuePage, DueQuery, Owner, Tick, next_tick
 

@@ -11,9 +11,9 @@ from operator import itemgetter
 
 from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
 from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
+from timeball.aws.dynamodb.table.listing_shards import position_of, strata
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
-from timeball.aws.dynamodb.table.strata import position_of, strata
 from timeball.domain.model.ids import JobKey, TaskKey
 from timeball.domain.time.instants import LATEST
 from timeball.domain.usage.spending import Estimate, estimated, goes_on

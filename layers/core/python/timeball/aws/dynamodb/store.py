@@ -35,7 +35,7 @@ from timeball.aws.dynamodb.table.mapper import (
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import Writer
 from timeball.aws.dynamodb.tenants import tenant_key
-from timeball.aws.patience import PATIENTLY, Asker
+from timeball.aws.request_retries import PATIENTLY, Asker
 from timeball.domain.attempts.circuit_breaker import Circuit
 from timeball.domain.backfill import Backfill
 from timeball.domain.backfill_slots import BackfillSlots

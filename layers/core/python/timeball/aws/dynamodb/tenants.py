@@ -11,7 +11,7 @@ from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.mapper import Mapper
 from timeball.aws.dynamodb.table.queries import TableReader
 from timeball.aws.dynamodb.table.writes import Writer
-from timeball.aws.patience import BRISK, BRISKLY, PATIENTLY, Asker
+from timeball.aws.request_retries import BRISK, BRISKLY, PATIENTLY, Asker
 from timeball.domain.model.tenants import key as keys
 from timeball.domain.model.tenants.tenant import Tenant
 from timeball.ports.tenants import Tenants

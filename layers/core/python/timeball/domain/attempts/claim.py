@@ -10,7 +10,6 @@ from typing import Final
 
 from timeball.domain.attempts.circuit_breaker import Admission
 from timeball.domain.attempts.retry import exhausted, last_begin_at, patience_ms
-from timeball.domain.ends.overlap import LockStep
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Guarantee, Job, JobStatus
@@ -19,6 +18,7 @@ from timeball.domain.model.runs.run import Run, RunState, Waiting
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.planning.planner import jitter_ms, may_start_at
+from timeball.domain.sharing.overlap import LockStep
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import is_occurrence
 

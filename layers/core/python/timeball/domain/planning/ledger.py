@@ -6,7 +6,6 @@ Invariant: an instant has one row. Only a run has no `last_fire_at`, so the row 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from timeball.domain.ends.effects import guarantor_of, joins_cycles
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
@@ -18,6 +17,7 @@ from timeball.domain.model.terms.event import Event, SubscriptionKey, subscripti
 from timeball.domain.model.terms.flow import Collected
 from timeball.domain.planning.collecting import collects_submits
 from timeball.domain.planning.planner import SkippedRange, Start
+from timeball.domain.run_ends.effects import guarantor_of, joins_cycles
 from timeball.domain.time.schedule import fires
 
 

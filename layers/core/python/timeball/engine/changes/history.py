@@ -18,7 +18,7 @@ from timeball.domain.model.tenants.actor import Action, Actor, Resource
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.time.instants import LATEST
 from timeball.engine.context import Context
-from timeball.engine.listed import Page, read_page
+from timeball.engine.filtered_pages import Page, read_page
 from timeball.engine.resolving import task_of
 from timeball.ports.notes import ChangesQuery
 from timeball.ports.rows import ListQuery

@@ -12,7 +12,6 @@ from typing import Any
 
 from timeball.domain.changes.change import Alignment, alignment_of
 from timeball.domain.changes.reach import earliest_live
-from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.graphs.evaluation import keeping_ends
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
@@ -24,6 +23,7 @@ from timeball.domain.model.runs.transitions import asked_to_stop, ended, put_off
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.planning.blackouts import blackouts_of
 from timeball.domain.planning.planner import may_start_at
+from timeball.domain.run_ends.effects import guarantor_of
 from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills import cancel_backfill
 from timeball.engine.changes.close import close

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from timeball.domain.changes.reach import earliest_live
-from timeball.domain.ends.notices import notice_of_block
 from timeball.domain.graphs.evaluation import (
     Need,
     Waiting,
@@ -33,6 +32,7 @@ from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
+from timeball.domain.run_ends.notices import notice_of_block
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any

@@ -8,16 +8,16 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from timeball.domain.attempts.after_claim import decided, with_gate_waits
 from timeball.domain.attempts.claim import DROP, ClaimAction, ClaimRules, Decision, decide_claim
-from timeball.domain.attempts.decided import decided, with_gate_waits
-from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import NO_WAITS, GateWaits
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
-from timeball.domain.sharing.limiter import SETTLES_MS, slots_of
+from timeball.domain.sharing.overlap import holds_nothing
+from timeball.domain.sharing.slots_and_tokens import SETTLES_MS, slots_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
@@ -27,7 +27,7 @@ from timeball.engine.metrics import moved
 from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.effects import apply_effects
-from timeball.engine.runs.limiters import expect, release_slots
+from timeball.engine.runs.waiting_lines import expect, release_slots
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 

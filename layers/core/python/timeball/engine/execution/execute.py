@@ -21,7 +21,7 @@ from timeball.engine.execution.batch import Batch
 from timeball.engine.execution.capacity import Capacity
 from timeball.engine.execution.in_flight import Hands
 from timeball.engine.execution.invocation import UNENDING, Offload, Term
-from timeball.engine.execution.taking import AT_ONCE, LOOK_EVERY_MS, Taker
+from timeball.engine.execution.more_messages import AT_ONCE, LOOK_EVERY_MS, Taker
 from timeball.ports.queue import Delivery, Inbox, by_message
 from timeball.ports.target import Caller
 

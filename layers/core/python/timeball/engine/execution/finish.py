@@ -20,11 +20,11 @@ from functools import partial
 
 from timeball.domain.attempts.callback import handed_over
 from timeball.domain.attempts.retry import after_attempt, starts_as
-from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.values import NOTHING, Accepted, Attempt, Failed, Guarantor, Outcome, Spent, Succeeded
+from timeball.domain.run_ends.effects import guarantor_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.spending import spent_on
 from timeball.engine.compare_and_swap import compare_and_swap

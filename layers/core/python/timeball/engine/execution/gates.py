@@ -12,8 +12,6 @@ from typing import Final
 
 from timeball.domain.attempts.claim import ClaimAction, Decision, after_lock
 from timeball.domain.changes.reach import needs_note, noted
-from timeball.domain.ends.effects import guarantor_of
-from timeball.domain.ends.overlap import LockStep
 from timeball.domain.graphs.passing import PassedParent, handed
 from timeball.domain.graphs.trigger_rule import kept_of, run_state_of
 from timeball.domain.model.evolve import evolve
@@ -25,11 +23,13 @@ from timeball.domain.model.runs.transitions import ended
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.model.terms.dependency import Ended
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
+from timeball.domain.run_ends.effects import guarantor_of
+from timeball.domain.sharing.overlap import LockStep
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import range_over
 from timeball.engine.execution.circuits import check_circuits
-from timeball.engine.execution.limits import pass_limiters
+from timeball.engine.execution.limits_gate import pass_limiters
 from timeball.engine.runs.attempts import answer_of
 from timeball.engine.runs.effects import change_runs
 from timeball.engine.runs.overlap_lock import acquire_locks, needs_lock

@@ -25,7 +25,7 @@ from timeball.domain.operation import (
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.listed import Page, read_page
+from timeball.engine.filtered_pages import Page, read_page
 from timeball.engine.operations.apply import apply_to_job
 from timeball.engine.operations.rerun import UnderWayError
 from timeball.engine.scheduling.list_jobs import JobFilter, name_jobs, shown_statuses

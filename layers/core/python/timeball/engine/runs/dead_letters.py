@@ -15,7 +15,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import discarded, reopened
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.listed import read_page
+from timeball.engine.filtered_pages import read_page
 from timeball.engine.notices import notify_after_change
 from timeball.ports.rows import ListQuery, Swap
 

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from timeball.domain.attempts.callback import callback_of, expired_attempt, reported_attempt, seen_under_way
 from timeball.domain.attempts.due import DueAction, classify, lease_end
-from timeball.domain.ends.effects import joins_cycles
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended, requeued
 from timeball.domain.model.runs.values import Attempt, Guarantor
+from timeball.domain.run_ends.effects import joins_cycles
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import evaluate_runs, wake_children, wake_cycles

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timeball.domain.ends.effects import concludes, final_status, frees_slots, releases
-from timeball.domain.ends.notices import may_notify
-from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import concluded
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.flow import unique_key
+from timeball.domain.run_ends.effects import concludes, final_status, frees_slots, releases
+from timeball.domain.run_ends.notices import may_notify
+from timeball.domain.sharing.overlap import holds_nothing
 from timeball.engine.compare_and_swap import compare_and_swap, until_done
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.notices import notify_after_change, notify_of_ends
 from timeball.engine.resolving import read_jobs_of
-from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.overlap_lock import release
+from timeball.engine.runs.waiting_lines import release_slots
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap, Swapped
 

@@ -7,8 +7,6 @@ crash in between leaves a message whose claim takes the lock.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from timeball.domain.ends.effects import guarantor_of, is_final
-from timeball.domain.ends.overlap import LockStep, decide_overlap, holds_nothing
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, locked
 from timeball.domain.model.reason import Reason
@@ -16,11 +14,13 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import asked_to_stop, ended
 from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.model.terms.policies import OverlapPolicy
+from timeball.domain.run_ends.effects import guarantor_of, is_final
+from timeball.domain.sharing.overlap import LockStep, decide_overlap, holds_nothing
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
-from timeball.engine.runs.limiters import release_slots
 from timeball.engine.runs.send import send
+from timeball.engine.runs.waiting_lines import release_slots
 from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 

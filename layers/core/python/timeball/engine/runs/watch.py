@@ -16,20 +16,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from timeball.domain.attempts.watch import Finding, find, pause_ms
-from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended
 from timeball.domain.model.runs.values import Guarantor
+from timeball.domain.run_ends.effects import guarantor_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.batches import bisect
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.effects import apply_effects, change_runs
-from timeball.engine.runs.limiters import expect
 from timeball.engine.runs.overlap_lock import needs_lock
+from timeball.engine.runs.waiting_lines import expect
 from timeball.ports.queue import Watch
 
 log = logging.getLogger(__name__)

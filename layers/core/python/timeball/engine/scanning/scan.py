@@ -34,7 +34,7 @@ from timeball.engine.dependencies.evaluate import notify_children
 from timeball.engine.operations.operation import advance_operations
 from timeball.engine.runs.due_runs import resend
 from timeball.engine.runs.fan_out import STEPS_MS
-from timeball.engine.runs.limiters import admit_waiting
+from timeball.engine.runs.waiting_lines import admit_waiting
 from timeball.engine.scanning import buckets
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.shares import owner_of, shared, tenant_of_row

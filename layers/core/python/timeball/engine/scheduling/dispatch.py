@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timeball.domain.ends.effects import concludes, final_status
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced, rechecked_later, with_spec
@@ -19,6 +18,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.ledger import met, planned_row
 from timeball.domain.planning.planner import Hold, Plan, SkippedRange, Start, Wait, plan
+from timeball.domain.run_ends.effects import concludes, final_status
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context

@@ -17,7 +17,7 @@ from timeball.domain.planning.collecting import collects_submits, may_collect, o
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
-from timeball.engine.listed import Page, read_page
+from timeball.engine.filtered_pages import Page, read_page
 from timeball.ports.rows import ListQuery
 
 RUNNING = "running"

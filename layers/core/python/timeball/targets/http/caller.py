@@ -22,9 +22,9 @@ from timeball.targets.envelope import Sign
 from timeball.targets.http.addresses import AddressRules, Url, parse_url
 from timeball.targets.http.answers import late, record_answer, record_request, sentence_of, unsent_because
 from timeball.targets.http.exchange import BODY_BYTES, Exchange
-from timeball.targets.http.keys import KeyFetcher, KeyRing, Keys, NoKeyError
 from timeball.targets.http.names import Asked, Lookup, Names, open_names
 from timeball.targets.http.request import HttpRequest, request_of, webhook_of
+from timeball.targets.http.signing_keys import KeyFetcher, KeyRing, Keys, NoKeyError
 from timeball.targets.http.transfers import Transfers, handle_of, open_transfers
 from timeball.targets.http.verdict import answered
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from timeball.aws.dynamodb.table.strata import stratum_of
+from timeball.aws.dynamodb.table.listing_shards import stratum_of
 from timeball.domain.attempts.circuit_breaker import CircuitKey
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, shard_of
 from timeball.domain.model.jobs.revision import Announcement, RevisionId

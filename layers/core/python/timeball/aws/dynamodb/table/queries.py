@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.schema import Index
 from timeball.aws.dynamodb.table.writes import from_values, to_values
-from timeball.aws.patience import Asker
+from timeball.aws.request_retries import Asker
 from timeball.domain.time.instants import LATEST
 from timeball.ports.errors import UnavailableError
 

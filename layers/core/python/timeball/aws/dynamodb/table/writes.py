@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.keys import Key
-from timeball.aws.patience import Asker, is_unknown, side_by_side
+from timeball.aws.request_retries import Asker, is_unknown, side_by_side
 from timeball.ports.errors import UnavailableError
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ it beyond all earlier gates.
 
 from timeball.domain.attempts.claim import ClaimAction, ClaimRules, Decision
 from timeball.domain.attempts.retry import lost_attempt
-from timeball.domain.ends.effects import guarantor_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job
@@ -33,7 +32,8 @@ from timeball.domain.model.runs.transitions import (
 from timeball.domain.model.runs.values import Attempt, GateWaits, Guarantor
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.planner import is_missed, jitter_ms
-from timeball.domain.sharing.limiter import waits_because
+from timeball.domain.run_ends.effects import guarantor_of
+from timeball.domain.sharing.slots_and_tokens import waits_because
 
 
 def decided(run: Run, job: Job | None, decision: Decision, owner: str, now: int, rules: ClaimRules) -> Run:

@@ -15,12 +15,12 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Limiter, new_limiter
 from timeball.domain.model.runs.run import Run, RunState, Waiting
-from timeball.domain.sharing.limiter import LimiterDecision, acquire, must_read_holders, without_ended
-from timeball.domain.sharing.stated import Ask, asks_of
+from timeball.domain.sharing.slots_and_tokens import LimiterDecision, acquire, must_read_holders, without_ended
+from timeball.domain.sharing.stated_limits import Ask, asks_of
 from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.runs.limiters import read_named
+from timeball.engine.runs.waiting_lines import read_named
 from timeball.ports.errors import UnavailableError
 
 log = logging.getLogger(__name__)

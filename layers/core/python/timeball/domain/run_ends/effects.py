@@ -4,13 +4,13 @@ Invariant: an effect follows from the rows alone and may be carried out again, b
 process that finds an ended run may carry out its effects, whether or not that has been done before.
 """
 
-from timeball.domain.ends.overlap import holds_nothing
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job, JobStatus, Verb
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.values import Guarantor
-from timeball.domain.sharing.limiter import slots_needed, slots_of
+from timeball.domain.sharing.overlap import holds_nothing
+from timeball.domain.sharing.slots_and_tokens import slots_needed, slots_of
 
 
 def releases(run: Run, job: Job | None) -> bool:

@@ -13,8 +13,8 @@ from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.runs.transitions import admitted as admitted_run
-from timeball.domain.sharing import limiter as limits
-from timeball.domain.sharing.stated import bounds_of
+from timeball.domain.sharing import slots_and_tokens as limits
+from timeball.domain.sharing.stated_limits import bounds_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap

@@ -26,7 +26,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.limiter import Begun, Bounds, Limiter, RateTokens
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
-from timeball.domain.sharing.stated import Ask, stated
+from timeball.domain.sharing.stated_limits import Ask, stated
 from timeball.domain.time.instants import SECOND_MS
 
 LONGEST_HOLD_MS: Final = 2 * SECOND_MS
