@@ -8,6 +8,7 @@ import pytest
 
 from docs.writes import orders
 from tests.docs.readme import PAGES, ROOT, code, prose, read
+from timeball import __version__
 
 LAYER = ROOT / "layers/core/python"
 RULES = ROOT / "tests/README.md"
@@ -110,6 +111,11 @@ def test_every_promise_names_a_test() -> None:
     assert len(promises) == 7
     for promise, tests in promises:
         assert "::test_" in tests, promise
+
+
+def test_the_newest_version_of_the_changelog_is_the_version_of_the_package() -> None:
+    versions = re.findall(r"^## (\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)$", read(ROOT / "CHANGELOG.md"), re.MULTILINE)
+    assert versions[0] == __version__
 
 
 def test_every_folder_of_tests_is_a_tier_that_contributing_names() -> None:
