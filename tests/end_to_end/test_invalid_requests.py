@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from local.demo_client import ApiAnswer, ApiClient
-from local.stage import Stage
-from local.tenant import create_key
+from local.stage import Stage, create_key
 from tests.end_to_end.steps import soon
 
 pytestmark = pytest.mark.xdist_group("end_to_end")

@@ -11,8 +11,7 @@ import pytest
 
 from local.demo_client import ApiClient
 from local.receiver import ReceivedRequest, Receiver
-from local.stage import Stage
-from local.tenant import create_key
+from local.stage import Stage, create_key
 from tests.end_to_end.steps import ask, in_time, until
 from timeball.domain.time.instants import SECOND_MS, parse_instant
 
