@@ -186,6 +186,18 @@ def test_an_id_of_impossible_characters_is_not_found(api: Api, path: str, name: 
     assert api.call("GET", path.format(name)).status == 404
 
 
+@pytest.mark.parametrize("name", ["a~b", "a:b", "a b", "ü", "a@b", "%41"])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/v1/jobs/{}", {"handler": "https://example.com"}), ("/v1/tasks/{}", {"handler": "https://example.com"})],
+)
+def test_a_new_id_of_impossible_characters_is_refused_by_its_field(
+    api: Api, path: str, body: dict[str, str], name: str
+) -> None:
+    assert api.call("PUT", path.format(name), body).bad_fields() == [path.split("/")[2][:-1] + "Id"]
+    assert api.call("PUT", path.format(name), body, role="viewer").status == 403
+
+
 WITHOUT_FIELDS = ["/v1/jobs/{}/pause", "/v1/jobs/{}/resume"]
 
 

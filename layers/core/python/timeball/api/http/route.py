@@ -27,12 +27,11 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.request_model import unknown_name
 from timeball.domain.model.tenants.key import Role
 
-_ID = "([A-Za-z0-9_.-]+)"
-_TIME = r"((?:[A-Za-z0-9_.%+-]|:(?=\d))+)"
+_ID = "([^/]+)"
+"""Any text, which the operation checks: so a wrong id is answered by its resource."""
+_TIME = r"((?:[^/:]|:(?=\d))+)"
 """A colon before a letter begins a verb, as in `:rerun`."""
 _TIMES = {"fireTime"}
-_LIMIT_NAME = "([A-Za-z0-9_.%:-]+)"
-_LIMITS = "/v1/limits/{name}"
 _OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
 _OF_A_KEY = (
     *(Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.TENANT_DISABLED),
@@ -118,9 +117,9 @@ class Route:
 
     @cached_property
     def path_pattern(self) -> re.Pattern[str]:
-        """Return the pattern of paths of this route, with the characters that ids and times may have."""
+        """Return the pattern of paths of this route."""
         parts = re.split(r"\{(\w+)\}", self.path)
-        patterns = [_TIME if name in _TIMES else _LIMIT_NAME if self.path == _LIMITS else _ID for name in parts[1::2]]
+        patterns = [_TIME if name in _TIMES else _ID for name in parts[1::2]]
         literals = map(re.escape, parts[::2])
         return re.compile("".join(chain.from_iterable(zip_longest(literals, patterns, fillvalue=""))))
 

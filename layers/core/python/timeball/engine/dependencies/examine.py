@@ -102,8 +102,13 @@ class _Examination:
         """Return the spec of a parent that the caller sees."""
         if key in self.together:
             return self.together[key].spec
+        row = self._seen(key)
+        return None if row is None else row.spec
+
+    def _seen(self, key: JobKey) -> Job | None:
+        """Return the row of a parent, if the caller sees it."""
         row = self.rows.get(key)
-        return row.spec if row is not None and (key in self.had or _is_known(row, self.within)) else None
+        return row if key in self.had or _is_known(row, self.within) else None
 
     def _unfit(self, spec: JobSpec, key: JobKey) -> str | None:
         """Return why no job may depend on a parent as a spec does. A former parent that is gone is accepted."""
@@ -117,7 +122,7 @@ class _Examination:
             return "It runs on events alone, outside any cycle; give it a schedule to wait for."
         if key.job_id == spec.for_each and parent.for_each is not None:
             return "This job has a run for each item itself, and names none; add a job between."
-        if not _has_room(self.context, key, self.rows.get(key), spec.key):
+        if not _has_room(self.context, key, self._seen(key), spec.key):
             return f"{self.context.rules.max_children} jobs depend on this one already, which is the maximum."
         return None
 
