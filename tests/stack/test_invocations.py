@@ -32,7 +32,7 @@ PATIENCE = {
     "scan": PATIENT,
     "events": PATIENT,
 }
-"""The patience with which each function asks AWS; tests/contract/test_patience.py checks the wiring."""
+"""The patience with which each function asks AWS; tests/contract/test_request_retries.py checks the wiring."""
 
 
 def test_no_request_to_aws_outlasts_its_function(stack: Synthesized, local_stack: Synthesized) -> None:
