@@ -47,22 +47,22 @@ FAULTS = {
     ),
     "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 141),
     "a trigger's payload is forgotten": Fault(
-        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 91
+        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 26
     ),
     "a retry by hand is answered and not done": Fault(
         lost("runs.swap", _tries_again_by_hand), "what is tried again by hand may start"
     ),
     "a cancel of a run is answered and not done": Fault(
-        lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 30
+        lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 5
     ),
-    "a replay has no pace": Fault(instead(replay, _at_once), "what is replayed keeps its pace", 3),
+    "a replay has no pace": Fault(instead(replay, _at_once), "what is replayed keeps its pace", 8),
     "what died a second time is not listed": Fault(
         given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
         "what died is listed",
     ),
     "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
     "a report is taken whatever its attempt": Fault(
-        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 18
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 7
     ),
     "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 400),
 }

@@ -90,13 +90,13 @@ FAULTS = {
         handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
     ),
     "a message of an event goes before its runs stand": Fault(instead(receive, _goes_before_its_runs), _HEARD, 27),
-    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 57),
+    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 87),
     "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
     "an event runs whoever was noted once": Fault(
-        instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 27
+        instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 17
     ),
     "an event runs a paused job": Fault(
-        instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 67
+        instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 57
     ),
     "a freeze holds no event back": Fault(
         given(Blackouts, "deferred_until", Blackouts.stopped_until), "nothing starts in a freeze", 10
@@ -108,6 +108,6 @@ FAULTS = {
         instead(event_row, _of_no_generation), "a run on an event is of its generation", 7
     ),
     "an event is answered before it is on the bus": Fault(
-        instead(publish, _answers_before_it_is_put), "an event that was taken is on the bus", 17
+        instead(publish, _answers_before_it_is_put), "an event that was taken is on the bus", 27
     ),
 }

@@ -107,16 +107,16 @@ FAULTS = {
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 17
+        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 38
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 6
+        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 11
     ),
     "a parked run misfires": Fault(
         instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 5
     ),
     "a flood after an outage": Fault(
-        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 4
+        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 11
     ),
     "a claim drops a due key that it found": Fault(
         instead(claimed, _drops_the_due_key),

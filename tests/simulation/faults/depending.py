@@ -68,7 +68,7 @@ FAULTS = {
         "what children have to learn is told in the end",
         meeting="the death of a parent of two that have swapped which of them waits for the other",
     ),
-    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 1),
+    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 6),
     "a child has a fire time of its own": Fault(
         instead(fire_time, _a_second_late), "a job runs once for its parents", 6
     ),

@@ -120,7 +120,7 @@ FAULTS = {
         meeting="a scan, and another schedule",
     ),
     "a run is inserted outside dispatch without a due key": Fault(
-        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 5
+        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 17
     ),
     "a retry is queued before it is sent": Fault(late("queue.send", behind="runs.swap"), "nothing is stuck"),
 }

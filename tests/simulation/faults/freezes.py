@@ -77,7 +77,7 @@ FAULTS = {
     "who begins under a key is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 9),
     "a turn is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),
     "a turn of a key is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),
-    "who is named and not yet claimed is dropped": Fault(instead(has_slot, _only_who_is_seen), AT_ONCE, 17),
+    "who is named and not yet claimed is dropped": Fault(instead(has_slot, _only_who_is_seen), AT_ONCE, 27),
     "who is over keeps its place": Fault(
         instead(has_slot, _whoever_was_named), "no slot stays free while a run waits for it", 4
     ),

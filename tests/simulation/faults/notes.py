@@ -49,7 +49,7 @@ FAULTS = {
         instead(read_blackouts, _nothing, within=claiming), "nothing starts in a freeze", 11
     ),
     "a claim asks nobody about calendars": Fault(
-        instead(read_blackouts, _nothing, within=claiming), "nothing starts on a date of its calendar", 53
+        instead(read_blackouts, _nothing, within=claiming), "nothing starts on a date of its calendar", 56
     ),
     "what a process knows is never asked for again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
@@ -77,5 +77,5 @@ FAULTS = {
     "what is moved is not due on its day": Fault(
         inserted("runs.insert", _without_a_due_key), "what is moved starts on the next open day", 3
     ),
-    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 6),
+    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 9),
 }

@@ -35,7 +35,7 @@ def _ends_a_notice(swap: Swap[Any]) -> bool:
 FAULTS = {
     "nobody is told of a success": Fault(instead(notice_of_end, _without(News.SUCCESS)), "each success is told", 3),
     "nobody is told of a failure": Fault(
-        instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail is told of", 3
+        instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail is told of", 23
     ),
     "nobody is told of a recovery": Fault(
         instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers is told of", 33

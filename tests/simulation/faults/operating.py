@@ -61,7 +61,7 @@ FAULTS = {
         instead(apply_to_job, _leaves_out_what_cannot_be_done), _ALL, 11
     ),
     "an operation counts what somebody else has counted": Fault(
-        instead(progressed, _adds_to_whatever_stands), "an operation counts each job once", 31
+        instead(progressed, _adds_to_whatever_stands), "an operation counts each job once", 21
     ),
     "an operation has no pace": Fault(instead(progressed, _is_due_at_once), "an operation keeps its pace", 1051),
 }

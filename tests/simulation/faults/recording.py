@@ -85,6 +85,6 @@ FAULTS = {
     ),
     "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
-    "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY, 5),
+    "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY, 1),
     "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY),
 }

@@ -90,14 +90,14 @@ def _nothing(*_: Any) -> list[Any]:
 
 
 FAULTS = {
-    "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 16),
+    "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 6),
     "a cancel writes the job's row only": Fault(
         instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 5
     ),
     "what is cancelled starts": Fault(  # the cancel or the claim would end it, so here neither does
         both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_what_is_cancelled)),
         "nothing is called after its cancel",
-        16,
+        5,
     ),
     "no fence against a late insert": Fault(instead(fenced_through, lambda *_: 0), "each due instant has one row", 13),
     "no closing row where the new schedule has the fire": Fault(
@@ -124,7 +124,7 @@ FAULTS = {
     "withdrawn without the stamp": Fault(
         answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
     ),
-    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 147),
+    "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 65),
     "what is skipped has no row": Fault(
         lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_MANUALLY), "each due instant has one row", 24
     ),

@@ -27,7 +27,7 @@ def _who_is_over_keeps_its_slot(
 
 FAULTS = {
     "jobs are created without a count": Fault(
-        instead(reserve, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 129
+        instead(reserve, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 14
     ),
     "moves on backfills without the bound": Fault(
         instead(allot, _whoever_asks_gets_a_slot), "no more backfills run than may", 138

@@ -115,7 +115,7 @@ FAULTS = {
     "three retries more than the policy allows": Fault(
         instead(exhausted, _three_retries_more), "no attempt is beyond what the policy allows"
     ),
-    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no attempt is beyond what the policy allows", 3),
+    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no attempt is beyond what the policy allows", 9),
     "at_most_once is ignored": Fault(instead(after_attempt, _once_more), "what may be called once is", 2),
     "a run is called with its job's work": Fault(handed(_its_jobs_work), "what is called is what was asked for", 5),
 }

@@ -33,7 +33,7 @@ def _counts_no_version(task: Task, spec: TaskSpec, now: int) -> Task:
 
 FAULTS = {
     "a retry takes a newer version of its task": Fault(
-        instead(version_for, _the_newest), "a run keeps the version that it began with", 78
+        instead(version_for, _the_newest), "a run keeps the version that it began with", 8
     ),
     "a version that goes is not kept": Fault(
         lost("task_versions.insert"), "a run keeps the version that it began with", 78
@@ -41,7 +41,7 @@ FAULTS = {
     "a retry calls the target of a newer version": Fault(
         both(instead(version_for, _the_newest), instead(using, _says_the_old_one)),
         "a call goes to the target of its runs version",
-        78,
+        8,
     ),
     "a run says another version than it uses": Fault(
         instead(using, _says_the_next_one), "a version that a run begins with is current", 8

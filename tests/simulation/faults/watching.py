@@ -42,7 +42,7 @@ FAULTS = {
         "nothing is stuck",
         meeting="an execution that breaks off, and a purge",
     ),
-    "a run is looked at once": Fault(lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 30),
+    "a run is looked at once": Fault(lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 50),
     "an end whose message was lost has no effects": Fault(
         _taking(Finding.OVER, Finding.KEPT),
         "a job ends with its final run",
