@@ -106,8 +106,8 @@ def create_key(edge: ApiContext, request: Request) -> Reply:
 def list_keys(edge: ApiContext, request: Request) -> Reply:
     """List a tenant's keys, including revoked and expired ones."""
     asked = PageQuery(request)
-    tenant = standing_tenant(edge, request).name
     (after,) = asked.after(text_like(KEY_ID)) or ("",)
+    tenant = standing_tenant(edge, request).name
     found = edge.admin.keys.of_owner(tenant, after, asked.limit + 1)
     return asked.first(edge, found, KeyAnswer.about, lambda one: (one.key_id,))
 
