@@ -5,8 +5,8 @@ with the answer ([ADR 40](docs/adr/0040-thin-aws-client-on-the-hot-path.md)). He
 Signature Version 4 as AWS documents it, with all headers and a key that is made once a day.
 tests/contract/wire/test_signing.py compares the signatures with botocore's own.
 
-`patience` repeats requests. An update without a condition adds to a number, and would add twice, so it is never sent
-again. Rare operations are not methods of these clients; boto3's clients do them.
+`request_retries` repeats requests. An update without a condition adds to a number, and would add twice, so it is never
+sent again. Rare operations are not methods of these clients; boto3's clients do them.
 """
 
 import hashlib

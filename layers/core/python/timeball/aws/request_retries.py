@@ -4,12 +4,11 @@ A request that was throttled, or got no answer, is repeated after a pause. The p
 that doubles (exponential backoff with full jitter), so that requests that were refused together do not come back
 together.
 
+Several requests at once run in threads, except for the first, which the caller's thread makes meanwhile: handing a
+request to a thread takes more processor time than signing it, and most lists have one request.
+
 Invariant: no request outlasts its patience or its invocation, because a try that might is not begun. The result of a
 request without an answer by then is unknown.
-
-Make requests at the same time: in threads, except for the first, which the caller's thread makes meanwhile.
-
-Handing a request to a thread takes more processor time than signing it, and most lists have one request.
 """
 
 import math

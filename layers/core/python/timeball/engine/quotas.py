@@ -3,9 +3,7 @@
 A limit exists from the first job that names it. A bound that a person has set holds, whatever jobs say, until a person
 removes it.
 
-New jobs are counted before they are created, if quotas bound them: one write, and no read. ① Reserve. ② If too little
-is left, count the tenant's open jobs, store what is left, and reserve again. If a process dies between the reservation
-and the creation, too little is left until the next count.
+New jobs are counted before they are created, if quotas bound them: one write, and no read.
 """
 
 from collections.abc import Sequence

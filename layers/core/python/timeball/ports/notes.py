@@ -1,9 +1,10 @@
-"""Notes beside the rows: the first note of a name stands.
+"""What is stored once and not changed: notes, links between jobs, and the record of users' changes.
 
-Links to jobs, whose last note counts: from their parents, and from the calendars that they name.
+The first note of a name stands. Of a link, the last note counts: links lead to jobs from their parents, and from the
+calendars that they name.
 
-The record of users' changes: earlier revisions of jobs, and the announcements of a tenant's changes, by time. Nothing
-in it ever changes. The current revision of a job is on the job's row alone.
+The record of changes has earlier revisions of jobs, and the announcements of a tenant's changes, by time. The current
+revision of a job is on the job's row alone.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""Rows of one kind, which is what most of the store consists of.
+"""Rows of one kind, which is what most of the store consists of, and their listing.
 
 Every write of an existing row is a *swap*: it holds only if the row still has the revision that was read, and it raises
 that revision; nothing else does. A swap or an insert may be repeated underneath because its answer was lost: it finds
 its own write and counts as done. If two calls write exactly the same row, one is refused.
 
-The listing: a tenant's data by state and in the order of time. Like the due index, it only nominates.
+The listing names a tenant's rows by state and in the order of time. Like the due index, it only nominates.
 """
 
 from collections.abc import Sequence

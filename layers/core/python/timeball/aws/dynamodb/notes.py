@@ -1,12 +1,11 @@
-"""Notes over DynamoDB: the first note of a name stands.
+"""Notes, links, users' changes and the signing secrets in DynamoDB.
 
-Links to jobs, whose last note counts: rows of their owner, named by the job.
+The first note of a name stands. A link is a row of its owner, named by the job; its last note counts. The signing
+secrets are the note of the first process that needs one, which a rotation replaces.
 
-Users' changes: revisions beside their job's row, announcements in rows of a tenant. An announcement is all key: when,
-which job, which version or run or other resource, and by which API key. A tenant's announcements are spread over the
-shards of its listing, because one partition of the table takes a thousand writes a second.
-
-The signing secrets: a note of the first process that needs one, which a rotation replaces.
+Revisions stand beside their job's row, announcements in rows of the tenant. An announcement is all key: when, which
+job, which version or run or other resource, and by which API key. A tenant's announcements are spread over the shards
+of its listing, because one partition of the table takes a thousand writes a second.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,12 +1,12 @@
-"""The token of one attempt: with it a target reports on that attempt and on nothing else, without an API key.
+"""The token of one attempt, with which its target reports without an API key, and the secrets that sign such tokens.
 
 `tba_<tenant>_<attempt>_<signature>`: the signature covers the tenant, the run and the attempt, so nothing is stored for
-it. A token does not show whether its attempt is still under way: reports about older attempts are refused as usual.
+it. A token grants reports on its attempt and nothing else. It does not show whether that attempt is still under way:
+reports about older attempts are refused as usual.
 
-The secrets that sign the tokens of attempts: the newest, and the previous one while its tokens are in use.
-
-Invariant: a rotation refuses no token of an attempt that is under way. So the newest secret signs only after every
-process has read it, and the previous one is accepted for as long as the last attempt that it signed may last.
+Invariant: a rotation of the secret refuses no token of an attempt that is under way. So the newest secret signs only
+after every process has read it, and the previous one is accepted for as long as the last attempt that it signed may
+last.
 """
 
 import hashlib

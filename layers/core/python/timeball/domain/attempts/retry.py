@@ -1,6 +1,4 @@
-"""The effect of a finished attempt on its run: one pure decision.
-
-Whether a failed attempt is tried again, and when: a pure decision with its reason.
+"""The effect of a finished attempt on its run: whether it is tried again, and when. A pure decision with its reason.
 
 Waits follow an exponential backoff with full jitter. The jitter is a hash of run and attempt, so that a replay decides
 the same.

@@ -1,12 +1,9 @@
-"""The number of provisioned pollers that must be ready before a spike, and how long they are kept.
+"""How many executors there are: pollers that are raised before a spike, and successors of executors that grow old.
 
-A mapping gains a thousand batches a minute (documented), but AWS does not document how soon that begins. So the
-decision looks minutes ahead. The entries that one shard has due stand for all shards, over which a hash spreads jobs.
-
-Invariant: more pollers are made ready at once. They become fewer only after ten minutes in which nothing wanted as
-many: a spike that comes again within that time changes nothing.
-
-The phases of an executor, by the time it has left: it takes runs, looks out for runs that need another, or rests.
+A mapping gains a thousand batches a minute (documented), but AWS does not document how soon that begins. So pollers are
+decided about minutes ahead. The entries that one shard has due stand for all shards, over which a hash spreads jobs.
+More pollers are made ready at once. They become fewer only after ten minutes in which nothing wanted as many: a spike
+that comes again within that time changes nothing.
 
 Lambda ends an executor after 15 minutes, and runs a limited number of executors for a queue. If calls occupy all of
 them and they grow old together, none could begin a run that may last 300 s. So an executor in the second half of its

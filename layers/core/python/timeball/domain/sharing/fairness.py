@@ -1,11 +1,11 @@
-"""The order of tenants' items: tenants alternate in rounds, so that no tenant waits for everything another has stored.
+"""Fair turns: tenants alternate in rounds, and the runs of events and fan-outs are made at a pace for each tenant.
 
-A tenant of weight 2 has two items in a round where a tenant of weight 1 has one.
+No tenant waits for everything another has stored: a tenant of weight 2 has two items in a round where a tenant of
+weight 1 has one.
 
-The pace at which the runs that events and fan-outs ask for are made: in pages, so that no tenant delays the others.
-
-A process makes the runs of one tenant at a bounded pace, and those of a tenant with a quota within that quota. The
-others are made later, spread over the time that all of them take, and none is dropped.
+A process makes the runs of one tenant that events and fan-outs ask for in pages, at a bounded pace, and those of a
+tenant with a quota within that quota. The others are made later, spread over the time that all of them take, and none
+is dropped.
 """
 
 from collections import Counter

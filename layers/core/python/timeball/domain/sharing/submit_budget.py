@@ -1,12 +1,10 @@
-"""The submit budget: how many jobs a tenant may still create.
+"""How many jobs a tenant may still create, and how many requests a second it may send.
 
-Each submit reduces it; before it refuses, it is recounted.
+Each submit reduces the submit budget. Jobs end without an update of it, so it becomes too small over time, and is never
+too large for long: before a tenant is refused, its jobs are counted. The count uses the index, which lags, so it covers
+jobs older than GRACE_MS. Everything reserved since then is subtracted in full.
 
-Jobs end without an update of the budget, so it becomes too small over time, and is never too large for long: before a
-tenant is refused, its jobs are counted. The count uses the index, which lags, so it covers jobs older than GRACE_MS.
-Everything reserved since then is subtracted in full.
-
-A request rate with bursts: decided from one number, the instant until which the rate is used up.
+A request rate with bursts is one number: the instant until which the rate is used up.
 """
 
 from collections.abc import Mapping

@@ -1,13 +1,11 @@
 """Give new jobs their parents, and existing jobs other parents.
 
-A new job: ① Write the edges. ② Swap the parents' rows: from then on their ends notify the children. The children's rows
-come last and are due at once. So a parent's end either comes after ② and notifies the child, or the first evaluation
-sees it.
+A new job: its parents' rows say that they have children before its own row exists. So a parent's end either notifies
+the child, or the child's first evaluation sees that end.
 
-An existing job: ① Write the edges. ② *Propose* the wanted parents on the job's own row. ③ Walk up, counting the
-proposals of other jobs too. Only then change the job. If several changes would close a cycle together, each proposes
-before it walks: so the last one to propose sees all others, and is refused. A proposal counts for longer than the
-request that made it lasts.
+An existing job *proposes* its wanted parents on its own row, and then walks up the graph, counting the proposals of
+other jobs too. If several changes would close a cycle together, the last one to propose sees all others, and is
+refused. A proposal counts for longer than the request that made it lasts.
 """
 
 from collections.abc import Mapping, Sequence

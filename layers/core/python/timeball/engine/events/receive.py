@@ -1,14 +1,11 @@
 """Put events onto the bus, and turn the bus's matches into runs: one for each job with the pattern, and each event.
 
-Publish: ① Note when the event is first accepted. ② Put it onto the bus at that instant, however often it is sent. A
-repeat makes the same runs, so a sender whose answer was lost sends the event again.
-
-Receive: ① Insert the run, due. ② Send it. ③ Remove it from the due index. ④ Send the rest of the event's jobs to the
-queue again. The event's message is removed last: if a process dies before that, the event comes again, and finds the
-same runs.
+The note of an event fixes its instant, so a sender whose answer was lost sends it again, and a repeat makes the same
+runs. The event's message is removed last: if a process dies before that, the event comes again, and finds the same
+runs.
 
 Runs are made in pages, the tenants in turns. A tenant that is ahead of its pace, or at its quota, gets the rest later.
-Its pace counts what was made, so only after ①; its quota counts before ①, because others count there too.
+Its pace counts what was made, so only after the insert; its quota counts before it, because others count there too.
 """
 
 import logging

@@ -3,8 +3,7 @@
 The attempt number is the fence: a report about an older attempt is refused. The run's end is written with a due key,
 because no message is left that would carry out the effects: the scan carries them out, and then drops the key.
 
-A child of the job with `forEach` has a run for each item. ① Store the whole list so far, under its digest. ② Swap the
-run: it names that list. A new attempt starts with an empty list. Items that the same request names again count once.
+A child of the job with `forEach` has a run for each item. A new attempt starts with an empty list.
 """
 
 from collections.abc import Sequence

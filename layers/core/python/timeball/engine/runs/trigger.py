@@ -3,12 +3,10 @@
 The run is announced, inserted with a due key, then sent, then removed from the index: a crash in between leaves it to
 the scan.
 
-If the job says so, successive triggers (or submits) share one run, which starts when no more come, or at a latest time:
-① The job names the run, unless it names one that has not begun. ② Insert the run, due; or swap the one that exists: one
-trigger more, its payload, a later start. The claim writes the same row: the second of the two writes is refused, and a
-trigger that finds that the run has begun makes another. If a process dies after ①, the job names a run that does not
-exist, and the next trigger makes it. The row lists the newest requests with a name. Before a swap drops a request from
-the row, a note records that the request is in the run.
+If the job says so, successive triggers (or submits) share one run, which starts when no more come, or at a latest time.
+The claim writes the row of that run too: the second of the two writes is refused, and a trigger that finds that the run
+has begun makes another. If the job names a run that does not exist, because a process died, the next trigger makes it.
+The row lists the newest requests with a name; a request that it drops has a note.
 """
 
 from collections.abc import Iterator, Sequence
