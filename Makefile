@@ -27,6 +27,7 @@ export UV_NO_PROGRESS := 1
 unexport PYTHONDONTWRITEBYTECODE
 export UV_PYTHON_DOWNLOADS := never
 
+TOOLS := tests/api/openapi/tools
 SOURCES := $(wildcard layers/core/python/timeball functions infra local docs tests bench)
 
 ##@ Everyday
@@ -75,7 +76,7 @@ test: setup ## Run every tier of the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not more'
 
 .PHONY: test-all
-test-all: setup ## Run every test, for a release, including those that repeat what another test shows
+test-all: setup $(TOOLS)/node_modules/packages.stamp ## Run every test, for a release, including those that repeat what another test shows
 	@$(MAKE) -j 2 check compiled
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
@@ -136,12 +137,13 @@ lock: $(VENV)/packages.stamp ## Write the lock files anew from requirements/*.in
 	@$(BIN)/uv pip compile $(COMPILE) layers/deps/requirements.in --output-file layers/deps/requirements.txt
 	@for name in uv ministack dev; do \
 		$(BIN)/uv pip compile $(COMPILE) requirements/$$name.in --output-file requirements/$$name.txt || exit 1; done
-	@$(NPM) install --package-lock-only --no-progress --loglevel=error
+	@for folder in . $(TOOLS); do \
+		$(NPM) install --prefix $$folder --package-lock-only --no-progress --loglevel=error || exit 1; done
 	@echo 'The lock files are written; `make setup` installs them.'
 
 .PHONY: clean
 clean: ## Remove everything that the commands created, including environments
-	@rm -rf .venv .venv-ministack node_modules cdk.out .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf .venv .venv-ministack node_modules $(TOOLS)/node_modules cdk.out .local .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One lock for Python 3.11 and later on every platform, without the address of its registry.
@@ -172,6 +174,11 @@ $(VENV)/packages.stamp: $(VENV)/uv.stamp requirements/dev.txt pyproject.toml
 node_modules/packages.stamp: package-lock.json .npmrc $(VENV)/packages.stamp
 	@echo 'setup: Node packages'
 	@$(NPM) ci --no-progress --loglevel=error >/dev/null
+	@touch $@
+
+$(TOOLS)/node_modules/packages.stamp: $(TOOLS)/package-lock.json $(VENV)/packages.stamp
+	@echo 'setup: tools that read OpenAPI documents'
+	@$(NPM) ci --prefix $(TOOLS) --no-progress --loglevel=error >/dev/null
 	@touch $@
 
 .venv-ministack/packages.stamp: requirements/ministack.txt $(VENV)/packages.stamp

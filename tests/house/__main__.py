@@ -69,7 +69,7 @@ def _sizes(modules: Sequence[Path]) -> Iterator[Measure]:
     yield Measure(
         "lines of imports in a hundred of the core", 100 * sum(one.imports for one in core) / lines, 13.4, 11, []
     )
-    yield Measure("lines of code of the edge", sum(one.code for one in edge), 9_560, 7_500, [])
+    yield Measure("lines of code of the edge", sum(one.code for one in edge), 9_600, 7_500, [])
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -51,9 +51,9 @@ def test_a_generated_client_creates_a_job_and_reads_it(calls: Any, api: Api) -> 
     wanted = calls("models").JobRequest(handler="https://example.com/hook", cron_expression="0 9 * * MON-FRI")
 
     async def create_and_read() -> tuple[Any, Any, Any]:
-        created = await calls("api.default.create_job").asyncio(client=client, body=wanted, idempotency_key="one")
-        read = await calls("api.default.get_job").asyncio(created.job_id, client=client)
-        none = await calls("api.default.get_job").asyncio("none", client=client)
+        created = await calls("api.jobs.create_job").asyncio(client=client, body=wanted, idempotency_key="one")
+        read = await calls("api.jobs.get_job").asyncio(created.job_id, client=client)
+        none = await calls("api.jobs.get_job").asyncio("none", client=client)
         return created, read, none
 
     created, read, none = asyncio.run(create_and_read())

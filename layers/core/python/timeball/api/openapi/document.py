@@ -20,6 +20,7 @@ from timeball.api.http.route import Route
 from timeball.api.http.schema_rules import one_at_most
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
+from timeball.api.openapi.examples import example_of_answer, example_of_body
 from timeball.api.openapi.parameters import described_parameter
 from timeball.api.operations.operations import OperationAnswer
 from timeball.api.routes import ROUTES
@@ -60,6 +61,8 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 VERSION: Final = "1.0.0"
+SERVER: Final = "https://timeball.example"
+"""The base URL in the checked-in document; the API serves the document with its own."""
 
 _REF: Final = "#/components/schemas/{model}"
 _VERSIONED: Final = (JobAnswer, BackfillAnswer, OperationAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
@@ -72,6 +75,28 @@ _PATCH_OF: Final[dict[type[BaseModel], str]] = {
 _EXCLUSIVE: Final[dict[type[BaseModel], Sequence[Sequence[str]]]] = {JobRequest: (TO_CALL, SCHEDULE_FORMS)}
 """Fields of which a patch may give only one, like the whole body; other rules depend on what is patched."""
 
+
+TAGS: Final[Mapping[str, str]] = {
+    "Jobs": "What is called, when, and by which policies.",
+    "Runs": "A run for each fire, with its attempts; reports of targets; what is done by hand.",
+    "Dead letters": "Runs that failed for good, until they are replayed or discarded.",
+    "Dependencies": "The graph of jobs that wait for jobs.",
+    "Cycles": "All runs of a graph for one fire time.",
+    "Backfills": "Fires of the past, run as an object of their own.",
+    "Events": "Events that start jobs.",
+    "Operations": "A change of all jobs or runs that match, with its progress.",
+    "Tasks": "What many jobs have in common: a target and policies.",
+    "Targets": "Try a call of a target.",
+    "Schedules": "The fires of a schedule, without a job.",
+    "Calendars": "Dates on which jobs do not fire.",
+    "Freezes": "Times during which jobs do not run.",
+    "Limits": "Bounds on the runs of all jobs that name a limit.",
+    "History": "The revisions of jobs, and all changes.",
+    "Stats": "Counts, lateness, costs.",
+    "Admin": "Tenants, API keys, the signing secret.",
+    "Service": "The API itself.",
+}
+"""The packages of the operations, as tags with descriptions, in the order of the page."""
 
 _DONE: Final = {200: "Done.", 201: "Created.", 202: "Accepted."}
 """The descriptions of successful answers."""
@@ -88,12 +113,15 @@ def document() -> dict[str, Any]:
             "title": "Timeball",
             "version": VERSION,
             "description": "Run work now, later, at an interval or on a cron, and see the result of each run.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": SERVER, "description": "The stack in your AWS account."}],
+        "tags": [{"name": name, "description": description} for name, description in TAGS.items()],
         "security": [{"apiKey": []}],
         "paths": paths,
         "components": {
             "schemas": _schemas(),
-            "responses": {problem.slug: _problem_response(problem) for problem in Problem},
+            "responses": _shared_responses(),
             "securitySchemes": {"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, `tb_...`."}},
         },
     }
@@ -110,6 +138,7 @@ def _operation(route: Route) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": route.operation_id,
         "summary": route.summary,
+        "tags": [tag_of(route)],
         "responses": _responses(route),
     }
     if route.is_public:
@@ -124,24 +153,44 @@ def _operation(route: Route) -> dict[str, Any]:
     return described
 
 
+def tag_of(route: Route) -> str:
+    """Return the tag of a route: the package of its operation under `timeball.api`."""
+    room = route.operation.__module__.removeprefix("timeball.api.").partition(".")[0]
+    return "Service" if room == "routes" else room.replace("_", " ").capitalize()
+
+
 def _responses(route: Route) -> dict[str, Any]:
-    by_status: dict[int, list[Problem]] = {}
-    for problem in route.all_problems:
-        by_status.setdefault(problem.status, []).append(problem)
     responses = {
         str(status): {
             "description": _DONE[status],
             "headers": _headers(status, answer),
-            "content": _json_content(answer) if answer else {route.media_type: {"schema": {}}},
+            "content": (
+                _json_content(answer, example_of_answer(route.operation_id, status))
+                if answer
+                else {route.media_type: {"schema": {}}}
+            ),
         }
         for status, answer in sorted(route.answers.items())
     }
-    for status, problems in sorted(by_status.items()):
-        responses[str(status)] = _shared_response(problems)
+    for status, problems in sorted(_problems_by_status(route).items()):
+        responses[str(status)] = _problems_response(problems)
     return responses
 
 
-def _shared_response(problems: list[Problem]) -> dict[str, Any]:
+def _problems_by_status(route: Route) -> dict[int, list[Problem]]:
+    by_status: dict[int, list[Problem]] = {}
+    for problem in dict.fromkeys(route.all_problems):
+        by_status.setdefault(problem.status, []).append(problem)
+    return by_status
+
+
+def _shared_responses() -> dict[str, Any]:
+    """Return the responses that operations refer to: the problems that are alone with their status somewhere."""
+    alone = {problems[0] for route in ROUTES for problems in _problems_by_status(route).values() if len(problems) == 1}
+    return {problem.slug: _problem_response(problem) for problem in Problem if problem in alone}
+
+
+def _problems_response(problems: list[Problem]) -> dict[str, Any]:
     if len(problems) == 1:
         return {"$ref": f"#/components/responses/{problems[0].slug}"}
     response = _problem_response(problems[0])
@@ -160,7 +209,13 @@ def _headers(status: int, answer: type[BaseModel] | None) -> dict[str, Any]:
 
 
 def _problem_response(problem: Problem) -> dict[str, Any]:
-    example = {"type": problem.type, "title": problem.title, "status": problem.status}
+    example = {
+        "type": problem.type,
+        "title": problem.title,
+        "status": problem.status,
+        "detail": f"{problem.title}.",
+        "instance": "Kq3vRjZGliAEMJw=",
+    }
     schema = {"$ref": _REF.format(model="Problem")}
     return {
         "description": f"{problem.title}.",
@@ -168,17 +223,18 @@ def _problem_response(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _json_content(model: type[BaseModel]) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}}}
+def _json_content(model: type[BaseModel], example: Mapping[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REF.format(model=model.__name__)}, **example}}
 
 
 def _body_content(route: Route) -> dict[str, Any]:
     if route.body is None:
         return {}
+    example = example_of_body(route.operation_id)
     if route.method != "PATCH":
-        return _json_content(route.body)
+        return _json_content(route.body, example)
     schema = {"$ref": _REF.format(model=_PATCH_OF[route.body])}
-    return {media_type: {"schema": schema} for media_type in MERGE_PATCH}
+    return {media_type: {"schema": schema, **example} for media_type in MERGE_PATCH}
 
 
 def _schemas() -> dict[str, Any]:

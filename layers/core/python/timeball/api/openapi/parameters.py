@@ -27,8 +27,8 @@ def _query(description: str, schema: Mapping[str, Any], **form: object) -> Mappi
     return {"in": "query", "description": description, **form, "schema": schema}
 
 
-def _header(description: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"in": "header", "description": description, "schema": schema}
+def _header(description: str, schema: Mapping[str, Any], example: object) -> Mapping[str, Any]:
+    return {"in": "header", "description": description, "schema": schema, "example": example}
 
 
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -76,18 +76,21 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "Idempotency-Key": _header(
         "A repeat with the same key and body gets the first answer, with `Idempotency-Replayed: true`.",
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+        "order-1",
     ),
     DEPTH: _header(
         "The generation of the call during which the request is sent; what it creates has the next one.",
         {"type": "integer", "minimum": 0, "maximum": 9999},
+        1,
     ),
-    RUN_ID: _header("The run of the call during which the request is sent.", _TEXT),
+    RUN_ID: _header("The run of the call during which the request is sent.", _TEXT, "import.1795253400250.s"),
     "If-None-Match": _header(
-        "`*`: carry out the request only if the resource does not exist.", {"type": "string", "enum": ["*"]}
+        "`*`: carry out the request only if the resource does not exist.", {"type": "string", "enum": ["*"]}, "*"
     ),
     "If-Match": _header(
         "An ETag: carry out the request only if the resource still has it. `*` means any.",
-        {**_ETAG_OR_ANY, "examples": ['"3"', "*"]},
+        _ETAG_OR_ANY,
+        '"3"',
     ),
 }
 _AGAINST_A_LIMIT: Final = (
