@@ -54,19 +54,17 @@ def test_every_promise_holds_whatever_the_weather(first: int) -> None:
 
 def test_stories_cover_every_reason_and_every_move() -> None:
     """The moves and reasons are noted anyway. A story that changes is no loss as long as another covers the same."""
-    must_notify_children: set[object] = {
+    untold: set[object] = {
         *Reason,
         *((state, after) for state in MOVES for after in MOVES[state]),
     } - _UNTOLD
     for seed in (*_TELLING, *range(SEEDS)):
         writes = play(seed).store.history.runs
-        must_notify_children -= {write.after.reason for write in writes}
-        must_notify_children -= {
-            (write.before.state, write.after.state) for write in writes if write.before is not None
-        }
-        if not must_notify_children:
+        untold -= {write.after.reason for write in writes}
+        untold -= {(write.before.state, write.after.state) for write in writes if write.before is not None}
+        if not untold:
             return
-    assert not must_notify_children
+    assert not untold
 
 
 def test_a_story_with_long_lines_ends_after_its_limits_are_lifted() -> None:

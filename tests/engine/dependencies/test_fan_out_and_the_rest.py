@@ -3,7 +3,7 @@
 from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_fan_out import each, handed, head, naming
 from tests.urls import url_of
-from timeball.domain.graphs.fan_out import waiting_again
+from timeball.domain.dependencies.fan_out import waiting_again
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.runs.run import RunState

@@ -10,7 +10,7 @@ from tests.engine.dependencies.graphs import BEGIN, Graph, key, node
 from tests.engine.dependencies.test_fan_out import each, handed, head, naming
 from tests.engine.latency import Slow
 from tests.engine.play import Play, open_days_only, spec
-from timeball.domain.graphs.fan_out import NamedItems
+from timeball.domain.dependencies.fan_out import NamedItems
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.freeze import Freezes

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, both, instead, lost
-from timeball.domain.graphs.evaluation import fire_time, is_as_notified
-from timeball.domain.graphs.passing import handed
-from timeball.domain.graphs.trigger_rule import CycleStep, JoinDecision, ParentStanding, cycle_of_parent, join
+from timeball.domain.dependencies.evaluation import fire_time, is_as_notified
+from timeball.domain.dependencies.passing import handed
+from timeball.domain.dependencies.trigger_rule import CycleStep, JoinDecision, ParentStanding, cycle_of_parent, join
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.simulation.faults.hands import Fault, instead, lost
-from timeball.domain.graphs.fan_out import (
+from timeball.domain.dependencies.fan_out import (
     NamedItems,
     answered_items,
     concluded,

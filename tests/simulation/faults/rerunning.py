@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tests.simulation.faults.hands import Fault, both, instead
-from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared
+from timeball.domain.dependencies.rerun import is_cleared, is_under_way, job_cleared
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run

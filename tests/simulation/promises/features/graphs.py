@@ -8,7 +8,7 @@ from tests.simulation.promises.features.reckoning import AS_JOBS
 from tests.simulation.story import MOST_SKEW_MS, Story
 from tests.simulation.unfinished import unjoined, with_news_for_children
 from tests.simulation.world.receiver import WEAVERS
-from timeball.domain.graphs.evaluation import AHEAD_MS
+from timeball.domain.dependencies.evaluation import AHEAD_MS
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState

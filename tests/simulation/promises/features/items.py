@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.promises.calls import own_payload
 from tests.simulation.story import Story
 from tests.simulation.world.history import Write
-from timeball.domain.graphs.fan_out import NamedItems, answered_items, is_answered, item_id, to_named
+from timeball.domain.dependencies.fan_out import NamedItems, answered_items, is_answered, item_id, to_named
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.runs.run import Run, RunState
 

@@ -19,7 +19,7 @@ from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.runs.answers import HeartbeatAnswer, RunAnswer, run_answer
-from timeball.domain.graphs.fan_out import MAX_ITEMS_BYTES, item_text
+from timeball.domain.dependencies.fan_out import MAX_ITEMS_BYTES, item_text
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.values import MAX_ITEMS
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST

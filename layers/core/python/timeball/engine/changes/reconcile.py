@@ -12,7 +12,7 @@ from typing import Any
 
 from timeball.domain.changes.change import Alignment, alignment_of
 from timeball.domain.changes.reach import earliest_live
-from timeball.domain.graphs.evaluation import keeping_ends
+from timeball.domain.dependencies.evaluation import keeping_ends
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, Verb, with_spec

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from timeball.domain.changes.reach import earliest_live
-from timeball.domain.graphs.evaluation import (
+from timeball.domain.dependencies.evaluation import (
     Need,
     Waiting,
     is_as_notified,
@@ -19,7 +19,7 @@ from timeball.domain.graphs.evaluation import (
     with_children_notified,
     woken,
 )
-from timeball.domain.graphs.trigger_rule import (
+from timeball.domain.dependencies.trigger_rule import (
     ParentStanding,
     by_its_end,
     cycle_of_parent,

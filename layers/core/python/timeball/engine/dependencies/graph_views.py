@@ -8,7 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from timeball.domain.graphs.trigger_rule import ParentStanding, by_its_end, cycle_of_parent, is_awaited, standing_of
+from timeball.domain.dependencies.trigger_rule import (
+    ParentStanding,
+    by_its_end,
+    cycle_of_parent,
+    is_awaited,
+    standing_of,
+)
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState

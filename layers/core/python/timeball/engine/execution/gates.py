@@ -12,8 +12,8 @@ from typing import Final
 
 from timeball.domain.attempts.claim import ClaimAction, Decision, after_lock
 from timeball.domain.changes.reach import needs_note, noted
-from timeball.domain.graphs.passing import PassedParent, handed
-from timeball.domain.graphs.trigger_rule import kept_of, run_state_of
+from timeball.domain.dependencies.passing import PassedParent, handed
+from timeball.domain.dependencies.trigger_rule import kept_of, run_state_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec

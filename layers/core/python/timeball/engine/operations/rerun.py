@@ -7,7 +7,7 @@ is finished has a mark of the operation's instant, so a repeat does not clear it
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from timeball.domain.graphs.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
+from timeball.domain.dependencies.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of

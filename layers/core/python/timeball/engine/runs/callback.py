@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.attempts.callback import awaits_report, extended, follows, reported_attempt, takes_report
-from timeball.domain.graphs.fan_out import answered_items
+from timeball.domain.dependencies.fan_out import answered_items
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job

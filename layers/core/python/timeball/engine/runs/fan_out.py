@@ -10,9 +10,9 @@ from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 
-from timeball.domain.graphs import fan_out
-from timeball.domain.graphs.fan_out import NamedItems
-from timeball.domain.graphs.trigger_rule import kept_of
+from timeball.domain.dependencies import fan_out
+from timeball.domain.dependencies.fan_out import NamedItems
+from timeball.domain.dependencies.trigger_rule import kept_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus

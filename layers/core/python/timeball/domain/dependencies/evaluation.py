@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum, auto
 from typing import TypeVar
 
-from timeball.domain.graphs.trigger_rule import CycleStep, JoinDecision, ParentStanding, join
+from timeball.domain.dependencies.trigger_rule import CycleStep, JoinDecision, ParentStanding, join
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec

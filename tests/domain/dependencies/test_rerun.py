@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.engine.play import spec
-from timeball.domain.graphs.rerun import is_cleared, is_under_way, stays
+from timeball.domain.dependencies.rerun import is_cleared, is_under_way, stays
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.job_states import new_job

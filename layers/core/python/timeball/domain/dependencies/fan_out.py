@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from timeball.domain.graphs.evaluation import next_evaluation_at
-from timeball.domain.graphs.passing import is_cut, read_json
+from timeball.domain.dependencies.evaluation import next_evaluation_at
+from timeball.domain.dependencies.passing import is_cut, read_json
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from timeball.domain.graphs.passing import KEPT_BYTES, MAX_PASSED_BYTES, PassedParent, handed
+from timeball.domain.dependencies.passing import KEPT_BYTES, MAX_PASSED_BYTES, PassedParent, handed
 from timeball.domain.model.ids import JobKey, Origin, RunId
 
 RUN = RunId(JobKey("acme", "a"), 5, Origin.SCHEDULE)

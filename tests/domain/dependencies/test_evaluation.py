@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.engine.play import spec
-from timeball.domain.graphs.evaluation import Need, decide, job_evaluated, need_of, run_evaluated
-from timeball.domain.graphs.trigger_rule import CycleStep, ParentStanding
+from timeball.domain.dependencies.evaluation import Need, decide, job_evaluated, need_of, run_evaluated
+from timeball.domain.dependencies.trigger_rule import CycleStep, ParentStanding
 from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus, Verb
 from timeball.domain.model.jobs.job_states import new_job

@@ -2,7 +2,14 @@
 
 import pytest
 
-from timeball.domain.graphs.trigger_rule import CycleStep, JoinDecision, ParentStanding, by_its_end, is_awaited, join
+from timeball.domain.dependencies.trigger_rule import (
+    CycleStep,
+    JoinDecision,
+    ParentStanding,
+    by_its_end,
+    is_awaited,
+    join,
+)
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.dependency import Blocked, ParentEnd, State, TriggerRule
