@@ -11,7 +11,7 @@ from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule
 from timeball.engine.changes.change import ChangeOutcome, pause, resume, revise
-from timeball.engine.dependencies.examine import cycle_sentence, examine
+from timeball.engine.dependencies.examine import circle_sentence, examine
 from timeball.engine.dependencies.parents import adopt
 
 
@@ -67,7 +67,7 @@ def test_a_new_job_with_an_expired_jobs_id_closes_no_cycle_through_that_jobs_edg
         graph.until(20)
         expire(graph, "a")
         (closing, open_ended) = (examine(graph.play.context(), [node("a", parent)])[0] for parent in ("c", "x"))
-        assert [fault.sentence for fault in closing.faults] == [cycle_sentence(["a", "c", "b", "a"])]
+        assert [fault.sentence for fault in closing.faults] == [circle_sentence(["a", "c", "b", "a"])]
         assert open_ended.faults == []
 
 

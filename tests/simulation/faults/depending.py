@@ -1,4 +1,4 @@
-"""Faults of jobs that wait for jobs: when they may run, which process notifies them, and what closes a cycle."""
+"""Faults of jobs that wait for jobs: when they may run, which process notifies them, and what closes a circle."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.engine.dependencies.evaluate import wake_children
-from timeball.engine.dependencies.examine import cycle_of, naming_any
+from timeball.engine.dependencies.examine import circle_of, naming_any
 from timeball.ports.rows import Swap
 
 
@@ -47,7 +47,7 @@ def _as_nobody_has_written_it(row: Job, read: Job) -> bool:
 
 
 FAULTS = {
-    "nobody looks for cycles": Fault(instead(cycle_of, lambda *_: ([], 0)), "nothing waits for itself", 31),
+    "nobody looks for circles": Fault(instead(circle_of, lambda *_: ([], 0)), "nothing waits for itself", 31),
     "a job with two parents does not wait": Fault(
         instead(join, _at_any_time), "a job is let go only if its rule holds", 1
     ),

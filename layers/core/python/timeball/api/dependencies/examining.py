@@ -15,7 +15,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.engine.context import Context
-from timeball.engine.dependencies.examine import Examined, ParentFault, cycle_sentence, examine
+from timeball.engine.dependencies.examine import Examined, ParentFault, circle_sentence, examine
 
 NO_REFS: Final[Mapping[str, str]] = MappingProxyType({})
 REFUSED = "This names an item of the batch that was refused."
@@ -100,7 +100,7 @@ def misnamed(spec: JobSpec) -> list[FieldError]:
 
 
 def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
-    """Return the items in an order in which parents come first; each item of a cycle gets an error."""
+    """Return the items in an order in which parents come first; each item of a circle gets an error."""
     order: dict[JobKey, None] = {}
     for start in items:
         path: dict[JobKey, Iterator[JobKey]] = {}
@@ -113,9 +113,9 @@ def _parents_first(items: Mapping[JobKey, BatchItem]) -> list[JobKey]:
                 order[key] = None
                 path.popitem()
             elif parent in path:
-                cycle = [*list(path)[list(path).index(parent) :], parent]
-                for one in cycle[:-1]:
-                    sentence = cycle_sentence([items[each].ref or each.job_id for each in cycle])
+                circle = [*list(path)[list(path).index(parent) :], parent]
+                for one in circle[:-1]:
+                    sentence = circle_sentence([items[each].ref or each.job_id for each in circle])
                     items[one].errors = [FieldError("dependsOn", sentence)]
             else:
                 path[parent] = iter(items[parent].spec.parent_keys)

@@ -1,6 +1,6 @@
 """Check the dependencies that jobs ask for: each parent exists, no job waits for itself, and no graph is too large.
 
-A walk goes up level by level, with one read a level. A new job can close a cycle only within its own request, or if an
+A walk goes up level by level, with one read a level. A new job can close a circle only within its own request, or if an
 open job still names an expired job of the same id: then that id has edges. Without such edges, the walk is needed only
 if the parents' rows cannot rule out too many ancestors.
 """
@@ -161,9 +161,9 @@ class _Examination:
         ancestors = sum(1 if one is None else 1 + one.ancestors for one in above)
         if spec.key not in self.named and ancestors <= most:
             return [], ancestors
-        cycle, ancestors = cycle_of(self.context, spec, self.together, self.within, self.now)
-        if cycle:
-            return [ParentFault(cycle_sentence(cycle))], ancestors
+        circle, ancestors = circle_of(self.context, spec, self.together, self.within, self.now)
+        if circle:
+            return [ParentFault(circle_sentence(circle))], ancestors
         sentence = f"With its parents' parents it depends on more than {most} jobs; split the graph."
         return [ParentFault(sentence)] if ancestors > most else [], ancestors
 
@@ -209,10 +209,10 @@ def naming_any(rows: Sequence[Job | None], parents: Collection[JobKey]) -> list[
     return [row for row in rows if row is not None and not wanted.isdisjoint(row.spec.parent_keys)]
 
 
-def cycle_of(
+def circle_of(
     context: Context, spec: JobSpec, known: Mapping[JobKey, Examined], within: Mapping[str, str], now: int
 ) -> tuple[list[str], int]:
-    """Walk up from a job: return the cycle that it would close, from it to itself, and how many ancestors it has.
+    """Walk up from a job: return the circle that it would close, from it to itself, and how many ancestors it has.
 
     Jobs that the caller may not see are not named. The walk stops when there are too many ancestors. Parents that other
     changes have proposed meanwhile count. Raises UnavailableError.
@@ -259,7 +259,7 @@ def _path(below: Mapping[JobKey, JobKey], start: JobKey) -> list[JobKey]:
     return [*path[:1], *path[:0:-1], start]
 
 
-def cycle_sentence(cycle: Sequence[str]) -> str:
-    """Return the sentence that describes a cycle: each job waits for the next."""
-    shown = cycle if len(cycle) <= 12 else [*cycle[:6], "…", *cycle[-5:]]
+def circle_sentence(circle: Sequence[str]) -> str:
+    """Return the sentence that describes a circle: each job waits for the next."""
+    shown = circle if len(circle) <= 12 else [*circle[:6], "…", *circle[-5:]]
     return f"This closes a cycle, in which each job waits for the next: {' → '.join(shown)}."

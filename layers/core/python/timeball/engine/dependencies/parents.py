@@ -4,7 +4,7 @@ A new job: its parents' rows say that they have children before its own row exis
 the child, or the child's first evaluation sees that end.
 
 An existing job *proposes* its wanted parents on its own row, and then walks up the graph, counting the proposals of
-other jobs too. If several changes would close a cycle together, the last one to propose sees all others, and is
+other jobs too. If several changes would close a circle together, the last one to propose sees all others, and is
 refused. A proposal counts for longer than the request that made it lasts.
 """
 
@@ -33,7 +33,7 @@ class Adoption(StrEnum):
     EXAMINE = auto()
     """Its fire times change, which its parents must share."""
     PROPOSE = auto()
-    """It gets new parents, or other cycles with the same parents: this might close a cycle of jobs."""
+    """It gets new parents, or other cycles with the same parents: this might close a circle."""
 
 
 def bind(context: Context, jobs: Sequence[Job], now: int) -> list[Job]:
@@ -95,7 +95,7 @@ def adopt(context: Context, job: Job, spec: JobSpec, within: Mapping[str, str] =
     3. Walk up the graph, counting the proposals of others.
     4. Change the job, if its proposal stands and is young.
 
-    Safe: of the changes that close a cycle together, the last to propose sees all others.
+    Safe: of the changes that close a circle together, the last to propose sees all others.
     """
     adoption = adoption_of(job.spec, spec)
     if adoption is Adoption.NONE:

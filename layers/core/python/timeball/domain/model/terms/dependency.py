@@ -57,7 +57,7 @@ class Parent:
 
 @dataclass(frozen=True)
 class Proposed:
-    """Parents that a change is about to add to a job: a search for cycles counts them."""
+    """Parents that a change is about to add to a job: a search for circles counts them."""
 
     at: int
     """When they were proposed (ms)."""
