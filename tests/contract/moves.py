@@ -171,7 +171,7 @@ TASK_MOVES = {
 KEPT = replaced_task(TASK, NOW + 9)
 
 A, B, C = (BackfillKey(KEY, "a1"), BackfillKey(KEY, "b2"), BackfillKey(JobKey(KEY.tenant, "A_job-2"), "a1"))
-ONE, TWO = BackfillSlots("acme", (A,)), BackfillSlots("acme", (A, C), (B,))
+ONE, TWO = BackfillSlots("acme", (A,)), BackfillSlots("acme", (A, C, B))
 SLOT_MOVES = {"given": (ONE, TWO), "taken back": (TWO, BackfillSlots("acme"))}
 
 

@@ -27,7 +27,7 @@ def _rows(store: Store, move: Move) -> Rows[Any, Any]:
 def _other(row: Any) -> Any:
     """Return another row under the same key."""
     if isinstance(row, BackfillSlots):
-        return replace(row, held=(B,))
+        return replace(row, named=(B,))
     if isinstance(row, Freezes):
         return replace(row, items=(*row.items, FREEZE))
     other = {Circuit: "failures", UniqueKeyRow: "since", Limiter: "joined_at", Patterns: "checked_at"}

@@ -1,10 +1,9 @@
-"""The slots of a tenant's backfills: a table of rows before, open backfills, requests, and rows after."""
+"""The slots of a tenant's backfills: a table of named backfills before, open ones, requests, and named ones after."""
 
 import pytest
 
-from timeball.domain.backfill import Backfill, BackfillStatus, new_backfill, waiting
-from timeball.domain.backfill_slots import MAX_LINE, BackfillSlots, allot
-from timeball.domain.model.evolve import evolve
+from timeball.domain.backfill import Backfill, new_backfill, waiting
+from timeball.domain.backfill_slots import MAX_LINE, BackfillSlots, allot, holders
 from timeball.domain.model.ids import BackfillKey, JobKey, Shards
 from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.jobs.job_states import new_job
@@ -17,21 +16,18 @@ KEY = JobKey("acme", "job")
 NOW = 10**12
 MOST = 2
 
-# Each case: the holders and the line; the running backfills (small letters) and the waiting ones (capital letters);
-# those that ask; the holders and the line afterwards. No other backfill is open.
+# Each case: the named backfills, of which the first two hold the slots; the open ones; those that ask; the named ones
+# afterwards.
 SHARES = {
-    "the first gets a slot": ("/", "A", "A", "A/"),
-    "free slots go in the order of asking": ("/", "ABC", "CAB", "CA/B"),
-    "who holds one keeps it": ("A/", "aB", "B", "AB/"),
-    "none is free: in line": ("AB/", "abC", "C", "AB/C"),
-    "in line once, however often it asks": ("AB/C", "abC", "C", "AB/C"),
-    "one is over: the next in line, not who asks": ("AB/C", "bCD", "D", "BC/D"),
-    "one is over, and nobody asks": ("AB/CD", "bCD", "", "BC/D"),
-    "it died before it ran: the slot stays its own": ("A/", "AB", "B", "AB/"),
-    "who was given one and asks has it": ("AB/", "Ab", "A", "AB/"),
-    "who is over leaves the line too": ("AB/CD", "abD", "", "AB/D"),
-    "all are over": ("AB/C", "", "", "/"),
-    "fewer may run than do: none is stopped": ("ABC/D", "abcD", "D", "ABC/D"),
+    "the first is named": ("", "A", "A", "A"),
+    "in the order of asking": ("", "ABC", "CAB", "CAB"),
+    "those that are named stay before those that ask": ("A", "AB", "B", "AB"),
+    "named once, however often it asks": ("ABC", "ABC", "C", "ABC"),
+    "one is over: the next in line moves up, not the one that asks": ("ABC", "BCD", "D", "BCD"),
+    "one is over, and none asks": ("ABCD", "BCD", "", "BCD"),
+    "the last of the line is over": ("ABCD", "ABD", "", "ABD"),
+    "one that is over by now asks": ("A", "A", "B", "A"),
+    "all are over": ("ABC", "", "", ""),
 }
 
 
@@ -47,24 +43,30 @@ def _backfill(letter: str) -> Backfill:
     job = new_job(
         JobSpec(KEY, Schedule(Every(60, NOW)), Work(HttpTarget("https://a.example/")), "print"), NOW, Shards(1)
     )
-    one = new_backfill(_key(letter), job, [NOW], 1, OverlapPolicy.ALLOW, NOW)
-    return one if letter.isupper() else evolve(one, status=BackfillStatus.RUNNING)
+    return new_backfill(_key(letter), job, [NOW], 1, OverlapPolicy.ALLOW, NOW)
 
 
 @pytest.mark.parametrize("case", SHARES)
 def test_slots_are_shared_out(case: str) -> None:
     before, is_open, asking, after = SHARES[case]
-    (held, line), shares = map(_keys, before.split("/")), tuple(map(_keys, after.split("/")))
-    slots = BackfillSlots("acme", held, line, 3)
-    allotted = allot(slots, {_key(letter): _backfill(letter) for letter in is_open}, _keys(asking), MOST)
-    assert (allotted.held, allotted.line) == shares
-    assert (allotted == slots) == (before == after)
+    slots = BackfillSlots("acme", _keys(before), 3)
+    allotted = allot(slots, set(_keys(is_open)), _keys(asking), MOST)
+    assert allotted == BackfillSlots("acme", _keys(after), 3)
 
 
 def test_the_row_does_not_grow_with_the_number_of_waiting_backfills() -> None:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    slots = allot(BackfillSlots("acme"), {_key(letter): _backfill(letter) for letter in letters}, _keys(letters), MOST)
-    assert (slots.held, slots.line) == (_keys("AB"), _keys(letters[MOST : MOST + MAX_LINE]))
+    slots = allot(BackfillSlots("acme"), set(_keys(letters)), _keys(letters), MOST)
+    assert slots.named == _keys(letters[: MOST + MAX_LINE])
+    assert holders(slots, MOST) == _keys("AB")
+
+
+def test_a_tenant_that_may_run_fewer_starts_none_and_forgets_none_until_enough_have_ended() -> None:
+    letters = "ABCDEFGHIJKLMNOP"
+    before = BackfillSlots("acme", _keys(letters))
+    fewer = allot(before, set(_keys(letters[3:] + "Z")), _keys("Z"), MOST)
+    assert fewer.named == _keys(letters[3:])
+    assert holders(fewer, MOST) == _keys("DE")
 
 
 def test_waiting_backfills_ask_again_within_40_seconds_each_at_its_own_time() -> None:

@@ -143,7 +143,7 @@ def test_no_more_backfills_run_at_once_than_allowed_and_the_next_starts_as_soon_
         assert len(_of(play, BackfillStatus.COMPLETED)) == len(made)
         assert len(service.target.visits) == len(made) * 8
         assert running.index(0) <= 50
-        assert [row and row.held for row in play.store.slots.read(["acme"])] == [()]
+        assert [row and row.named for row in play.store.slots.read(["acme"])] == [()]
 
 
 def test_the_next_backfill_runs_within_a_second_of_a_cancel() -> None:
@@ -197,9 +197,8 @@ def test_the_loser_of_a_race_for_the_row_takes_the_slots_that_are_left(monkeypat
         patch.setattr(play.store.slots, "swap", too_late)
         create_backfills(play.context(), [third])
     assert [one.key for one in _of(play, RUNNING)] == [first.key, second.key]
-    assert [row and (row.held, row.line) for row in play.store.slots.read(["acme"])] == [
-        ((first.key, second.key), (third.key,))
-    ]
+    named = (first.key, second.key, third.key)
+    assert [row and row.named for row in play.store.slots.read(["acme"])] == [named]
 
 
 def test_backfills_are_stored_although_the_slots_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

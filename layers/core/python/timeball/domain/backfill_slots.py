@@ -1,13 +1,13 @@
 """A tenant's backfill slots: a limited number of its backfills run at once, and the others wait.
 
-One row for each tenant names the backfills that hold a slot, and a few that are next. It is no counter: a process that
-changes it reads the named backfills and drops those that have ended. So no slot leaks, wherever a process died.
+One row for each tenant names its open backfills in the order in which they asked: the first ones hold a slot, and a few
+more are next. It is no counter: a process that changes it reads the named backfills and drops those that have ended. So
+no slot leaks, wherever a process died.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.backfill import Backfill, BackfillStatus
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey
 
@@ -21,28 +21,27 @@ class BackfillSlots:
 
     tenant: str
     """The tenant."""
-    held: tuple[BackfillKey, ...] = ()
-    """The backfills that hold a slot."""
-    line: tuple[BackfillKey, ...] = ()
-    """The backfills that are next, in this order."""
+    named: tuple[BackfillKey, ...] = ()
+    """The backfills that hold a slot, then those that are next, in this order."""
     revision: int = 1
     """Counts the writes of the row."""
 
 
-def allot(
-    slots: BackfillSlots, standing: Mapping[BackfillKey, Backfill], asking: Sequence[BackfillKey], most: int
-) -> BackfillSlots:
-    """Give free slots to backfills in line, then to those that ask.
+def holders(slots: BackfillSlots, most: int) -> tuple[BackfillKey, ...]:
+    """Return the backfills that hold a slot, of which there are at `most` so many.
 
-    The others wait in line, as far as the line reaches.
-
-    `standing` holds the backfills that the row names, and those that ask, without those that have ended.
+    A backfill never moves back. So it holds its slot until it has ended, unless the tenant may run fewer from now on.
     """
-    held = tuple(key for key in slots.held if key in standing)
-    line = [
-        key
-        for key in dict.fromkeys((*slots.line, *asking))
-        if key not in held and key in standing and standing[key].status is BackfillStatus.WAITING
-    ]
-    free = max(most - len(held), 0)
-    return evolve(slots, held=(*held, *line[:free]), line=tuple(line[free : free + MAX_LINE]))
+    return slots.named[:most]
+
+
+def allot(
+    slots: BackfillSlots, standing: Container[BackfillKey], asking: Sequence[BackfillKey], most: int
+) -> BackfillSlots:
+    """Drop the named backfills that have ended, and let those that ask join at the end, as far as the line reaches.
+
+    `standing` has the named and the asking backfills that have not ended.
+    """
+    kept = [key for key in slots.named if key in standing]
+    new = [key for key in dict.fromkeys(asking) if key in standing and key not in kept]
+    return evolve(slots, named=(*kept, *new[: max(0, most + MAX_LINE - len(kept))]))

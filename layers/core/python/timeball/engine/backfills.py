@@ -24,7 +24,7 @@ from timeball.domain.backfill import (
     refused_runs,
     waiting,
 )
-from timeball.domain.backfill_slots import BackfillSlots, allot
+from timeball.domain.backfill_slots import BackfillSlots, allot, holders
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, RunId
 from timeball.domain.model.reason import Reason
@@ -35,7 +35,7 @@ from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.planning.blackouts import STOPPED_RECHECK_MS
 from timeball.domain.time.instants import LATEST
 from timeball.engine.blackouts.read import read_quotas, read_stopped
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import compare_and_swap, read_or_insert
 from timeball.engine.context import Context
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
@@ -224,37 +224,35 @@ def _free_slots(context: Context, tenants: Iterable[str]) -> None:
 
 
 def _share_out(context: Context, tenants: set[str], asking: Sequence[Backfill]) -> list[BackfillKey]:
-    """Share out slots: ① read the rows and the backfills they name ② swap the rows ③ wake backfills that got one."""
+    """Share out slots: ① read the rows and the backfills they name ② swap the rows ③ wake backfills that got one.
+
+    Returns those of the `asking` backfills that hold a slot.
+    """
     now = context.clock.now()
-    rows = _rows(context, sorted(tenants), now)
+    rows = read_or_insert(context.store.slots, sorted(tenants), BackfillSlots, now)
     quotas = read_quotas(context, sorted(tenants))
-    named: dict[BackfillKey, Backfill | None] = {one.key: one for one in asking}
+    found: dict[BackfillKey, Backfill | None] = {one.key: one for one in asking}
 
     def read_named(rows: Sequence[BackfillSlots]) -> None:
-        keys = [key for row in rows for key in (*row.held, *row.line) if key not in named]
-        named.update(zip(keys, context.store.backfills.read(keys), strict=True))
+        keys = [key for row in rows for key in row.named if key not in found]
+        found.update(zip(keys, context.store.backfills.read(keys), strict=True))
+
+    def most_of(row: BackfillSlots) -> int:
+        return quotas[row.tenant].running_backfills or 1
 
     def shared_out(_: int, row: BackfillSlots) -> BackfillSlots | None:
         read_named([row])
-        standing = {key: one for key, one in named.items() if one is not None and one.is_open}
+        standing = {key for key, one in found.items() if one is not None and one.is_open}
         askers = [one.key for one in asking if one.key.job.tenant == row.tenant]
-        after = allot(row, standing, askers, quotas[row.tenant].running_backfills or 1)
+        after = allot(row, standing, askers, most_of(row))
         return None if after == row else after
 
     read_named(rows)  # all rows at once; a row that refuses its swap may then name other backfills
     shared = compare_and_swap(context.store.slots.swap, rows, shared_out, now)
-    held = [key for one in shared if one.row is not None for key in one.row.held]
-    own = [one.key for one in asking]
-    _wake(context, [named.get(key) for key in held if key not in own], now)
+    held = [key for one in shared if one.row is not None for key in holders(one.row, most_of(one.row))]
+    own = {one.key for one in asking}
+    _wake(context, [found.get(key) for key in held if key not in own], now)
     return [key for key in held if key in own]
-
-
-def _rows(context: Context, tenants: Sequence[str], now: int) -> list[BackfillSlots]:
-    """Read the row of each tenant, and insert it if the tenant has none yet."""
-    stored = context.store.slots.read(tenants)
-    new = [BackfillSlots(tenant) for tenant, row in zip(tenants, stored, strict=True) if row is None]
-    inserted = context.store.slots.insert(new, now)
-    return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
 
 
 def _wake(context: Context, backfills: Sequence[Backfill | None], now: int) -> None:

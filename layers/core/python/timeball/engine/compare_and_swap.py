@@ -11,6 +11,7 @@ from timeball.ports.rows import Row, Rows, Swap, Swapped
 
 TRIES = 10
 _Done = TypeVar("_Done")
+Key = TypeVar("Key")
 
 
 def until_done(attempt: Callable[[], _Done | None], subject: str) -> _Done:
@@ -32,6 +33,16 @@ def put(rows: Rows[Any, Row], before: Row | None, after: Row, now: int) -> Row |
         return after if standing is None else None
     (swapped,) = rows.swap([Swap(before, after)], now)
     return swapped.row if swapped.done else None
+
+
+def read_or_insert(rows: Rows[Key, Row], keys: Sequence[Key], new: Callable[[Key], Row], now: int) -> list[Row]:
+    """Return the row of each key as it stands, the new ones last. A key without a row gets a `new` one."""
+    stored = rows.read(keys)
+    absent = [new(key) for key, row in zip(keys, stored, strict=True) if row is None]
+    inserted = rows.insert(absent, now)
+    return [row for row in stored if row is not None] + [
+        found or row for row, found in zip(absent, inserted, strict=True)
+    ]
 
 
 def change_all(

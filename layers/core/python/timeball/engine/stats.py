@@ -91,7 +91,7 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     """
     active = context.store.jobs.count(tenant).parts[Among.OPEN]
     slots = context.store.slots.read([tenant])[0]
-    named = context.store.backfills.read([] if slots is None else slots.held)
+    named = context.store.backfills.read([] if slots is None else slots.named)
     running = [one for one in named if one is not None and one.status is BackfillStatus.RUNNING]
     patterns = context.store.patterns.read([tenant])[0]
     used = {

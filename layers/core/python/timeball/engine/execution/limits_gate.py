@@ -18,7 +18,7 @@ from timeball.domain.model.runs.run import Run, RunState, Waiting
 from timeball.domain.sharing.slots_and_tokens import LimiterDecision, acquire, must_read_holders, without_ended
 from timeball.domain.sharing.stated_limits import Ask, asks_of
 from timeball.engine.blackouts.read import read_quotas
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import compare_and_swap, read_or_insert
 from timeball.engine.context import Context
 from timeball.engine.runs.waiting_lines import read_named
 from timeball.ports.errors import UnavailableError
@@ -75,7 +75,7 @@ def _ask(
             decided[run.id] = _after(earlier, passed, ask)
         return limiter
 
-    rows = _rows(context, by_key, now)
+    rows = read_or_insert(context.store.limiters, list(by_key), lambda key: new_limiter(key, context.shards), now)
     swapped = compare_and_swap(context.store.limiters.swap, rows, with_those, now)
     written = {row.key for row, one in zip(rows, swapped, strict=True) if one.done}
     names = sorted((str(run.id), run.attempt) for run, _ in asking)
@@ -95,11 +95,3 @@ def _after(earlier: Decision, passed: LimiterDecision, ask: Ask) -> Decision:
 
 def _asks_again(earlier: Decision, at: int) -> Decision:
     return Decision(ClaimAction.WAIT, wait_until=at, slots=earlier.slots, keeps_slots=True)
-
-
-def _rows(context: Context, keys: Mapping[LimiterKey, Sequence[tuple[Run, Ask]]], now: int) -> list[Limiter]:
-    """Read the limiter of each key; a limiter that no run has asked for yet gets its first row."""
-    stored = context.store.limiters.read(list(keys)) if keys else []
-    new = [new_limiter(key, context.shards) for key, row in zip(keys, stored, strict=True) if row is None]
-    inserted = context.store.limiters.insert(new, now) if new else []
-    return [row for row in stored if row] + [found or row for row, found in zip(new, inserted, strict=True)]
