@@ -74,7 +74,7 @@ class TestEveryChange:
         assert again.headers["ETag"] == first.headers["ETag"] == f'"{first.body["version"]}"'
         assert first.body["payload"] == {"a": 1}
         read = api.call("GET", f"/v1/jobs/{job['jobId']}").body
-        of_reads = {"latestRun": read["latestRun"], "waitingFor": []}
+        of_reads = {name: read[name] for name in ("latestRun", "lastRun", "running", "recent", "waitingFor")}
         assert {**first.body, **of_reads} == {**read, "claimedRuns": first.body["claimedRuns"]}
 
 

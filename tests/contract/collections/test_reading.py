@@ -76,6 +76,16 @@ def test_the_ledger_is_filtered_by_time_and_state(store: Store, case: str) -> No
     assert [(row.id.fire_at - NOW) // 1_000 for row in store.runs.ledger(query).runs] == found
 
 
+def test_the_newest_rows_of_several_ledgers_are_read_up_to_an_instant(store: Store) -> None:
+    runs = _ten_runs(store)
+    (neighbour,) = store.runs.ledger(LedgerQuery(OTHERS, 1)).runs
+    store.runs.insert([run(NOW + 2_000, origin=Origin.MANUAL)], NOW)
+    found = store.runs.newest([OTHERS, JobKey("acme", "none"), KEY], 3, NOW + 4_000)
+    assert found == [[neighbour], [], [runs[4], runs[3], runs[2]]]
+    assert [len(rows) for rows in store.runs.newest([KEY], 100, NOW + 60_000)] == [11]
+    assert store.runs.newest([], 3, NOW) == []
+
+
 def test_pages_of_one_state_follow_each_other_without_gap_or_repeat(store: Store) -> None:
     _ten_runs(store)
     seen: list[int] = []

@@ -1,4 +1,7 @@
-"""The reads of a page of a list: in proportion to its items, however many jobs there are."""
+"""The reads of a page of a list: in proportion to its items, however many jobs there are.
+
+Each job of a page costs its row, and one query of the newest rows of its ledger.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -10,6 +13,7 @@ from tests.contract.rows import NOW, job
 from tests.contract.waits import Waits
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.domain.model.jobs.job import JobStatus
+from timeball.domain.run_ends.recent import ROWS
 from timeball.engine.context import Context, Rules
 from timeball.engine.scheduling.list_jobs import JobFilter, list_jobs
 from timeball.testing.memory_queue import MemoryQueue
@@ -37,6 +41,7 @@ def test_a_page_reads_its_rows_and_little_more_than_their_names(limit: int) -> N
             NOW,
         )
         asked: list[tuple[str, int]] = []
+        ledgers: list[int] = []
 
         def note(model: Any, parsed: dict[str, Any], **_: object) -> None:
             rows = (
@@ -46,7 +51,13 @@ def test_a_page_reads_its_rows_and_little_more_than_their_names(limit: int) -> N
             )
             asked.append((model.name, len(rows)))
 
+        def note_ledger(params: dict[str, Any], **_: object) -> None:
+            if "IndexName" not in params:
+                ledgers.append(params["Limit"])
+                assert not params["ConsistentRead"]
+
         dynamodb.meta.events.register("after-call.dynamodb", note)
+        dynamodb.meta.events.register("before-parameter-build.dynamodb.Query", note_ledger)
         clock = VirtualClock(NOW)
         context = Context(store, MemoryQueue(clock.now), clock, Rules(), KeptTelemetry())
         page = list_jobs(context, JobFilter("acme", frozenset({"pending"})), limit)
@@ -57,4 +68,5 @@ def test_a_page_reads_its_rows_and_little_more_than_their_names(limit: int) -> N
     assert limit <= sum(read) <= limit + 100
     assert len(read) <= limit // 100 + 1
     assert sum(named) <= 2 * (limit + 100) + STRATA * _STATUSES * _SPARE * len(read)
-    assert len(named) <= 2 * STRATA * _STATUSES * len(read)
+    assert len(named) - len(ledgers) <= 2 * STRATA * _STATUSES * len(read)
+    assert ledgers == [ROWS] * limit

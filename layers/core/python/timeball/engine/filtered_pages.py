@@ -29,8 +29,9 @@ def read_page(
     read: Callable[[Sequence[Id]], Sequence[Item | None]],
     limit: int,
     after: tuple[int, Id] | None,
+    most: int = MAX_EXAMINED,
 ) -> Page[Item, Id]:
-    """Return up to `limit` items that match, in the order of the listing.
+    """Return up to `limit` items that match, in the order of the listing, among the next `most` candidates.
 
     `name` returns up to the given number of positions after a position. `read` returns the item of each id, or None if
     it does not match.
@@ -38,10 +39,10 @@ def read_page(
     found: list[Item] = []
     positions: list[tuple[int, Id]] = []
     examined = 0
-    while examined < MAX_EXAMINED:
+    while examined < most:
         # Start with what a page without a filter needs. If that is not enough, the filter drops many: read more at
         # once.
-        at_once = _AT_ONCE if examined else min(limit + 1, _AT_ONCE)
+        at_once = min(_AT_ONCE, most - examined if examined else limit + 1)
         named = name(at_once, after)
         for where, item in zip(named, read([one for _, one in named]), strict=True):
             if item is not None:

@@ -103,6 +103,12 @@ class Runs(Rows[RunId, Run], Protocol):
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page of a job's runs, read strongly. With a filter, a page may be short or empty before the end."""
 
+    def newest(self, jobs: Sequence[JobKey], limit: int, to_at: int) -> list[list[Run]]:
+        """Return the newest rows of each job's ledger with a fire time up to an instant (ms), newest first.
+
+        May lag by a second.
+        """
+
     def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the first runs that the listing has in a line: by priority, then fire time. It may lag."""
 

@@ -120,6 +120,10 @@ class MemoryRuns(MemoryRows[RunId, Run]):
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
+    def newest(self, jobs: Sequence[JobKey], limit: int, to_at: int) -> list[list[Run]]:
+        """Return the newest rows of each ledger."""
+        return [list(self.ledger(LedgerQuery(job, limit, to_at=to_at)).runs) for job in jobs]
+
     def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that wait in a line."""
         mine = Waiting(limiter.name, permit)

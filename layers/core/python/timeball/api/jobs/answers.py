@@ -1,7 +1,7 @@
 """The models of answers about jobs, and how they are filled from the domain's jobs.
 
-from timeball.engine.resolving import resolved
-`latestRun`, `waitingFor` and `claimedRuns` are set only in the answers to the requests that they concern.
+`lastRun`, `running`, `recent`, `latestRun`, `waitingFor` and `claimedRuns` are set only in the answers to the requests
+that they concern.
 """
 
 import json
@@ -17,11 +17,16 @@ from timeball.api.http.exchange import (
     AnswerModel,
     CreatedAt,
     CreatedBy,
+    EndedAt,
     IdOfJob,
+    IdOfRun,
     NameForPeople,
+    Seconds,
+    Text,
     Time,
     UpdatedAt,
     Version,
+    attribute,
 )
 from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
@@ -31,12 +36,13 @@ from timeball.api.schedules.fields import RulesAnswer
 from timeball.api.targets.models import TargetAnswer
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
-from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.model.terms.policies import TASKS_TARGET, CatchUpPolicy, OverlapPolicy, Work
 from timeball.domain.model.terms.target import Override
 from timeball.domain.planning.blackouts import Blackouts, fires_to_come
+from timeball.domain.run_ends.recent import OUTCOMES, Recent
 from timeball.domain.time.cron import parse_cron
 from timeball.domain.time.instants import SECOND_MS, format_instant
 from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Timing, fires
@@ -72,13 +78,44 @@ class CalendarUseAnswer(AnswerModel):
     policy: CalendarPolicy = Field(description="`skip` skips a fire; `next` starts it on the next allowed day.")
 
 
-class JobSummaryAnswer(FlowAnswer):
-    """A job without its target and payload."""
+class LastRunAnswer(AnswerModel):
+    """The newest run of a job, or its newest skipped fire."""
+
+    run_id: IdOfRun = attribute("id", description="The id of the run.")
+    status: RunState = attribute("state", description="The state of the run.")
+    started_at: Time | None = attribute("first_started_at", description="When the first attempt's call left.")
+    finished_at: EndedAt
+    lateness: Seconds | None = attribute("lateness_ms", description="How many seconds late it started, as in the run.")
+
+
+class JobHeadAnswer(AnswerModel):
+    """The first fields of a job: which one it is, and how it fares."""
 
     job_id: IdOfJob
     name: NameForPeople
-    status: JobStatus | Literal["running"] = Field(description="Its status; `running` while a run of it is live.")
+    status: JobStatus | Literal["running"] = Field(
+        description="Its status. A job that runs once is `running` while its run is under way."
+    )
     next_run_at: Time | None = Field(description="The first of `nextRuns`; null if there is none.")
+    last_run: LastRunAnswer | None = Field(
+        None,
+        description="Its newest run that has begun or ended, or its newest skipped fire; only where jobs are read.",
+    )
+    running: list[Text] = Field(
+        [], description="The ids of its runs under way, the earliest first; only where jobs are read."
+    )
+    recent: str = Field(
+        "",
+        max_length=OUTCOMES,
+        description="The outcomes of its newest runs, by fire time, the newest last: `s` succeeded, `f` failed, "
+        "`k` skipped, `c` cancelled, `b` blocked; only where jobs are read.",
+        examples=["sssfsssk"],
+    )
+
+
+class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
+    """A job without its target and payload."""
+
     next_runs: list[Time] = Field(description="The next five fire times, or starts where the calendar moves a fire.")
     schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
     schedule_at: Time | None = Field(description="The fire time of a job that runs once.")
@@ -159,10 +196,18 @@ def job_answer(
     return JobAnswer.model_validate(about)
 
 
-def job_summary(job: Job, now: int, status: str, calendars: Mapping[JobKey, CalendarOutlook]) -> JobSummaryAnswer:
+def job_summary(
+    job: Job, now: int, status: str, recent: Recent, calendars: Mapping[JobKey, CalendarOutlook]
+) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
     notify = without_long_bodies(job.spec.notify)
-    return JobSummaryAnswer.model_validate({**_fields(job, now, status, calendars), "notify": notify})
+    fields = {**_fields(job, now, status, calendars), **recent_fields(recent), "notify": notify}
+    return JobSummaryAnswer.model_validate(fields)
+
+
+def recent_fields(recent: Recent) -> dict[str, Any]:
+    """Return what a job's newest runs did by the names of the model."""
+    return {"last_run": recent.last, "running": recent.running, "recent": recent.outcomes}
 
 
 def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, CalendarOutlook]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request, ok
 from timeball.api.http.problems import FieldError
 from timeball.api.http.route import Router
-from timeball.api.jobs.answers import JobAnswer, JobSummaryAnswer, job_summary, shown_job
+from timeball.api.jobs.answers import JobAnswer, JobSummaryAnswer, job_summary, recent_fields, shown_job
 from timeball.api.runs.answers import run_answer
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
@@ -26,7 +26,14 @@ from timeball.engine.blackouts.read import outlooks
 from timeball.engine.dependencies.graph_views import awaited_by_job
 from timeball.engine.resolving import resolved
 from timeball.engine.scheduling import list_jobs as engine
-from timeball.engine.scheduling.list_jobs import RUNNING, JobFilter, own_run_of, shown_status, starts_of
+from timeball.engine.scheduling.list_jobs import (
+    RUNNING,
+    JobFilter,
+    own_run_of,
+    read_recent,
+    shown_status,
+    starts_of,
+)
 from timeball.ports.collections import LedgerQuery
 
 STATUSES: Final = (*JobStatus, RUNNING)
@@ -52,7 +59,9 @@ def standing_answer(edge: ApiContext, job: Job) -> JobAnswer:
     own = _own_run(edge, own_run_of(job), latest)
     status = shown_status(job, own)
     latest_run = None if latest is None else run_answer(latest)
-    answer = shown_job(edge, job, status, latest_run=latest_run, waiting_for=awaited_by_job(edge.context, job))
+    recent = recent_fields(read_recent(edge.context, [job])[job.key])
+    about = {**recent, "latest_run": latest_run, "waiting_for": awaited_by_job(edge.context, job)}
+    answer = shown_job(edge, job, status, **about)
     if latest is None or not (collects_submits(job.spec) and latest.id == own_run(job) and may_collect(latest)):
         return answer
     return starting_at(answer, latest.not_before)
@@ -99,7 +108,7 @@ def list_jobs(edge: ApiContext, request: Request) -> Reply:
     calendars = outlooks(edge.context, jobs, now)
     starts = starts_of(edge.context, jobs)
     items = (
-        starting_at(job_summary(job, now, one.status, calendars), starts.get(job.key))
+        starting_at(job_summary(job, now, one.status, one.recent, calendars), starts.get(job.key))
         for job, one in zip(jobs, page.items, strict=True)
     )
     positions = ((at, key.job_id) for at, key in page.positions)

@@ -102,7 +102,7 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "schema": {"type": "string", "pattern": f"^{LIMIT_NAME.pattern}$"},
     },
     ("/v1/jobs", "status"): {
-        "description": "Only jobs in one of these statuses.",
+        "description": "Only jobs in one of these statuses; `running`: jobs with a run under way.",
         "schema": {"type": "array", "minItems": 1, "items": {"enum": [str(status) for status in STATUSES]}},
     },
     ("/v1/jobs:batch", "Idempotency-Key"): {

@@ -25,6 +25,7 @@ from timeball.aws.dynamodb.table.keys import (
 )
 from timeball.aws.dynamodb.table.mapper import to_job, to_run, to_task
 from timeball.aws.dynamodb.table.schema import BY_STATE, LISTING
+from timeball.aws.request_retries import side_by_side
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job, with_spec
@@ -158,6 +159,16 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         )
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
+
+    def newest(self, jobs: Sequence[JobKey], limit: int, to_at: int) -> list[list[Run]]:
+        """Query all ledgers at the same time, each once: twelve rows of 600 bytes cost one read unit."""
+
+        def rows_of(job: JobKey) -> list[Run]:
+            first, last = run_bound(0), run_bound(to_at) + LAST
+            rows = self._table.reader.backwards(job_key(job)["pk"], first, last, limit, strong=False)
+            return [*map(to_run, islice(rows, limit))]
+
+        return side_by_side(self._table.threads, rows_of, jobs)
 
     def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that the listing index names in the line."""

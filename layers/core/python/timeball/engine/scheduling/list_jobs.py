@@ -2,26 +2,33 @@
 
 The listing only names jobs, by their creation time; their rows decide which ones match. A job's position in the listing
 does not change with a pause, a resume or a block, and in the listing of all jobs it never changes. So a job that exists
-and matches throughout a listing appears in it once. Only the run of a one-off says whether the one-off is `running`, so
-that run is read if it may be live.
+and matches throughout a listing appears in it once.
+
+Only runs say whether a job has one under way. The run of a one-off is read if it may be live, because the status of the
+one-off follows from it. The ledgers of the jobs on the page show what their newest runs did. A filter that asks for
+jobs with a run under way reads the ledgers of its candidates.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
+from timeball.domain.run_ends.recent import NONE_RECENT, ROWS, Recent, is_under_way, recent_of
 from timeball.domain.time.instants import LATEST
 from timeball.domain.time.schedule import At
 from timeball.engine.context import Context
-from timeball.engine.filtered_pages import Page, read_page
+from timeball.engine.filtered_pages import MAX_EXAMINED, Page, read_page
 from timeball.ports.rows import ListQuery
 
 RUNNING = "running"
-"""The status shown for a one-off whose run is under way."""
+"""The status shown for a one-off whose run is under way; as a filter it finds all jobs with a run under way."""
+
+_MAX_LEDGERS = 200
+"""The most jobs that a page examines if that takes a look at the ledger of each."""
 
 _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 """The statuses of a one-off whose run may be live. A failed one-off is tried again if its run is retried manually."""
@@ -63,27 +70,35 @@ class JobFilter:
         """Whether every job that was created within the time range matches."""
         return not (self.statuses or self.tags or self.bounds or self.task_id)
 
-    def matches(self, job: Job, shown: str) -> bool:
+    @property
+    def needs_ledgers(self) -> bool:
+        """Whether the ledger of a job says whether it matches."""
+        return RUNNING in self.statuses
+
+    def matches(self, job: Job, shown: str, recent: Recent | None = None) -> bool:
         """Return whether a job matches. A failed job matches `failed` even while its run is tried again.
 
-        A blocked job matches `pending` too.
+        A blocked job matches `pending` too, and a job whose ledger has a run under way matches `running`.
         """
-        is_failed = job.status is JobStatus.FAILED and JobStatus.FAILED in self.statuses
-        has_tags = all(job.spec.tags.get(key) == value for key, value in self.tags)
-        if self.task_id is not None and job.task_id != self.task_id:
-            return False
-        is_within = self.bounds.items() <= job.spec.tags.items()
-        is_pending = shown == JobStatus.BLOCKED and JobStatus.PENDING in self.statuses
-        is_shown = not self.statuses or shown in self.statuses or is_failed or is_pending
-        return is_within and has_tags and is_shown
+        has_tags = {*self.tags, *self.bounds.items()} <= {*job.spec.tags.items()}
+        return has_tags and self.task_id in (None, job.task_id) and self._is_shown(job, shown, recent)
+
+    def _is_shown(self, job: Job, shown: str, recent: Recent | None) -> bool:
+        matched = {shown, JobStatus.PENDING if shown == JobStatus.BLOCKED else shown}
+        if job.status is JobStatus.FAILED:
+            matched.add(JobStatus.FAILED)
+        if recent is not None and recent.running:
+            matched.add(RUNNING)
+        return not self.statuses or not matched.isdisjoint(self.statuses)
 
 
 @dataclass(frozen=True)
 class ListedJob:
-    """A job without its work, and the status to show for it."""
+    """A job without its work, the status to show for it, and what its newest runs did."""
 
     job: Job
     status: str
+    recent: Recent = NONE_RECENT
 
 
 def list_jobs(
@@ -95,15 +110,46 @@ def list_jobs(
         query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind)
         return name_jobs(context, asked, query)
 
+    known: dict[JobKey, Recent] = {}
+
     def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
         jobs = context.store.jobs.read(keys, strong=not asked.is_of_all)
-        statuses = shown_statuses(context, [job for job in jobs if job is not None])
+        there = [job for job in jobs if job is not None]
+        statuses = shown_statuses(context, there)
+        if asked.needs_ledgers:
+            known.update(read_recent(context, [job for job in there if asked.matches(job, RUNNING)]))
         return [
-            ListedJob(job, status) if job is not None and asked.matches(job, status := statuses[job.key]) else None
+            ListedJob(job, status)
+            if job is not None and asked.matches(job, status := statuses[job.key], known.get(job.key))
+            else None
             for job in jobs
         ]
 
-    return read_page(name, read, limit, after)
+    page = read_page(name, read, limit, after, _MAX_LEDGERS if asked.needs_ledgers else MAX_EXAMINED)
+    known.update(read_recent(context, [one.job for one in page.items if one.job.key not in known]))
+    return replace(page, items=tuple(replace(one, recent=known[one.job.key]) for one in page.items))
+
+
+def read_recent(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Recent]:
+    """Return what the newest runs of each job did, up to now; at most two seconds old. Raises UnavailableError.
+
+    The run that holds a job's overlap lock may be under way although many fires were skipped since. It is read too.
+    """
+    if not jobs:
+        return {}
+    ledgers = context.store.runs.newest([job.key for job in jobs], ROWS, context.clock.now())
+    holders = _holders(context, jobs, {row.id for rows in ledgers for row in rows})
+    return {
+        job.key: recent_of(rows if job.key not in holders else [*rows, holders[job.key]])
+        for job, rows in zip(jobs, ledgers, strict=True)
+    }
+
+
+def _holders(context: Context, jobs: Sequence[Job], known: Container[RunId]) -> dict[JobKey, Run]:
+    """Return the runs that hold the locks of jobs and are under way, apart from those that are known."""
+    named = [job.holder for job in jobs if job.holder is not None and job.holder not in known]
+    found = context.store.runs.read(named, strong=False) if named else []
+    return {run.id.job: run for run in found if run is not None and is_under_way(run)}
 
 
 def name_jobs(context: Context, asked: JobFilter, query: ListQuery[JobKey]) -> list[tuple[int, JobKey]]:
@@ -143,4 +189,4 @@ def shown_status(job: Job, own: Run | None) -> str:
     """
     if own is None or own.is_terminal:
         return job.listed_status
-    return RUNNING if own.attempts_spent > 0 else JobStatus.PENDING
+    return RUNNING if is_under_way(own) else JobStatus.PENDING

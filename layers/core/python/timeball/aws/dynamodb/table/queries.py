@@ -61,9 +61,10 @@ class TableReader:
             return iter(())
         return self._rows({**self._range(pk, first, last, ()), "ConsistentRead": strong})
 
-    def backwards(self, pk: str, first: str, last: str, page: int) -> Iterator[_Row]:
+    def backwards(self, pk: str, first: str, last: str, page: int, *, strong: bool = True) -> Iterator[_Row]:
         """Return the rows of a partition from the last sort key to the first, `page` in each request."""
-        return self._rows({**self._range(pk, first, last, ()), "ScanIndexForward": False, "Limit": page})
+        within = {**self._range(pk, first, last, ()), "ConsistentRead": strong}
+        return self._rows({**within, "ScanIndexForward": False, "Limit": page})
 
     def page(
         self,
