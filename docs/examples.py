@@ -215,6 +215,7 @@ def _many(recorder: Recorder) -> None:
     send("DELETE", f"/v1/operations/{one}")
     send("GET", "/v1/stats")
     send("GET", "/v1/slo")
+    send("GET", "/")
     send("GET", "/healthz")
 
 

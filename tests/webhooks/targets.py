@@ -33,7 +33,7 @@ RUN = RunId(JobKey("acme", "nightly"), NOW - 100, Origin.SCHEDULE)
 LOCAL = parse_rules("127.0.0.0/8")
 CLOSED = (
     "The name hooks.example could not be resolved, or leads to an address that webhooks may not call: "
-    "private, local or reserved."
+    "private, local or reserved; the setting timeball:private_targets opens private networks."
 )
 """The error for the name that tests call, whether it leads to a closed address or does not exist."""
 

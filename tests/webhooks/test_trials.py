@@ -10,7 +10,7 @@ from timeball.domain.model.terms.policies import Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.ports.target import Trial, Tried
 from timeball.targets.calls import Trace, make_trial
-from timeball.targets.http.addresses import PUBLIC_ONLY, AddressRules
+from timeball.targets.http.addresses import CLOSED, PUBLIC_ONLY, AddressRules
 from timeball.targets.http.caller import http_caller
 from timeball.targets.http.signing_keys import KeyRing
 from timeball.testing.memory_services import MemorySecrets
@@ -66,7 +66,7 @@ def test_it_shows_the_request_the_answer_and_the_phases_of_its_time_without_head
 def test_it_reaches_no_address_that_a_run_may_not_call() -> None:
     tried, connections = try_it(HttpTarget("/"), rules=PUBLIC_ONLY)
     assert (tried.verdict, tried.status, connections) == ("failed", None, 0)
-    assert tried.error == "127.0.0.1 leads to an address that webhooks may not call: private, local or reserved."
+    assert tried.error == f"127.0.0.1 leads to an address that webhooks may not call: {CLOSED}."
     assert tried.request["method"] == "POST"  # the request was ready, and did not leave
 
 

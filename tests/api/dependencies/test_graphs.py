@@ -103,10 +103,14 @@ class TestRecurringJobs:
     def test_parents_with_different_recurrences_are_refused_with_the_reason(self, api: Api) -> None:
         api.call("PUT", "/v1/jobs/often", {**HOOK, "everySeconds": 60, "anchorAt": SOON})
         api.call("PUT", "/v1/jobs/seldom", {**HOOK, "everySeconds": 3600, "anchorAt": SOON})
-        assert "recurrence" in sentences(put(api, "child", "often", "seldom"))["dependsOn.1"]
+        by = "It recurs by everySeconds {}, and {} by everySeconds 3600; give"
+        unlike = "It recurs by everySeconds 3600, and the first of these by everySeconds 60; give all the same."
+        assert sentences(put(api, "child", "often", "seldom"))["dependsOn.1"] == unlike
         assert "runs once" in sentences(put(api, "child", "often", scheduleAt=SOON))["dependsOn.0"]
         own = put(api, "child", "often", everySeconds=3600, anchorAt=SOON)
-        assert "differs" in sentences(own)["dependsOn.0"]
+        assert by.format(60, "this job") in sentences(own)["dependsOn.0"]
+        daily = put(api, "child", "often", cronExpression="0 9 * * *", timezone="Europe/Berlin")
+        assert 'by cronExpression "0 9 * * *" and timezone Europe/Berlin' in sentences(daily)["dependsOn.0"]
         assert put(api, "child", "often", everySeconds=60, anchorAt=SOON).status == 201
 
     def test_a_job_that_others_depend_on_keeps_its_recurrence(self, api: Api) -> None:

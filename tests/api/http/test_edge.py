@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from tests.api.client import Api, event_of
 from tests.api.http.broken import broken_api
@@ -34,7 +35,6 @@ def test_without_a_key_only_the_public_paths_answer(api: Api, route: Route, meth
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "",
         "/v1",
         "/nope",
@@ -50,7 +50,32 @@ def test_without_a_key_an_unknown_path_is_a_401_and_not_a_404(api: Api, path: st
 
 
 def test_exactly_these_paths_are_public() -> None:
-    assert {"/healthz", "/openapi.json", "/docs"} == PUBLIC_PATHS
+    assert {"/", "/healthz", "/openapi.json", "/docs"} == PUBLIC_PATHS
+
+
+def test_the_root_links_to_the_documents_also_behind_the_base_path_of_a_stage(api: Api) -> None:
+    assert set(api.call("GET", "/", tenant=None).body.values()) == {"/docs", "/openapi.json", "/healthz"}
+    event = event_of("GET", "/prod/", None, {}, {})
+    event["requestContext"]["stage"] = "prod"
+    links = json.loads(api.handle(event, LambdaContext())["body"])
+    assert set(links.values()) == {"/prod/docs", "/prod/openapi.json", "/prod/healthz"}
+    for path in links.values():
+        assert api.handle({**event, "rawPath": path}, LambdaContext())["statusCode"] == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ({}, "Send an API key"),
+        ({"Authorization": "tb_acme_x"}, "The word Bearer before the API key is missing"),
+        ({"Authorization": "Basic dGI6"}, "Only the scheme Bearer is read"),
+        ({"X-Api-Key": "tb_acme_x"}, "X-Api-Key is not read"),
+        ({"Authorization": "Bearer tb_acme_x"}, "This API key is not valid"),
+    ],
+)
+def test_a_request_without_a_key_is_told_how_to_send_one(api: Api, headers: dict[str, str], words: str) -> None:
+    answer = api.call("GET", "/v1/jobs", tenant=None, headers=headers)
+    assert (answer.status, words in answer.body["detail"]) == (401, True)
 
 
 def test_a_wrong_key_gets_another_challenge_than_a_missing_one(api: Api) -> None:
@@ -77,7 +102,7 @@ def test_an_authorizer_answer_without_a_tenant_is_a_401(api: Api, authorizer: An
     assert api.answer(event).status == 401
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/jobs/", "/v1/jobs/a/b", "/v1/job", "/v1/jobs/a/runs/", "/v2/jobs"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/jobs/", "/v1/jobs/a/b", "/v1/job", "/v1/jobs/a/runs/", "/v2/jobs"])
 def test_an_unknown_path_is_not_found(api: Api, path: str) -> None:
     answer = api.call("GET", path)
     assert (answer.status, answer.body["type"]) == (404, Problem.NOT_FOUND.type)

@@ -172,7 +172,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
     ),
     "what another schedule would have": (BERLIN, {"anchorAt": "2026-12-01T00:00:00Z"}, ["anchorAt"], "everySeconds"),
     "a count for the latest": (BERLIN, {"catchUp": {"maxRuns": 5}}, ["catchUp.maxRuns"], "all"),
-    "what no job has": (BERLIN, {"colour": None, "jobId": "x"}, ["jobId", "colour"], "leave it out"),
+    "what no job has": (BERLIN, {"colour": None, "jobId": "x"}, ["jobId", "colour"], "PUT /v1/jobs/{jobId}"),
     "what no policy has": (
         BERLIN,
         {"retryPolicy": {"baseSecond": None, "factor": 3}, "dstPolicy": {"fold": None}},
@@ -183,7 +183,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str], str]] = {
         BERLIN,
         {"target": {"verb": None, "headers": {"X-Gone": None}}, "tags": {"gone": None}, "payload": {"gone": None}},
         ["target.verb"],
-        "leave it out",
+        "did you mean method",
     ),
     "what no job has, and of that nothing": (BERLIN, {"colour": {"shade": None}}, ["colour"], "leave it out"),
     "what a job has by another name": (BERLIN, {"timeout": None}, ["timeout"], "did you mean timeoutSeconds"),

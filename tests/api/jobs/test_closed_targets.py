@@ -40,7 +40,7 @@ def test_a_closed_address_is_refused_as_handler_and_as_target_and_nothing_is_sto
         answer = api.call("POST", "/v1/jobs", {**body, **EVERY})
         assert (answer.status, answer.bad_fields()) == (400, [field])
         (error,) = answer.body["errors"]
-        assert error["message"] == "Webhooks do not call this address: it is private, local or reserved."
+        assert "private, local or reserved; the setting timeball:private_targets opens" in error["message"]
     assert api.store.jobs == {}
 
 

@@ -137,6 +137,7 @@ BAD: dict[str, tuple[dict[str, str], list[str]]] = {
     "an empty status": ({"status": ""}, ["status"]),
     "a tag without a value": ({"tag": "team"}, ["tag"]),
     "a tag without a key": ({"tag": ":blue"}, ["tag"]),
+    "zeros before a limit": ({"limit": "00000050"}, ["limit"]),
     "everything": ({"limit": "0", "from_": "now", "who": "me"}, ["from", "limit", "who"]),
     "the wrong way round": ({"from_": "2026-11-21T00:00:00Z", "to": "2026-11-20T00:00:00Z"}, ["to"]),
     "a cursor that is none": ({"cursor": "x"}, ["cursor"]),

@@ -168,7 +168,7 @@ def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddlewar
         return next_middleware(app)
     if why := caller.found.get("refused"):
         refused(edge.context, caller.found.get("refusedOf") or UNKNOWN_TENANT, why)
-    raise denial(caller, has_sent="authorization" in event.headers)
+    raise denial(caller, event.headers)
 
 
 _UNAVAILABLE = ProblemError(

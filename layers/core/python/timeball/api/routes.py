@@ -40,6 +40,22 @@ service = Router()
 """The routes about the API itself, open to any caller."""
 
 HTML: Final = "text/html; charset=utf-8"
+_LINKS: Final = {"docs": "/docs", "openapi": "/openapi.json", "health": "/healthz"}
+
+
+class RootAnswer(AnswerModel):
+    """The way into the API: paths, with the base path of this deployment if it has one."""
+
+    docs: str = Field(description="The documentation for people.")
+    openapi: str = Field(description="The OpenAPI document for programs.")
+    health: str = Field(description="Whether the API is up.")
+
+
+@service.get("/", "Find the documentation", RootAnswer, access=Access.PUBLIC)
+def get_root(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+    """Return links to the documentation."""
+    links = {name: request.base + path for name, path in _LINKS.items()}
+    return ok(RootAnswer.model_validate(links))
 
 
 class HealthAnswer(AnswerModel):

@@ -81,8 +81,8 @@ def caller_of(edge: ApiContext, event: APIGatewayProxyEventV2, reported_run: Run
     return ApiCaller(found, Actor(found.get("keyId"), found.get("role"), context.get("http", {}).get("sourceIp")))
 
 
-def denial(caller: ApiCaller, *, has_sent: bool) -> ProblemError:
-    """Return the problem for a caller without a tenant; `has_sent` says that it sent an Authorization header."""
+def denial(caller: ApiCaller, headers: Mapping[str, str]) -> ProblemError:
+    """Return the problem for a caller without a tenant, given the headers that it sent."""
     if principal := caller.found.get("principal"):
         return ProblemError(
             Problem.FORBIDDEN, f"{principal} is mapped to no tenant; see the setting timeball:iam_callers."
@@ -92,11 +92,23 @@ def denial(caller: ApiCaller, *, has_sent: bool) -> ProblemError:
             f"The keys of your tenant may make {per_second} requests a second; repeat this request a second later."
         )
         return over_quota("requestsPerSecond", sentence, 1)
-    sentence = "Send an API key: `Authorization: Bearer tb_...`."
-    if has_sent:
-        sentence = "This API key is not valid; check it, or ask for a new one."
+    has_sent = "authorization" in headers
     challenge = 'Bearer error="invalid_token"' if has_sent else "Bearer"
-    return ProblemError(Problem.UNAUTHENTICATED, sentence, headers={"WWW-Authenticate": challenge})
+    return ProblemError(Problem.UNAUTHENTICATED, _unidentified(headers), headers={"WWW-Authenticate": challenge})
+
+
+def _unidentified(headers: Mapping[str, str]) -> str:
+    """Return the sentence for headers that identify no key."""
+    authorization = headers.get("authorization")
+    if authorization is None and "x-api-key" in headers:
+        return "X-Api-Key is not read; send the API key as `Authorization: Bearer tb_...`."
+    if authorization is None:
+        return "Send an API key: `Authorization: Bearer tb_...`."
+    if authorization.partition(" ")[0].lower() == "bearer":
+        return "This API key is not valid; check it, or ask for a new one."
+    if authorization.strip().startswith("tb_"):
+        return "The word Bearer before the API key is missing; send `Authorization: Bearer tb_...`."
+    return "Only the scheme Bearer is read; send the API key as `Authorization: Bearer tb_...`."
 
 
 def check_attempt(request: Request, attempt: int) -> None:

@@ -172,8 +172,9 @@ class PageQuery:
         return self.page(edge, ((answer_of(one), position_of(one)) for one in shown), next_after)
 
     def _limit(self) -> int:
-        limit = number(self._values.get("limit", str(DEFAULT_LIMIT)))
-        if limit is not None and 1 <= limit <= MAX_LIMIT:
+        text = self._values.get("limit", str(DEFAULT_LIMIT))
+        limit = number(text)
+        if limit is not None and 1 <= limit <= MAX_LIMIT and text == str(limit):
             return limit
         self.errors.append(FieldError("limit", f"This must be a whole number from 1 to {MAX_LIMIT}."))
         return DEFAULT_LIMIT

@@ -48,9 +48,51 @@ def field_errors(model: type[BaseModel], errors: Sequence[ErrorDetails]) -> list
     return [_field_error(model, error) for error in errors[:ENOUGH_ERRORS]]
 
 
+_FIELDS_BY_OTHER_NAMES: Final[Mapping[str, str]] = {
+    "tz zone tzname": "timezone",
+    "cron crontab cronschedule cronexpr scheduleexpression": "cronExpression",
+    "schedule trigger when recurrence": "cronExpression everySeconds scheduleAt delaySeconds",
+    "every interval period rate": "everySeconds",
+    "at runat executeat fireat time datetime": "scheduleAt",
+    "expiresat until validuntil": "endAt to",
+    "uri endpoint webhook webhookurl targeturl callbackurl": "url handler target.url",
+    "url": "handler target.url",
+    "method verb httpmethod": "method target.method",
+    "headers": "target.headers",
+    "function lambda functionname functionarn": "functionArn target.functionArn",
+    "retries retrycount attempts maxattempts": "maxRetries",
+    "backoff retrydelay retrybackoff": "retryPolicy",
+    "parameters params args arguments input data body": "payload",
+    "dependencies parents upstream needs after": "dependsOn",
+    "labels": "tags",
+    "title description": "name",
+    "misfire misfirepolicy misfiregracetime": "catchUp",
+    "concurrency maxconcurrency parallelism": "overlapPolicy concurrencyLimit",
+    "dedupekey idempotencykey": "uniqueKey",
+    "onfailure onsuccess onlate onrecovery": "notify",
+    "pagesize perpage size": "limit",
+    "page offset token pagetoken nextcursor nexttoken": "cursor",
+    "state": "status",
+    "since start": "from startAt",
+    "end": "to endAt",
+}
+"""Names that other schedulers use, and ours for the same, by a path if the field stands deeper. Ours are only named
+where a request has them."""
+
+_TAKEN_ELSEWHERE: Final[Mapping[str, str]] = {
+    "id jobid": "The path names the id of a job: PUT /v1/jobs/{jobId}.",
+    "paused enabled disabled active": "POST /v1/jobs/{jobId}/pause pauses a job, and .../resume resumes it.",
+}
+"""Names of what a job has, but not as a field of its body, and the sentences that say where."""
+
+
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
-    """Return the sentence for an unknown name, with the known name that is closest to it if there is one."""
-    meant = _nearest(name, known)
+    """Return the sentence for an unknown name, with the known names that it means or the one closest to it."""
+    plain = _plain(name)
+    if "cronExpression" in known and "handler" in known and (elsewhere := _listed_under(plain, _TAKEN_ELSEWHERE)):
+        return f"There is no such {kind}. {elsewhere}"
+    ours = (_listed_under(plain, _FIELDS_BY_OTHER_NAMES) or "").split()
+    meant = " or ".join(one for one in ours if one.partition(".")[0] in known) or _nearest(name, known)
     return f"There is no such {kind}; " + (f"did you mean {meant}?" if meant else "leave it out.")
 
 
@@ -109,11 +151,19 @@ def _tagged_with(tag: object, models: Sequence[type[BaseModel]]) -> type[BaseMod
     return next((one for one in models if tag in get_args(one.model_fields[TAG].annotation)), None)
 
 
+def _plain(name: str) -> str:
+    return name[:_MAX_NAME].replace("_", "").replace("-", "").lower()
+
+
+def _listed_under(name: str, table: Mapping[str, str]) -> str | None:
+    return next((entry for names, entry in table.items() if name in names.split()), None)
+
+
 def _nearest(name: str, known: Sequence[str]) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415 - needed for mistakes only
 
     plain = {field.lower(): field for field in known}
-    wanted = name[:_MAX_NAME].replace("_", "").replace("-", "").lower()
+    wanted = _plain(name)
     close = get_close_matches(wanted, plain, n=1, cutoff=0.75)
     if close:
         return plain[close[0]]

@@ -211,6 +211,7 @@ def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
             headers={name.lower(): value for name, value in event.headers.items()},
             path=path,
             route=route.path,
+            base=event.raw_event["rawPath"].removesuffix(event.path),
             parameters=route.query,
             query=event.query_string_parameters,
             raw_query=event.raw_event.get("rawQueryString") or "",

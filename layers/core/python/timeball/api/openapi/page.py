@@ -37,7 +37,7 @@ def page_text() -> str:
             f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head><body>',
             f"<h1>{title}</h1>",
             f"<p>{escape(described['info']['description'])} Send an API key with each request: ",
-            "<code>Authorization: Bearer tb_…</code>. For programs: <a href='/openapi.json'>/openapi.json</a>.</p>",
+            "<code>Authorization: Bearer tb_…</code>. For programs: <a href='openapi.json'>openapi.json</a>.</p>",
             "<h2>Operations</h2>",
             *operations,
             "<h2>Bodies and answers</h2>",

@@ -38,6 +38,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.tenants.key import may_name, prefix_of
 from timeball.domain.model.terms import target as model
 from timeball.domain.model.terms.target import HttpTarget, InvocationType, LaunchType
+from timeball.targets.http.addresses import CLOSED
 
 _QUEUE = ("queueArn", "queueUrl")
 
@@ -214,7 +215,7 @@ def _closed_url(edge: ApiContext, field: str, url: str) -> list[FieldError]:
         return []
     if edge.addresses.is_open(address, parts.port or (443 if parts.scheme == "https" else 80)):
         return []
-    return [FieldError(field, "Webhooks do not call this address: it is private, local or reserved.")]
+    return [FieldError(field, f"Webhooks do not call this address: it is {CLOSED}.")]
 
 
 _LONGEST_LISTED: Final = 1000

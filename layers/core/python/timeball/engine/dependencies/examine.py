@@ -13,8 +13,10 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec
 from timeball.domain.model.terms.dependency import Edge
-from timeball.domain.time.instants import HOUR_MS, MINUTE_MS
-from timeball.domain.time.schedule import At, OnEvents
+from timeball.domain.time.cron import parse_cron
+from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, format_instant
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents, Timing
+from timeball.domain.time.stepper import clock_policies
 from timeball.engine.context import Context
 
 ANY: Mapping[str, str] = MappingProxyType({})
@@ -146,13 +148,18 @@ class _Examination:
     def _unshared(self, spec: JobSpec, key: JobKey) -> str | None:
         """Return why a recurring parent has other fire times than a spec: runs of a cycle share their fire time."""
         parent = self._parent(key)
-        if parent is None or parent.schedule.is_one_off or parent.schedule.timing == spec.schedule.timing:
+        if parent is None or parent.schedule.is_one_off:
+            return None
+        its, own = _recurrence(parent.schedule.timing), _recurrence(spec.schedule.timing)
+        if its == own:
             return None
         if spec.schedule.is_one_off:
             return "This job recurs, so a job that waits for it must recur too; leave out the schedule that runs once."
+        its, own = ({name: one[name] for name in one if its.get(name) != own.get(name)} for one in (its, own))
+        of_own, advice = "this job", "give both the same, or leave it out"
         if spec.inherits:
-            return "Its recurrence differs from that of the first; give all the same recurrence and anchor."
-        return "Its recurrence differs from that of this job; give both the same, or leave it out."
+            of_own, advice = "the first of these", "give all the same"
+        return f"It recurs by {_stated(its)}, and {of_own} by {_stated(own)}; {advice}."
 
     def _depth(self, spec: JobSpec) -> tuple[list[ParentFault], int]:
         """Count the ancestors of a job. Walk up if they may be too many, or if other jobs may depend on it already."""
@@ -166,6 +173,23 @@ class _Examination:
             return [ParentFault(circle_sentence(circle))], ancestors
         sentence = f"With its parents' parents it depends on more than {most} jobs; split the graph."
         return [ParentFault(sentence)] if ancestors > most else [], ancestors
+
+
+def _recurrence(timing: Timing) -> dict[str, str]:
+    """Return what decides about the fires of a recurrence, by the names of the API."""
+    match timing:
+        case Every(seconds, anchor_at):
+            return {"everySeconds": str(seconds), "anchorAt": format_instant(anchor_at)}
+        case Cron(expression, timezone):
+            gap, overlap = clock_policies(parse_cron(expression), timing.gap, timing.overlap)
+            policy = {"dstPolicy.gap": gap.value, "dstPolicy.overlap": overlap.value}
+            return {"cronExpression": f'"{expression}"', "timezone": timezone, **policy}
+        case _:
+            return {}
+
+
+def _stated(recurrence: Mapping[str, str]) -> str:
+    return " and ".join(f"{name} {value}" for name, value in recurrence.items())
 
 
 def _faults(spec: JobSpec, check: Callable[[JobSpec, JobKey], str | None]) -> list[ParentFault]:

@@ -29,6 +29,9 @@ _NEVER: tuple[Network, ...] = (
 )
 """Closed, whatever the setting says."""
 
+CLOSED: Final = "private, local or reserved; the setting timeball:private_targets opens private networks"
+"""Why webhooks may not call an address. It does not tell which of these it is: names would tell of private networks."""
+
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _ASSIGNED_V6 = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that is global unicast; `is_global` also accepts unassigned addresses."""

@@ -12,16 +12,13 @@ import pycurl
 
 from timeball.domain.time.instants import SECOND_MS
 from timeball.targets.calls import Trace
-from timeball.targets.http.addresses import ForbiddenAddressError, UncallableError
+from timeball.targets.http.addresses import CLOSED, ForbiddenAddressError, UncallableError
 from timeball.targets.http.exchange import Exchange
 from timeball.targets.http.names import is_address
 from timeball.targets.http.request import HttpRequest
 
-_FORBIDDEN = "{host} leads to an address that webhooks may not call: private, local or reserved."
-_UNKNOWN = (
-    "The name {host} could not be resolved, or leads to an address that webhooks may not call: private, local or "
-    "reserved."
-)
+_FORBIDDEN = f"{{host}} leads to an address that webhooks may not call: {CLOSED}."
+_UNKNOWN = f"The name {{host}} could not be resolved, or leads to an address that webhooks may not call: {CLOSED}."
 """One sentence for both cases: a difference would show which names the network resolves."""
 _MALFORMED = "The target's url is malformed."
 
