@@ -29,6 +29,7 @@ from tests.simulation.promises.features import (
     notices,
     operations,
     quotas,
+    removals,
     reruns,
     tasks,
 )
@@ -56,6 +57,7 @@ PROMISES: Sequence[Callable[[Story], Iterator[str]]] = (
     *notices.PROMISES,
     *operations.PROMISES,
     *quotas.PROMISES,
+    *removals.PROMISES,
     *reruns.PROMISES,
     *tasks.PROMISES,
 )

@@ -19,6 +19,7 @@ from tests.simulation.actors.quotas import (
     makes_few,
     settle,
 )
+from tests.simulation.actors.removals import remove_nodes
 from tests.simulation.actors.reruns import run_again
 from tests.simulation.actors.targets import report_later
 from tests.simulation.actors.tasks import keep_tasks
@@ -71,6 +72,7 @@ async def _play(story: Story) -> None:
     actors += [keep_tasks(story)] if story.has_tasks else []
     actors += [operate(story)] if story.has_operations else []
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
+    actors += [remove_nodes(story)] if story.has_removals else []
     actors += [run_again(story)] if story.has_reruns else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []
     actors += [tell_of_ends(story)] if story.has_executions else []

@@ -51,6 +51,7 @@ _NOTICES_EACH = 10
 _QUOTAS_EACH = 5
 _KEYS_EACH = 5
 _RERUNS_EACH = 10
+_REMOVALS_EACH = 20
 _EVENTS_EACH = 10
 _FLOWS_EACH = 30
 _WITH_EXECUTIONS = (9, 12, 28)
@@ -227,6 +228,11 @@ class Story:
     def has_reruns(self) -> bool:
         """Whether this is one of the stories in which a user reruns their cycles."""
         return self.has_graphs and self.seed % _RERUNS_EACH == _GRAPHS_EACH + 1
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether this is one of the stories in which a user cancels jobs, and says what becomes of their children."""
+        return self.seed % _REMOVALS_EACH == _REMOVALS_EACH // 2 + 1
 
     @property
     def has_events(self) -> bool:

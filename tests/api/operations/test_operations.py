@@ -48,6 +48,7 @@ def test_all_matching_jobs_are_paused_and_the_operation_shows_its_progress(api: 
         "action": "pause",
         "match": {"tags": {"team": "blue"}, "taskId": None, "status": None, "all": False},
         "rerun": None,
+        "children": None,
         "perSecond": 100,
         "status": "succeeded",
         "progress": {"matched": 3, "done": 3, "failed": 0},

@@ -10,7 +10,11 @@ from timeball.domain.dependencies.trigger_rule import CycleStep, JoinDecision, P
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.terms.dependency import State, TriggerRule
+from timeball.engine.changes.change import cancel
+from timeball.engine.changes.remove import Removal, Removed, remove
+from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import wake_children
 from timeball.engine.dependencies.examine import circle_of, naming_any
 from timeball.ports.rows import Swap
@@ -46,6 +50,12 @@ def _as_nobody_has_written_it(row: Job, read: Job) -> bool:
     return row.must_notify_children and row.revision == read.revision
 
 
+def _the_parent_first(context: Context, asked: Removal, by: Actor = NO_ACTOR) -> Removed:
+    if asked.children is not None:
+        cancel(context, [(asked.job, asked.version)], by)
+    return remove(context, asked, by)
+
+
 FAULTS = {
     "nobody looks for circles": Fault(instead(circle_of, lambda *_: ([], 0)), "nothing waits for itself", 31),
     "a job with two parents does not wait": Fault(
@@ -67,6 +77,9 @@ FAULTS = {
         both(instead(naming_any, _who_ever_named_them), instead(is_as_notified, _as_nobody_has_written_it)),
         "what children have to learn is told in the end",
         meeting="the death of a parent of two that have swapped which of them waits for the other",
+    ),
+    "a job is cancelled before its children": Fault(
+        instead(remove, _the_parent_first), "a job is cancelled after its children", 51
     ),
     "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 6),
     "a child has a fire time of its own": Fault(

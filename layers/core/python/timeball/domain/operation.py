@@ -12,6 +12,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import OperationKey
 from timeball.domain.model.jobs.job import OPEN, JobStatus
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
+from timeball.domain.model.terms.dependency import Children
 from timeball.domain.time.instants import SECOND_MS
 
 MAX_FAILURES = 100
@@ -80,6 +81,7 @@ class JobFault(StrEnum):
     JOB_ENDED = "job_ended"
     JOB_CANCELLED = "job_cancelled"
     JOB_GONE = "job_gone"
+    HAS_CHILDREN = "has_children"
     UNDER_WAY = "under_way"
     UNAVAILABLE = "unavailable"
     INTERNAL = "internal"
@@ -143,6 +145,8 @@ class Operation:
     """The generation of what it triggers (generations.py)."""
     rerun: Rerun | None = None
     """The cycle that is run again: its jobs are the only batch; None: no rerun."""
+    children: Children | None = None
+    """What a cancel does with the open children of its jobs; None: a job that has some is not cancelled."""
     status: OperationStatus = OperationStatus.RUNNING
     """Its status."""
     due_at: int | None = None

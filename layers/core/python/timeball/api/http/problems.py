@@ -36,6 +36,7 @@ class Problem(Enum):
     TENANT_EXISTS = ("tenant-exists", 409, "A tenant has this name already")
     TENANT_ENABLED = ("tenant-enabled", 409, "The tenant is not disabled")
     JOB_ENDED = ("job-ended", 409, "The job has ended")
+    HAS_CHILDREN = ("has-children", 409, "Other jobs depend on the job")
     JOB_PAUSED = ("job-paused", 409, "The job is paused")
     CALENDAR_EXISTS = ("calendar-exists", 409, "A calendar has this name already")
     CALENDAR_IN_USE = ("calendar-in-use", 409, "A job names the calendar")
@@ -89,6 +90,7 @@ class ProblemError(Exception):
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
         quota: str | None = None,
+        children: Sequence[str] = (),
     ) -> None:
         super().__init__(detail)
         self.problem = problem
@@ -96,6 +98,7 @@ class ProblemError(Exception):
         self.errors = tuple(errors)
         self.headers = headers or {}
         self.quota = quota
+        self.children = tuple(children)
 
 
 def invalid(errors: Iterable[FieldError]) -> ProblemError:
@@ -151,6 +154,8 @@ def problem_fields(error: ProblemError) -> dict[str, Any]:
     }
     if error.quota:
         fields["quota"] = error.quota
+    if error.children:
+        fields["children"] = list(error.children)
     if error.errors:
         fields["errors"] = [{"field": bad.field, "message": bad.message} for bad in error.errors]
     return fields
@@ -171,6 +176,9 @@ class ItemProblem(BaseModel):
     status: int = Field(description="The HTTP status.")
     detail: str = Field(description="One sentence that a person can act on.")
     quota: str | None = Field(default=None, description="The name of the quota that is used up; left out if none is.")
+    children: list[str] | None = Field(
+        default=None, description="The ids of the open jobs that depend on the job; left out for other problems."
+    )
     errors: list[FieldProblem] = Field(
         default_factory=list, description=f"Every bad field; of more than {MAX_ERRORS} the first {MAX_ERRORS}."
     )

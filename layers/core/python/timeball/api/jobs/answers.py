@@ -154,7 +154,9 @@ class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
     tags: Mapping[str, str] = Field(description="The tags of the job.")
     schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was calculated.")
     paused_at: Time | None = Field(description="When the job was paused; null unless it is paused.")
-    paused_reason: Literal["failures"] | None = Field(description="`failures` if failed runs paused it, else null.")
+    paused_reason: Literal["failures", "parent_removed"] | None = Field(
+        description="`failures` if failed runs paused it, `parent_removed` if a cancel took its parents; else null."
+    )
     created_at: CreatedAt
     created_by: CreatedBy
     updated_at: UpdatedAt
@@ -228,8 +230,14 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, C
         "overrides": [] if spec.task is None else spec.task.own,
         "notice": notice_answer(spec.notice),
         "schedule_rules": job.rules,
-        "paused_reason": "failures" if job.paused_by_failures else None,
+        "paused_reason": _paused_reason(job),
     }
+
+
+def _paused_reason(job: Job) -> str | None:
+    if job.lost_parent:
+        return "parent_removed"
+    return "failures" if job.paused_by_failures else None
 
 
 def upcoming(job: Job, now: int, count: int = SHOWN, outlook: CalendarOutlook = NO_CALENDAR) -> tuple[int, ...]:

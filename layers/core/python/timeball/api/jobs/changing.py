@@ -1,4 +1,4 @@
-"""Changes of a job by a user: replace, patch, pause, resume, cancel. Each answers with the job and its runs under way.
+"""Changes of a job by a user: replace, patch, pause, resume. Each answers with the job and its runs under way.
 
 A PUT creates a job under an id that its client chose, or makes it what the request says. The same PUT may be repeated:
 its relative times (a delay, an interval without an anchor, no time at all) count from the job's creation, and a job
@@ -47,7 +47,7 @@ from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 from timeball.engine.blackouts.calendars import calendar_of, note_end_of_use, note_uses
-from timeball.engine.changes.change import Changed, ChangeOutcome, cancel, pause, resume, revise
+from timeball.engine.changes.change import Changed, ChangeOutcome, pause, resume, revise
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
 from timeball.engine.dependencies.graph_views import is_depended_on
@@ -131,19 +131,6 @@ def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Act
     return changed_answer(edge, changed_job(done, verb), done)
 
 
-@router.delete(
-    "/v1/jobs/{jobId}",
-    "Cancel a job",
-    JobAnswer,
-    headers=("If-Match",),
-    problems=(Problem.JOB_ENDED,),
-    access=Access.SUBMIT,
-)
-def cancel_job(edge: ApiContext, request: Request) -> Reply:
-    """Cancel a job: no further call of it leaves."""
-    return _change(edge, request, cancel, "cancel")
-
-
 @router.post(
     "/v1/jobs/{jobId}/pause",
     "Pause a job: no fire of its schedule starts until it is resumed",
@@ -203,10 +190,7 @@ def update_job(edge: ApiContext, request: Request) -> Reply:
 def _change(edge: ApiContext, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
     done = verb(edge.context, [(key, version)], request.by)[0]
-    job = changed_job(done, name)
-    if not job.is_open:
-        let_go(edge, job.spec)
-    return changed_answer(edge, job, done)
+    return changed_answer(edge, changed_job(done, name), done)
 
 
 def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:

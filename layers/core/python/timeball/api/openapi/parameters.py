@@ -11,6 +11,7 @@ from timeball.api.jobs.reading import STATUSES
 from timeball.api.limits import LIMIT_NAME
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.terms.dependency import Children
 
 _ETAG_OR_ANY: Final = {"type": "string", "if": {"not": {"const": "*"}}, "then": {"pattern": r'^(W/)?"[!#-~]*"$'}}
 """A plain string, because generators of clients accept no union in a header."""
@@ -65,6 +66,11 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         {"type": "array", "minItems": 1, "items": {"type": "string", "pattern": "^[^:]+:"}},
         style="form",
         explode=True,
+    ),
+    "children": _query(
+        "What to do with the open jobs that depend on the job: they no longer depend on it, or they are cancelled too "
+        "unless another parent may still let them run. Without it such a job is not cancelled.",
+        {"enum": [choice.value for choice in Children]},
     ),
     "limit": _query(
         "The most items of a page.", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}

@@ -37,6 +37,7 @@ from timeball.api.operations.request import OperationRequest, operation_of, read
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JOB_ID, OperationKey
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.model.terms.dependency import Children
 from timeball.domain.operation import (
     Failure,
     JobFault,
@@ -89,6 +90,7 @@ class OperationSummaryAnswer(AnswerModel):
     action: OperationAction = Field(description="The action on each job.")
     match: OperationMatchAnswer | None = Field(description="Which jobs; null if it runs a cycle again.")
     rerun: RerunAnswer | None = Field(description="The cycle, if it runs a cycle again.")
+    children: Children | None = Field(description="What a cancel does with the children of its jobs; null: refuse.")
     per_second: int = Field(description="The most jobs in a second.")
     status: OperationStatus = Field(description="`failed`: it is complete, and `failures` names jobs.")
     progress: ProgressAnswer = Field(description="How many jobs it has processed.")
@@ -240,6 +242,10 @@ def _problem(operation: Operation, failure: Failure) -> ProblemError:
             return ProblemError(Problem.JOB_ENDED, f"The job has ended; there is nothing to {operation.action}.")
         case JobFault.JOB_CANCELLED:
             return job_cancelled()
+        case JobFault.HAS_CHILDREN:
+            return ProblemError(
+                Problem.HAS_CHILDREN, "Other jobs depend on it; cancel it with children: detach or children: cancel."
+            )
         case JobFault.JOB_GONE:
             return no_job()
         case JobFault.UNDER_WAY:

@@ -11,6 +11,7 @@ from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.schema_rules import needed, together
 from timeball.api.jobs.reading import STATUSES
 from timeball.domain.model.ids import OperationKey, Shards
+from timeball.domain.model.terms.dependency import Children
 from timeball.domain.operation import JobMatch, Operation, OperationAction
 
 _STATUSES: Final = [str(status) for status in STATUSES]
@@ -66,6 +67,14 @@ class OperationRequest(Strict):
         None, description="The action on each job; `retry` tries its newest run again if that failed for good."
     )
     match: MatchRequest | None = Field(None, description="Which jobs.")
+    children: Literal["detach", "cancel"] | None = Field(
+        None,
+        description=(
+            "Only of a cancel: what to do with the open jobs that depend on a cancelled one: they no longer depend on "
+            "it, or they are cancelled too unless another parent may still let them run. By default a job that has "
+            "such children is not cancelled."
+        ),
+    )
     per_second: int | None = Field(
         None,
         ge=1,
@@ -88,6 +97,8 @@ def _together(request: OperationRequest, given: set[str]) -> Iterator[FieldError
         yield FieldError("action", f"Say what to do: {', '.join(_ACTIONS)}.")
     if "match" not in given:
         yield FieldError("match", 'Say which jobs: {"tags": …}, {"taskId": …}, {"status": …}, or {"all": true}.')
+    if request.children is not None and request.action not in (None, OperationAction.CANCEL):
+        yield FieldError("children", "Only a cancel takes this; leave it out.")
     match = request.match
     if match is None:
         return
@@ -107,6 +118,7 @@ def operation_of(request: OperationRequest, key: OperationKey, shards: Shards, n
         key=key,
         action=action,
         match=JobMatch(**stated(request.match, "tags", "task_id", "status")),
+        children=None if request.children is None else Children(request.children),
         per_second=request.per_second or (_STARTS_PER_SECOND if starts else _CHANGES_PER_SECOND),
         shard=shards.of(key),
         created_at=now,

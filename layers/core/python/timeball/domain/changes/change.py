@@ -39,6 +39,7 @@ def cancelled(job: Job, now: int) -> Job:
         must_notify_children=job.has_children,
         blocked=None,
         paused_by_failures=False,
+        lost_parent=False,
     )
 
 
@@ -66,6 +67,7 @@ def resumed(job: Job, now: int) -> Job:
         last_paused_at=job.last_paused_at if is_one else paused_at,
         resumed_at=now,
         paused_by_failures=False,
+        lost_parent=False,
     )
 
 

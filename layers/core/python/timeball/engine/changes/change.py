@@ -22,6 +22,7 @@ from functools import partial
 
 from timeball.domain.changes.change import cancelled, paused, resumed, revised
 from timeball.domain.changes.reach import revised_from
+from timeball.domain.dependencies.removal import detached
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, changed_by, with_spec
@@ -130,6 +131,11 @@ def revise(
     return [_revise(context, job, spec, action, by) for job, spec in requests]
 
 
+def detach(context: Context, keys: Sequence[JobKey], parent: JobKey, by: Actor = NO_ACTOR) -> list[Changed]:
+    """Remove a parent from each job that names it. Raises UnavailableError, as `cancel` does."""
+    return [_detach(context, key, parent.job_id, by) for key in keys]
+
+
 def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NO_ACTOR) -> list[SkippedNext]:
     """Skip the next fire of each pending job that has not started. Raises UnavailableError, as `cancel` does.
 
@@ -170,12 +176,26 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     if changed.outcome is not ChangeOutcome.DONE or changed.job is None:
         return changed
     if _joins(spec) != _joins(job.spec):
-        waiting = [one for one in (job, changed.job) if has_runs_that_wait(one)][-1:]
-        _now_or_later(partial(wake_runs_of, context, waiting), "waiting runs are left to their own evaluation")
+        _wake_runs(context, [job, changed.job])
     if _limits(spec) != _limits(job.spec):
         noting = partial(note_changed_limits, context, job.spec, spec)
         _now_or_later(noting, "the job's next run applies the changed limits")
     return changed
+
+
+def _detach(context: Context, key: JobKey, parent_id: str, by: Actor) -> Changed:
+    changed = _change(
+        context, _Asked(key, None, lambda job, now: detached(job, parent_id, now), Action.DETACH, by, after_due=True)
+    )
+    if changed.outcome is ChangeOutcome.DONE and changed.job is not None:
+        _wake_runs(context, [changed.job])
+    return changed
+
+
+def _wake_runs(context: Context, jobs: Sequence[Job]) -> None:
+    """Wake the waiting runs of a job, given before and after a change of its parents."""
+    waiting = [job for job in jobs if has_runs_that_wait(job)][-1:]
+    _now_or_later(partial(wake_runs_of, context, waiting), "waiting runs are left to their own evaluation")
 
 
 def _joins(spec: JobSpec) -> tuple[object, ...]:

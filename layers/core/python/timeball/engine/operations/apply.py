@@ -14,8 +14,9 @@ from timeball.domain.model.jobs.revision import revision_of
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action, Actor, Resource, ResourceKind
 from timeball.domain.operation import JobFault, Operation, OperationAction
-from timeball.engine.changes.change import Changed, ChangeOutcome, Request, cancel, pause, resume
+from timeball.engine.changes.change import Changed, ChangeOutcome, Request, pause, resume
 from timeball.engine.changes.history import announce
+from timeball.engine.changes.remove import Removal, remove
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
 from timeball.engine.operations.rerun import rerun_one
@@ -29,7 +30,6 @@ _Change = Callable[[Context, Sequence[Request], Actor], list[Changed]]
 _CHANGES: Mapping[OperationAction, _Change] = {
     OperationAction.PAUSE: pause,
     OperationAction.RESUME: resume,
-    OperationAction.CANCEL: cancel,
 }
 _REVISIONS = 20
 """How many revisions of a job are read at once."""
@@ -57,10 +57,19 @@ def _changed(context: Context, operation: Operation, key: JobKey) -> JobFault | 
             return JobFault.JOB_GONE
         if _has_changed(context, operation, job):
             return None  # a scan finishes what is left of it
-        (changed,) = _CHANGES[operation.action](context, [(key, job.version)], operation.actor)
+        changed = _change(context, operation, (key, job.version))
+        if changed is None:
+            return JobFault.HAS_CHILDREN
         if changed.outcome is not ChangeOutcome.STALE:
             return None if changed.outcome is ChangeOutcome.DONE else JobFault.JOB_ENDED
     raise ContendedError(f"job {key.job_id} kept changing")
+
+
+def _change(context: Context, operation: Operation, asked: Request) -> Changed | None:
+    """Change a job; None: it is not cancelled, because other jobs depend on it."""
+    if operation.action is OperationAction.CANCEL:
+        return remove(context, Removal(*asked, operation.children), operation.actor).changed
+    return _CHANGES[operation.action](context, [asked], operation.actor)[0]
 
 
 def _has_changed(context: Context, operation: Operation, job: Job) -> bool:

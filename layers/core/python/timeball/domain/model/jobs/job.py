@@ -214,6 +214,7 @@ class Job:
     proposed: Proposed | None = None  # parents that a change is about to add; None: none
     failing: RunEnd | None = None  # end of the run that completed a streak of failures; None: it is not failing
     paused_by_failures: bool = False  # its failed runs paused it, not a user
+    lost_parent: bool = False  # a cancel removed the parents that gave it its fires, and so paused it
     rerun_at: int | None = None  # when a rerun of it was asked for; None: it is not run again
     rerun_at_version: int = 0  # ledger rows decided at an older version precede the rerun: they do not end it
     collecting: int | None = None  # instant of the manual run that collects triggers and has not begun; None: none

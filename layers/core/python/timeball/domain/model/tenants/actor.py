@@ -25,6 +25,7 @@ class Action(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     CANCEL = "cancel"
+    DETACH = "detach"
     SKIP_NEXT = "skip_next"
     RERUN = "rerun"
     TRIGGER = "trigger"

@@ -43,6 +43,15 @@ class State(StrEnum):
     CANCELLED = auto()
 
 
+class Children(StrEnum):
+    """What a cancel does with the open jobs that depend on the cancelled one."""
+
+    DETACH = "detach"
+    """They no longer depend on it."""
+    CANCEL = "cancel"
+    """They are cancelled too, and so are their children, unless another parent may still let them run."""
+
+
 @dataclass(frozen=True)
 class Parent:
     """A job that a child waits for."""
