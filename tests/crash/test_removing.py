@@ -16,7 +16,7 @@ OTHER = evolve(node("x"), schedule=spec("x", At(NOW + 60_000)).schedule)
 AFTER_ANY_END = evolve(node("d", "c", TriggerRule.ALL_DONE), retry=PLAIN_RETRY)
 OF_TWO = evolve(node("e", "a x", TriggerRule.ALL_DONE), retry=PLAIN_RETRY)
 
-# What becomes of the children; the jobs that run in the end, and how each of `abcdex` stands.
+# The effect on the children; the jobs that run in the end, and how each of `abcdex` stands.
 CASES = {
     "detached": (Children.DETACH, ["x", "e"], ["cancelled", "paused", "pending", "pending", "completed", "completed"]),
     "cancelled": (Children.CANCEL, ["x", "e"], [*["cancelled"] * 4, "completed", "completed"]),

@@ -146,7 +146,7 @@ class Operation:
     rerun: Rerun | None = None
     """The cycle that is run again: its jobs are the only batch; None: no rerun."""
     children: Children | None = None
-    """What a cancel does with the open children of its jobs; None: a job that has some is not cancelled."""
+    """The effect of a cancel on the open children of its jobs; None: a job that has some is not cancelled."""
     status: OperationStatus = OperationStatus.RUNNING
     """Its status."""
     due_at: int | None = None

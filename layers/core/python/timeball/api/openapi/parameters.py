@@ -68,7 +68,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         explode=True,
     ),
     "children": _query(
-        "What to do with the open jobs that depend on the job: they no longer depend on it, or they are cancelled too "
+        "The effect on the open jobs that depend on the job: they no longer depend on it, or they are cancelled too "
         "unless another parent may still let them run. Without it such a job is not cancelled.",
         {"enum": [choice.value for choice in Children]},
     ),

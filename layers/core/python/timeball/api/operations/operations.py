@@ -90,7 +90,9 @@ class OperationSummaryAnswer(AnswerModel):
     action: OperationAction = Field(description="The action on each job.")
     match: OperationMatchAnswer | None = Field(description="Which jobs; null if it runs a cycle again.")
     rerun: RerunAnswer | None = Field(description="The cycle, if it runs a cycle again.")
-    children: Children | None = Field(description="What a cancel does with the children of its jobs; null: refuse.")
+    children: Children | None = Field(
+        description="The effect of a cancel on the children of its jobs; null: a job with children stays."
+    )
     per_second: int = Field(description="The most jobs in a second.")
     status: OperationStatus = Field(description="`failed`: it is complete, and `failures` names jobs.")
     progress: ProgressAnswer = Field(description="How many jobs it has processed.")

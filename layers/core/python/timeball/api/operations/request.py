@@ -70,7 +70,7 @@ class OperationRequest(Strict):
     children: Literal["detach", "cancel"] | None = Field(
         None,
         description=(
-            "Only of a cancel: what to do with the open jobs that depend on a cancelled one: they no longer depend on "
+            "Only of a cancel: the effect on the open jobs that depend on a cancelled one: they no longer depend on "
             "it, or they are cancelled too unless another parent may still let them run. By default a job that has "
             "such children is not cancelled."
         ),

@@ -44,7 +44,7 @@ class State(StrEnum):
 
 
 class Children(StrEnum):
-    """What a cancel does with the open jobs that depend on the cancelled one."""
+    """The effect of a cancel on the open jobs that depend on the cancelled one."""
 
     DETACH = "detach"
     """They no longer depend on it."""
