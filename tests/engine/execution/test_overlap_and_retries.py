@@ -11,10 +11,12 @@ from tests.engine.service import (
     KEY,
     Service,
     assert_calls_do_not_overlap,
+    assert_guard_is_free,
     at,
     begin,
     ledger,
     locked,
+    visits,
 )
 from timeball.domain.backfill import new_backfill
 from timeball.domain.model.ids import BackfillKey, Origin, RunId
@@ -29,6 +31,7 @@ from timeball.engine.changes.change import pause, resume
 from timeball.engine.execution.claim import claim
 from timeball.engine.execution.finish import finish
 from timeball.engine.runs.callback import Report, report
+from timeball.engine.runs.dead_letters import DeadPage, replay
 from timeball.engine.runs.manual import retry_runs
 from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
@@ -91,6 +94,22 @@ def test_a_manual_retry_goes_on_when_a_pause_withdraws_the_holder_before_it() ->
     _work(play)
     assert [(run.state, run.reason) for run in play.runs(KEY)] == [(RunState.SUCCEEDED, None)] * 2
     assert (play.job(KEY).holder, play.job(KEY).next_holder) == (None, None)
+
+
+@pytest.mark.parametrize("overlap", [SKIP, QUEUE_ONE, CANCEL_OTHER])
+def test_a_dead_run_that_will_be_replayed_later_keeps_no_fire_from_starting_until_then(
+    service: Service, overlap: OverlapPolicy
+) -> None:
+    """The end of the run took its lock back, and the replay gives it none before its time."""
+    begin(service, overlap, Schedule(Every(10, NOW), end_at=at(40)), 0)
+    service.target.statuses = [404]
+    service.until(at(5))
+    (dead,) = service.play.runs(KEY)[:1]
+    replay(service.play.context(), DeadPage((dead,)), 1, at(35))
+    service.until(at(60))
+    assert [begun for _, begun, _ in visits(service)] == [0, 10, 20, 30, 35, 40]
+    assert set(ledger(service.play).values()) == {("succeeded", None)}
+    assert_guard_is_free(service.play)
 
 
 def _with_its_target(overlap: OverlapPolicy) -> Play:
