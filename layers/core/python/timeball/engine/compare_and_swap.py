@@ -51,10 +51,15 @@ def change_all(
     change: Callable[[int, Row], Row | None],
     now: int,
     subject: str,
-) -> None:
-    """Change rows as `compare_and_swap` does. Raises UnavailableError if one of them kept changing."""
-    if not all(one.done for one in compare_and_swap(swap, rows, change, now)):
+) -> list[Row]:
+    """Change rows as `compare_and_swap` does, and return those that stand.
+
+    Raises UnavailableError if one of them kept changing: others may be changed.
+    """
+    standing = compare_and_swap(swap, rows, change, now)
+    if not all(one.done for one in standing):
         raise UnavailableError(f"{subject} kept changing")
+    return [one.row for one in standing if one.row is not None]
 
 
 def compare_and_swap(

@@ -28,7 +28,7 @@ from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.backfills import cancel_backfill
 from timeball.engine.changes.close import close
 from timeball.engine.changes.skip import skip_fire
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import ends_for_paused
 from timeball.engine.resolving import resolved
@@ -187,10 +187,7 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
             resend(context, released)
         return swapped
 
-    standing = compare_and_swap(swap, runs, aligned, now)
-    if not all(one.done for one in standing):
-        raise UnavailableError(f"the runs of job {job.key.job_id} kept changing")
-    rows = [one.row for one in standing if one.row is not None]
+    rows = change_all(swap, runs, aligned, now, f"a run of job {job.key.job_id}")
     return [row.id for row in rows if row.state is RunState.RUNNING and _has_lost_its_reason(job, row)]
 
 

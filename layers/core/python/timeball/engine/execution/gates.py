@@ -25,7 +25,7 @@ from timeball.domain.model.terms.dependency import Ended
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
 from timeball.domain.run_ends.effects import guarantor_of
 from timeball.domain.sharing.overlap import LockStep
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import change_all
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import range_over
 from timeball.engine.execution.circuits import check_circuits
@@ -185,8 +185,7 @@ def note_late_starts(context: Context, starting: Starting, now: int) -> Decision
         return noted(job, fire_at, now) if needs_note(job, fire_at, now, context.rules.misfire_ms) else None
 
     jobs = context.store.jobs.read(list(earliest)) if earliest else []
-    if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, change, now)):
-        raise ContendedError("a job whose run starts late kept changing")
+    change_all(context.store.jobs.swap, jobs, change, now, "a job whose run starts late")
     return [None] * len(starting)
 
 

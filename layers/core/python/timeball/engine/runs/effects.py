@@ -19,7 +19,7 @@ from timeball.domain.model.terms.flow import unique_key
 from timeball.domain.run_ends.effects import concludes, final_status, frees_slots, releases
 from timeball.domain.run_ends.notices import may_notify
 from timeball.domain.sharing.overlap import holds_nothing
-from timeball.engine.compare_and_swap import compare_and_swap, until_done
+from timeball.engine.compare_and_swap import change_all, until_done
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.notices import notify_after_change, notify_of_ends
@@ -118,9 +118,7 @@ def _conclude(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
         over[job.key] = concluded(job, status, now)
         return over[job.key]
 
-    standing = compare_and_swap(context.store.jobs.swap, [job for _, job in runs], after, now)
-    if not all(one.done for one in standing):
-        raise UnavailableError("a job kept changing")
+    change_all(context.store.jobs.swap, [job for _, job in runs], after, now, "a job")
     _forget_keys(context, list(over.values()), now)
 
 

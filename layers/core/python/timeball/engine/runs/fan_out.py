@@ -24,7 +24,7 @@ from timeball.domain.model.terms.dependency import State
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.sharing.fairness import most_made, page_of
 from timeball.engine.blackouts.read import read_quotas
-from timeball.engine.compare_and_swap import compare_and_swap
+from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import answer_of
@@ -82,9 +82,8 @@ def wake_heads(context: Context, items: Sequence[Run]) -> None:
     if not heads:
         return
     now = context.clock.now()
-    standing = compare_and_swap(context.store.runs.swap, context.store.runs.read(heads), partial(_woken, now), now)
-    if not all(one.done for one in standing):
-        raise UnavailableError("runs that wait for their items kept changing")
+    subject = "a run that waits for its items"
+    change_all(context.store.runs.swap, context.store.runs.read(heads), partial(_woken, now), now, subject)
 
 
 def named_by(context: Context, run: Run) -> NamedItems:

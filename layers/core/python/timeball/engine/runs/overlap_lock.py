@@ -16,7 +16,7 @@ from timeball.domain.model.runs.values import Guarantor
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.run_ends.effects import guarantor_of, is_final
 from timeball.domain.sharing.overlap import LockStep, decide_overlap, holds_nothing
-from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.compare_and_swap import TRIES, change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.metrics import moved
 from timeball.engine.runs.send import send
@@ -157,8 +157,7 @@ def release(context: Context, runs: Sequence[RunId]) -> None:
     def released(position: int, job: Job) -> Job | None:
         return _released(context, job, runs[position], named(job), now)
 
-    if not all(one.done for one in compare_and_swap(context.store.jobs.swap, jobs, released, now)):
-        raise UnavailableError("the overlap lock kept changing")
+    change_all(context.store.jobs.swap, jobs, released, now, "the overlap lock")
 
 
 def _released(context: Context, job: Job, run: RunId, rows: _Rows, now: int) -> Job | None:

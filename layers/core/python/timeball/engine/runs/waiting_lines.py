@@ -17,10 +17,9 @@ from timeball.domain.sharing import slots_and_tokens as limits
 from timeball.domain.sharing.stated_limits import bounds_of
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_quotas
-from timeball.engine.compare_and_swap import TRIES, compare_and_swap
+from timeball.engine.compare_and_swap import TRIES, change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.runs.send import send
-from timeball.ports.errors import UnavailableError
 from timeball.ports.rows import Swap
 
 _SLACK = 25
@@ -78,8 +77,7 @@ def expect(context: Context, runs: Sequence[Run], *, are_new: bool = False) -> N
     def due(_: int, limiter: Limiter) -> Limiter | None:
         return limits.expected(limiter, now) if are_new or limiter.due_at is None else None
 
-    if not all(one.done for one in compare_and_swap(context.store.limiters.swap, limiters, due, now)):
-        raise UnavailableError("a limiter kept changing")
+    change_all(context.store.limiters.swap, limiters, due, now, "a limiter")
 
 
 def read_named(context: Context, limiter: Limiter, now: int) -> dict[RunId, Run | None]:
