@@ -43,7 +43,7 @@ def _taken_back_by_a_pause_that_was_stopped(play: Play, deliveries: list[Deliver
     assert play.runs(KEY)[0].state is RunState.QUEUED
 
 
-def _claimed_by_one_who_dies(play: Play, deliveries: list[Delivery]) -> None:
+def _claimed_by_a_process_that_dies(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
     claim(play.context(), [delivery.run for delivery in deliveries], "another")
 
@@ -53,7 +53,7 @@ def _waiting_for_its_retry(play: Play, deliveries: list[Delivery]) -> None:
     play.execute(deliveries)
 
 
-def _ended_by_one_who_died_before_the_effects(play: Play, deliveries: list[Delivery]) -> None:
+def _ended_by_a_process_that_died_before_the_effects(play: Play, deliveries: list[Delivery]) -> None:
     _given_up(play, deliveries)
     stop_when(play, partial(Play.execute, deliveries=deliveries), _first_has_ended)
     assert play.job(KEY).status is JobStatus.PENDING
@@ -92,9 +92,9 @@ CASES = {
     "it waits": Case(_given_up, 2, WELL, ONE_OFF),
     "it waits, given up on once too often": Case(_given_up_once_too_often, 2, FAILED, ONE_OFF),
     "it waits, and its job is paused": Case(_taken_back_by_a_pause_that_was_stopped, 2, WELL, ONE_OFF),
-    "it is under way": Case(_claimed_by_one_who_dies, 2, WELL, ONE_OFF),
+    "it is under way": Case(_claimed_by_a_process_that_dies, 2, WELL, ONE_OFF),
     "it waits for its retry": Case(_waiting_for_its_retry, 2, WELL, ONE_OFF),
-    "it is over, and its job does not know": Case(_ended_by_one_who_died_before_the_effects, 2, WELL, ONE_OFF),
+    "it is over, and its job does not know": Case(_ended_by_a_process_that_died_before_the_effects, 2, WELL, ONE_OFF),
     "it is over, and another is parked behind it": Case(
         _holder_ended_with_another_parked, 4, WELL, locked(OverlapPolicy.QUEUE_ONE, THREE)
     ),

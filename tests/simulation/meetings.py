@@ -126,10 +126,10 @@ _paused = (*_dispatched, (4, pauses))
 _due_once = ((0, submits(_ONCE)), (1, scans))
 
 MEETINGS = {
-    "an operation that takes long, while what it retries dies again": Meeting(
+    "an operation that takes long, while a run that it retries fails again": Meeting(
         [(0, fails), *_due_once, (5, executes)], (8, retries_all), [], stop_seconds=20, call_seconds=0
     ),
-    "the death of a parent of two that have swapped which of them waits for the other": Meeting(
+    "the failure of a parent of two jobs that have swapped which one waits for the other": Meeting(
         [(0, fails), (0, weaves), (1, swaps_a_dependency), (2, scans)], (5, executes), [], call_seconds=0
     ),
     "a pause, and a resume": Meeting(_dispatched, (3, pauses), [resumes]),
@@ -175,7 +175,7 @@ MEETINGS = {
         [plans_slowly(56, 200, (160, scans))],
         stop_seconds=5,
     ),
-    "an execution, and a schedule of which it is the final one": Meeting(
+    "an execution, and a schedule whose final run it is": Meeting(
         [(0, submits(Every(5, START))), (1, scans)], (5, executes), [revises(At(START + 5_000))]
     ),
     "an execution, and a cancel": Meeting(_dispatched, (4, executes), [cancels]),
@@ -183,20 +183,20 @@ MEETINGS = {
     "the only execution, and a pause": Meeting(_due_once, (5, executes), [pauses]),
     "the only execution, and another instant": Meeting(_due_once, (5, executes), [revises(At(START + 20_000))]),
     "the only execution, and a cancel": Meeting(_due_once, (5, executes), [cancels]),
-    "an execution of a path that fails, and one of another": Meeting(
+    "an execution of a path that fails, and one of another path": Meeting(
         [(0, calls_two_paths), (1, scans)], (4, executes), [], call_seconds=0
     ),
-    "an execution that takes long to line a run up, behind a run that is soon over": Meeting(
+    "an execution that takes long to put a run in line, behind a run that is soon over": Meeting(
         [(0, submits_under_a_key), (1, scans)], (5, executes), [], stop_seconds=16, call_seconds=0
     ),
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
-    "an execution that wakes while another is at its run": Meeting(
+    "an execution that wakes while another one has its run": Meeting(
         _due_once, (5, executes), [], stop_seconds=30, call_seconds=10
     ),
     "an execution that wakes when another has called its run": Meeting(
         _due_once, (5, executes), [], stop_seconds=38, call_seconds=10
     ),
-    "a claim by one who dies, of a run whose message is given up": Meeting(
+    "a claim by an executor that dies, of a run whose message is given up": Meeting(
         _due_once, (5, claims), [gives_up], stop_seconds=10
     ),
     "a scan that breaks off, and a purge": Meeting([(0, submits(_ONCE))], (1, scans), [purges], stop_seconds=None),
@@ -209,7 +209,7 @@ MEETINGS = {
     "an execution that breaks off, and a purge": Meeting(
         _due_once, (5, executes), [purges], stop_seconds=None, call_seconds=0
     ),
-    "an execution that breaks off, and who is parked behind it": Meeting(
+    "an execution that breaks off, and the run that waits for its lock": Meeting(
         [(0, submits(Every(5, START), OverlapPolicy.QUEUE_ONE)), (1, scans)],
         (5, executes),
         [],

@@ -18,7 +18,7 @@ def test_a_graph_ends_as_the_reference_says(seed: int) -> None:
     assert complaints(seed) == []
 
 
-@pytest.mark.parametrize("name", ["a job with two parents does not wait", "nobody is blocked"])
+@pytest.mark.parametrize("name", ["a job with two parents does not wait", "a child of a dead parent is not blocked"])
 def test_a_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     FAULTS[name].apply(monkeypatch)
     assert any(complaints(seed) for seed in range(20))

@@ -215,7 +215,7 @@ def _without_weights(items: Any, tenant_of: Any, _: Any = None) -> list[Any]:
     return in_turns(items, tenant_of)
 
 
-def _to_whoever_was_met_first(whole: int, weights: Mapping[str, int]) -> dict[str, int]:
+def _to_the_first_found(whole: int, weights: Mapping[str, int]) -> dict[str, int]:
     return {tenant: whole if place == 0 else 0 for place, tenant in enumerate(share_of(whole, weights))}
 
 
@@ -226,7 +226,7 @@ def _twice(_: Sweeps, __: Any, taken: Sequence[Owned], ___: Any) -> list[Owned]:
 # Columns: the module and the name that are patched, and the replacement.
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "no bucket is read on": (shares, "_READING_MS", 0),
-    "who is met later has no share": (shares, "share_of", _to_whoever_was_met_first),
+    "who is met later has no share": (shares, "share_of", _to_the_first_found),
     "what was read is cut off as it was found": (shares, "_cut", _twice),
     "the tenants have no turns": (shares, "in_turns", _as_they_come),
     "weights count for nothing": (shares, "in_turns", _without_weights),

@@ -156,7 +156,7 @@ def test_each_due_instant_is_in_the_ledger_exactly_once_whatever_happened(story:
     rows = [run for run in story.play.runs(KEY) if run.id.origin is Origin.SCHEDULE]
     _assert_each_due_instant_has_one_row(story, rows)
     _assert_each_row_is_a_fire(story, rows)
-    _assert_what_was_skipped_was_not_called(story, rows)
+    _assert_a_skipped_run_was_not_called(story, rows)
     _assert_calls_fit(story)
     _assert_nothing_is_stuck(story)
     _assert_every_skip_was_counted(story)
@@ -185,7 +185,7 @@ def _assert_each_row_is_a_fire(story: Story, rows: list[Run]) -> None:
         ), row
 
 
-def _assert_what_was_skipped_was_not_called(story: Story, rows: list[Run]) -> None:
+def _assert_a_skipped_run_was_not_called(story: Story, rows: list[Run]) -> None:
     called = {visit.run for visit in story.service.target.visits}
     for row in rows:
         if row.state is RunState.SKIPPED:

@@ -43,26 +43,28 @@ def _revives(run: Run, now: int) -> Run | None:
 
 FAULTS = {
     "a submission is acknowledged and not stored": Fault(
-        hoped_for("jobs.insert"), "what was acknowledged is stored", 109
+        hoped_for("jobs.insert"), "each acknowledged submission is stored", 109
     ),
-    "a trigger is acknowledged and not stored": Fault(hoped_for("runs.insert", _is_by_hand), "triggers ran", 141),
-    "a trigger's payload is forgotten": Fault(
-        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "triggers ran", 26
+    "a trigger is acknowledged and not stored": Fault(
+        hoped_for("runs.insert", _is_by_hand), "each acknowledged trigger ran", 141
     ),
-    "a retry by hand is answered and not done": Fault(
-        lost("runs.swap", _tries_again_by_hand), "what is tried again by hand may start"
+    "a trigger's payload is lost": Fault(
+        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "each acknowledged trigger ran", 26
     ),
-    "a cancel of a run is answered and not done": Fault(
-        lost("runs.swap", _cancels_a_run), "what was cancelled alone is not called any more", 5
+    "a retry by hand is acknowledged and not done": Fault(
+        lost("runs.swap", _tries_again_by_hand), "a run that is retried by hand may start"
     ),
-    "a replay has no pace": Fault(instead(replay, _at_once), "what is replayed keeps its pace", 8),
-    "what died a second time is not listed": Fault(
+    "a cancel of a run is acknowledged and not done": Fault(
+        lost("runs.swap", _cancels_a_run), "a run that was cancelled alone is not called any more", 5
+    ),
+    "a replay has no pace": Fault(instead(replay, _at_once), "a replay keeps its pace", 8),
+    "a run that fails for good a second time is not listed": Fault(
         given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
-        "what died is listed",
+        "each dead letter is listed",
     ),
-    "a report is answered and not written": Fault(instead(report, _throws_away), "what was reported counts"),
-    "a report is taken whatever its attempt": Fault(
-        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "what was reported counts", 7
+    "a report is acknowledged and not written": Fault(instead(report, _throws_away), "each accepted report counts"),
+    "a report of an older attempt counts": Fault(
+        instead(awaits_report, lambda run, _: run.state is RunState.RUNNING), "each accepted report counts", 7
     ),
-    "a heartbeat revives a lease that is out": Fault(instead(extended, _revives), "a heartbeat revives no lease", 400),
+    "a heartbeat revives an expired lease": Fault(instead(extended, _revives), "a heartbeat revives no lease", 400),
 }

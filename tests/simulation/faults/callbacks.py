@@ -34,11 +34,11 @@ def _goes_before_its_runs(context: Context, bus: EventBus, matched: Sequence[Mat
         return [True] * len(matched)
 
 
-def _goes_whoever_needs_it(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
+def _removed_despite_need(context: Context, bus: EventBus, keys: Sequence[SubscriptionKey]) -> None:
     bus.remove([row.rule for row in context.store.subscriptions.read(keys) if row is not None])
 
 
-def _whoever_was_noted(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
+def _all_noted_jobs(context: Context, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, list[Job]]:
     found: dict[SubscriptionKey, list[Job]] = {key: [] for key in keys}
     for row in context.store.subscriptions.read(list(keys)):
         names = [] if row is None else [JobKey(row.key.tenant, one.job_id) for one in row.jobs]
@@ -52,7 +52,7 @@ def _the_first_alone(context: Context, keys: Collection[SubscriptionKey]) -> dic
     return {key: jobs[:1] for key, jobs in subscribers(context, keys).items()}
 
 
-def _as_if_it_were_pending(job: Job, event: Event, digest: str | None, now: int, **how: bool) -> Run:
+def _as_pending(job: Job, event: Event, digest: str | None, now: int, **how: bool) -> Run:
     return event_row(evolve(job, status=JobStatus.PENDING), event, digest, now, **how)
 
 
@@ -85,26 +85,26 @@ FAULTS = {
     "runs are made though their minute is full": Fault(
         instead(room_at, _at_any_time), "no more runs are made in a minute than may", 47
     ),
-    "what is left of an event is dropped": Fault(given(MemoryBus, "put_off", _forgets), _HEARD, 47),
-    "an event that is sent again is a new one": Fault(
+    "the remaining runs of an event are dropped": Fault(given(MemoryBus, "put_off", _forgets), _HEARD, 47),
+    "a repeated event counts as a new one": Fault(
         handed(_takes_each_time_anew), "an event makes no two runs of a job", 7
     ),
     "a message of an event goes before its runs stand": Fault(instead(receive, _goes_before_its_runs), _HEARD, 27),
-    "a rule goes though a job needs it": Fault(instead(retire_unneeded, _goes_whoever_needs_it), _HEARD, 87),
+    "a rule is removed although a job needs it": Fault(instead(retire_unneeded, _removed_despite_need), _HEARD, 87),
     "an event runs one job of those that listen": Fault(instead(subscribers, _the_first_alone), _HEARD, 7),
-    "an event runs whoever was noted once": Fault(
-        instead(subscribers, _whoever_was_noted), "a run on an event is of a job that listened", 17
+    "an event runs jobs that no longer listen": Fault(
+        instead(subscribers, _all_noted_jobs), "a run on an event is of a job that listened", 17
     ),
     "an event runs a paused job": Fault(
-        instead(event_row, _as_if_it_were_pending), "an event of a paused job is skipped and of no other", 57
+        instead(event_row, _as_pending), "an event of a paused job is skipped and of no other", 57
     ),
     "a freeze holds no event back": Fault(
         given(Blackouts, "deferred_until", Blackouts.stopped_until), "nothing starts in a freeze", 10
     ),
     "a run on an event has the payload of its job": Fault(
-        instead(event_row, _with_the_jobs_payload), "a run on an event is called with what was sent", 7
+        instead(event_row, _with_the_jobs_payload), "a run on an event is called with that event", 7
     ),
-    "an event forgets its generation": Fault(
+    "an event loses its generation": Fault(
         instead(event_row, _of_no_generation), "a run on an event is of its generation", 7
     ),
     "an event is answered before it is on the bus": Fault(

@@ -20,16 +20,14 @@ def _is_running(run: Run | None) -> bool:
     return run is not None and run.state is RunState.RUNNING
 
 
-def _claims_what_is_running(
+def _claims_running_runs(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     return Decision(ClaimAction.CLAIM) if _is_running(run) and decided.action is ClaimAction.WAIT else decided
 
 
-def _drops_what_is_running(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
-) -> Decision:
+def _drops_running_runs(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     return Decision(ClaimAction.DROP) if _is_running(run) and decided.action is ClaimAction.WAIT else decided
 
@@ -41,7 +39,7 @@ def _ignores_that_it_is_asked_to_stop(
     return decide_claim(run and replace(run, cancel_requested=False), job, now, rules, excluded)
 
 
-def _leaves_what_is_asked_to_stop(
+def _leaves_cancelled_runs(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
@@ -55,15 +53,13 @@ def _has_no_hold_window(run: Run | None, job: Job | None, now: int, rules: Claim
     return decide_claim(run, job, now, replace(rules, early_ms=0) if is_retry else rules, excluded)
 
 
-def _forgets_who_waits_for_the_guard(
+def _drops_waiters_of_the_lock(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     return decide_claim(run, job and replace(job, holder=None, next_holder=None), now, rules, excluded)
 
 
-def _starts_whatever_is_late(
-    run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
-) -> Decision:
+def _starts_late_runs(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     """The planner still skips missed fires. The fault shows only if executors were out while scans went on."""
     return decide_claim(run, job, now, replace(rules, misfire_ms=10**12), excluded)
 
@@ -91,44 +87,44 @@ def _twice(held: GateWaits, gate: Gate, until: int) -> GateWaits:
 
 FAULTS = {
     "a gate counts for twice as long as it held a run": Fault(
-        given(GateWaits, "by", _twice), "lateness counts from what held the run", 0
+        given(GateWaits, "by", _twice), "lateness counts from the end of the last hold", 0
     ),
     "an unexpired running run is claimed": Fault(
-        instead(decide_claim, _claims_what_is_running), "nobody cuts a lease short", 2
+        instead(decide_claim, _claims_running_runs), "no lease is cut short", 2
     ),
     "a claim ignores cancel_requested": Fault(
         instead(decide_claim, _ignores_that_it_is_asked_to_stop),
-        "what is asked to stop is not claimed",
+        "no run is claimed after a cancel was requested",
         meeting="an execution that breaks off, and a cancel of its run",
     ),
-    "nobody settles a run with cancel_requested": Fault(
-        instead(decide_claim, _leaves_what_is_asked_to_stop),
-        "whose last message goes is found again",
+    "a cancel requested of a run is never carried out": Fault(
+        instead(decide_claim, _leaves_cancelled_runs),
+        "a run without a message is found again",
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        instead(decide_claim, _has_no_hold_window), "whose last message goes is found again", 38
+        instead(decide_claim, _has_no_hold_window), "a run without a message is found again", 38
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_what_is_running), "whose last message goes is found again", 11
+        instead(decide_claim, _drops_running_runs), "a run without a message is found again", 11
     ),
-    "a parked run misfires": Fault(
-        instead(decide_claim, _forgets_who_waits_for_the_guard), "who waits for the guard does not misfire", 5
+    "a run that waits for the overlap lock misfires": Fault(
+        instead(decide_claim, _drops_waiters_of_the_lock), "a run that waits for the overlap lock does not misfire", 5
     ),
     "a flood after an outage": Fault(
-        instead(decide_claim, _starts_whatever_is_late), "late starts are as few as catching up allows", 11
+        instead(decide_claim, _starts_late_runs), "no more runs start late than the catch-up policy allows", 11
     ),
     "a claim drops a due key that it found": Fault(
         instead(claimed, _drops_the_due_key),
         "nothing is stuck",
-        meeting="a claim by one who dies, of a run whose message is given up",
+        meeting="a claim by an executor that dies, of a run whose message is given up",
     ),
     "a run is claimed when its message comes": Fault(
         both(given(waves, "CLAIM_AHEAD_MS", LATEST), given(claim_rules, "EARLIEST_CLAIM_MS", LATEST)),
-        "nobody claims long before the instant",
+        "no run is claimed long before its instant",
     ),
     "a run that collects is claimed as early as any": Fault(
-        instead(decide_claim, _forgets_that_it_collects), "nobody claims long before the instant", 35
+        instead(decide_claim, _forgets_that_it_collects), "no run is claimed long before its instant", 35
     ),
     "a run is called when it is claimed": Fault(instead(claimed, _forgets_the_instant), "nothing is early", 1),
     "a call leaves after its lease": Fault(

@@ -25,7 +25,7 @@ def _at_any_time(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDe
     return JoinDecision(CycleStep.RUN) if len(parents) > 1 else joined
 
 
-def _by_nobody(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
+def _without_an_actor(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
     return evolve(join(rule, parents), blocked=None)
 
 
@@ -42,11 +42,11 @@ def _in_any_cycle(job_id: str, parent: Job | None, row: Run | None, fire_at: int
     return ParentStanding(State.SUCCEEDED, fire_at) if standing.state is State.GOING else standing
 
 
-def _who_ever_named_them(rows: Sequence[Job | None], _: object) -> list[Job]:
+def _named_by_any_job(rows: Sequence[Job | None], _: object) -> list[Job]:
     return [row for row in rows if row is not None]
 
 
-def _as_nobody_has_written_it(row: Job, read: Job) -> bool:
+def _as_not_yet_written(row: Job, read: Job) -> bool:
     return row.must_notify_children and row.revision == read.revision
 
 
@@ -57,31 +57,35 @@ def _the_parent_first(context: Context, asked: Removal, by: Actor = NO_ACTOR) ->
 
 
 FAULTS = {
-    "nobody looks for circles": Fault(instead(circle_of, lambda *_: ([], 0)), "nothing waits for itself", 31),
+    "a circle of dependencies is accepted": Fault(
+        instead(circle_of, lambda *_: ([], 0)), "nothing waits for itself", 31
+    ),
     "a job with two parents does not wait": Fault(
-        instead(join, _at_any_time), "a job is let go only if its rule holds", 1
+        instead(join, _at_any_time), "a job starts only if its rule holds", 1
     ),
     "a cycle does not wait for its parents": Fault(
-        instead(cycle_of_parent, _in_any_cycle), "a cycle is let go only if its rule holds", 21
+        instead(cycle_of_parent, _in_any_cycle), "a cycle starts only if its rule holds", 21
     ),
-    "a parent does not hear of its child": Fault(
-        lost("jobs.swap", _tells_a_parent), "who is waited for knows that it has children", 1
+    "a parent does not note its child": Fault(
+        lost("jobs.swap", _tells_a_parent), "each parent knows that it has children", 1
     ),
-    "a call is handed nothing of its parents": Fault(
-        instead(handed, lambda payload, _: payload), "a call is handed what came of its parents", 1
+    "a call gets no results of its parents": Fault(
+        instead(handed, lambda payload, _: payload), "a call gets the results of its parents", 1
     ),
-    "nobody tells the children": Fault(
-        instead(wake_children, lambda *_: None), "children are told before a job forgets to", 1
+    "a parent's end does not reach its children": Fault(
+        instead(wake_children, lambda *_: None), "a job drops its due key after its children know of its end", 1
     ),
     "two jobs wake each other over an edge that is stale": Fault(
-        both(instead(naming_any, _who_ever_named_them), instead(is_as_notified, _as_nobody_has_written_it)),
-        "what children have to learn is told in the end",
-        meeting="the death of a parent of two that have swapped which of them waits for the other",
+        both(instead(naming_any, _named_by_any_job), instead(is_as_notified, _as_not_yet_written)),
+        "children learn of each end of a parent",
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a job is cancelled before its children": Fault(
         instead(remove, _the_parent_first), "a job is cancelled after its children", 51
     ),
-    "nobody is blocked": Fault(instead(join, _by_nobody), "who waits at the end has somebody to wait for", 6),
+    "a child of a dead parent is not blocked": Fault(
+        instead(join, _without_an_actor), "a job that waits at the end has a parent that may still end", 6
+    ),
     "a child has a fire time of its own": Fault(
         instead(fire_time, _a_second_late), "a job runs once for its parents", 6
     ),

@@ -47,12 +47,12 @@ def _advanced_where(may_advance: Callable[[Job, Job], bool]) -> Apply:
     return overwritten(_advances, after)
 
 
-def _as_if_it_was_due(standing: Sequence[Run | None]) -> list[Run | None]:
+def _as_due(standing: Sequence[Run | None]) -> list[Run | None]:
     """With a due key the plan believes that the run's writer has sent it, or left it to the scan."""
     return [run and replace(run, due_at=run.not_before) for run in standing]
 
 
-def _whatever_its_stamp_is(standing: Run, planned: Run, now: int, rerun_at_version: int = 0) -> Run:
+def _with_any_stamp(standing: Run, planned: Run, now: int, rerun_at_version: int = 0) -> Run:
     return met(
         replace(standing, decided_at_version=min(standing.decided_at_version, planned.decided_at_version)),
         planned,
@@ -65,21 +65,21 @@ def _without_its_due_key(run: Run) -> Run:
     return run if _is_scheduled(run) else replace(run, due_at=None)
 
 
-def _as_if_its_final_run_was_claimed_as_such(swap: Swap[Job]) -> Job:
+def _as_claimed_as_its_final_run(swap: Swap[Job]) -> Job:
     job = swap.after
     return replace(job, due_at=None) if job.next_fire_at is None and job.intent is None else job
 
 
 FAULTS = {
-    "a job is not looked at again until its final run is over": Fault(
-        swapped("jobs.swap", _as_if_its_final_run_was_claimed_as_such),
+    "a scan checks a job no more before its final run is over": Fault(
+        swapped("jobs.swap", _as_claimed_as_its_final_run),
         "a job ends with its final run",
-        meeting="an execution, and a schedule of which it is the final one",
+        meeting="an execution, and a schedule whose final run it is",
     ),
     "a scan counts the partitions itself": Fault(
         instead(shards_of, lambda partition, _, shards: range(partition, shards, 2)), "nothing is stuck", 10
     ),
-    "a scan goes by the shards of its own settings": Fault(
+    "a scan uses the shards of its own settings": Fault(
         given(MemoryDueIndex, "most_shards", lambda _, shards: shards), "nothing is stuck", 14
     ),
     "advance before insert": Fault(
@@ -97,26 +97,26 @@ FAULTS = {
         meeting="a scan, and a schedule with the same next fire that breaks off",
     ),
     "a refused insert of a queued run is not sent again": Fault(
-        answered("runs.insert", _as_if_it_was_due), "nothing is stuck", meeting="another schedule that breaks off"
+        answered("runs.insert", _as_due), "nothing is stuck", meeting="another schedule that breaks off"
     ),
-    "a plan goes on behind its own row": Fault(  # whatever row stands there
+    "a plan goes on past its own row": Fault(  # whatever row stands there
         believed("runs.insert", lambda row, standing: row.is_terminal and standing.is_terminal),
         "each due instant has one row",
         meeting="a scan that breaks off after an outage",
     ),
-    "a range is laid over rows that stand": Fault(
+    "a range of missed fires overwrites rows that stand": Fault(
         answered("runs.between", lambda _: []),
         "each due instant has one row",
         meeting="a resume after an outage, under another schedule",
     ),
     "an old plan revives what a newer version superseded": Fault(
-        instead(met, _whatever_its_stamp_is),
-        "what is superseded is decided about by no older version",
+        instead(met, _with_any_stamp),
+        "no older version decides about a superseded run",
         meeting="another schedule, and a third",
     ),
     "no plan revives a run": Fault(
         believed("runs.insert", lambda _, standing: standing.is_superseded),
-        "what stays superseded is no fire any more",
+        "a superseded run is no fire of the newest schedule",
         meeting="a scan, and another schedule",
     ),
     "a run is inserted outside dispatch without a due key": Fault(

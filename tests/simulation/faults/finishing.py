@@ -38,7 +38,7 @@ from timeball.ports.rows import Swap, Swapped
 from timeball.testing.memory_queue import MemoryQueue
 
 
-def _whatever_comes_of_it(
+def _despite_failure(
     context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
 ) -> list[Swapped[Run]]:
     answers = context.store.runs.swap(swaps, now) if swaps else []
@@ -55,7 +55,7 @@ def _lets_every_message_go(context: Context, results: Sequence[Result]) -> list[
 _RECEIVE = MemoryQueue.receive
 
 
-def _each_as_if_it_were_alone(*args: Any, **kwargs: Any) -> list[Delivery]:
+def _each_on_its_own(*args: Any, **kwargs: Any) -> list[Delivery]:
     return [replace(delivery, together=1) for delivery in _RECEIVE(*args, **kwargs)]
 
 
@@ -82,7 +82,7 @@ def _concludes(swap: Swap[Job]) -> bool:
     return swap.before.is_open and not swap.after.is_open and swap.after.status is not JobStatus.CANCELLED
 
 
-def _whatever_its_final_fire_is(standing: Job, swap: Swap[Job]) -> Job | None:
+def _with_any_final_fire(standing: Job, swap: Swap[Job]) -> Job | None:
     """A conclusion is drawn from the job as it was claimed, so nothing checks whether that fire is still final."""
     return concluded(standing, swap.after.status, swap.after.updated_at) if standing.is_open else None
 
@@ -91,19 +91,19 @@ def _not_while_it_is_paused(run: Run, job: Job) -> JobStatus | None:
     return final_status(run, job) if job.paused_at is None else None
 
 
-def _whatever_its_status_is(standing: Job, swap: Swap[Job]) -> Job | None:
+def _in_any_status(standing: Job, swap: Swap[Job]) -> Job | None:
     is_final = standing.final_fire_at == swap.after.final_fire_at
     return replace(standing, status=swap.after.status, due_at=None) if is_final else None
 
 
-def _fails_what_is_running(run: Run, *due: Any) -> Run:
+def _fails_running_runs(run: Run, *due: Any) -> Run:
     """Only a message that was given up gives a running run a due key, because a scan moves an existing one."""
     if run.state is not RunState.RUNNING or run.due_at is not None:
         return due_again(run, *due)
     return ended(run, RunState.FAILED, due[0], Guarantor.MESSAGE, Reason.UNDELIVERABLE)
 
 
-def _as_if_there_was_a_message(run: Run, state: RunState, now: int, _: Guarantor, *why: Any, **more: Any) -> Run:
+def _as_with_a_message(run: Run, state: RunState, now: int, _: Guarantor, *why: Any, **more: Any) -> Run:
     return ended(run, state, now, Guarantor.MESSAGE, *why, **more)
 
 
@@ -111,15 +111,15 @@ FAULTS = {
     # A running executor stops before its lease ends. So the fault needs one that slept while its target answered.
     "finish without the attempt fence": Fault(
         instead(owns, lambda row, _: row.state is RunState.RUNNING),
-        "whoever finishes an attempt holds it",
-        meeting="an execution that wakes while another is at its run",
+        "only the holder of an attempt finishes it",
+        meeting="an execution that wakes while another one has its run",
     ),
     "effects are left out": Fault(
         both(instead(final_status, lambda *_: None), without(effects, "EFFECTS", releases)),
         "a job ends with its final run",
     ),
     "a message is deleted before the effects": Fault(
-        instead(change_runs, _whatever_comes_of_it), "a job ends with its final run", 100
+        instead(change_runs, _despite_failure), "a job ends with its final run", 100
     ),
     # The process that ends a run carries the effects out too: they are lost only if it dies, or cannot.
     "a due key is dropped before the effects": Fault(
@@ -127,28 +127,28 @@ FAULTS = {
     ),
     # The queue keeps that rule too: only the newest receipt deletes a message. So here neither the engine nor the queue
     # does.
-    "a message is deleted by a zombie": Fault(
+    "an executor that lost its lease deletes a message": Fault(
         both(
             instead(finish, _lets_every_message_go),
             given(MemoryQueue, "newest", lambda queue, receipt: queue.received.get(receipt)),
         ),
-        "whose last message goes is found again",
-        meeting="an execution that wakes while another is at its run",
+        "a run without a message is found again",
+        meeting="an execution that wakes while another one has its run",
     ),
     "a message of several runs is deleted with the first of them": Fault(
-        given(MemoryQueue, "receive", _each_as_if_it_were_alone), "whose last message goes is found again", 9
+        given(MemoryQueue, "receive", _each_on_its_own), "a run without a message is found again", 9
     ),
     "an end without a message is written as if it had one": Fault(
-        instead(ended, _as_if_there_was_a_message), "an end without a message is due at once"
+        instead(ended, _as_with_a_message), "an end without a message is due at once"
     ),
     "a finish drops a due key that it found": Fault(
         instead(after_attempt, _drops_the_due_key), "only the scan drops the due key of a run that is over"
     ),
-    "the guard is freed while its holder is retrying": Fault(
+    "the overlap lock is freed while its holder waits for a retry": Fault(
         handed(_freeing_the_guard_of_retries), "guarded runs come one by one", 1
     ),
     "a one-off is completed by an older fire": Fault(
-        overwritten(_concludes, _whatever_its_final_fire_is),
+        overwritten(_concludes, _with_any_final_fire),
         "each due instant has one row",
         meeting="the only execution, and another instant",
     ),
@@ -158,19 +158,19 @@ FAULTS = {
         meeting="the only execution, and a pause",
     ),
     "cancelled is overwritten by a conclusion": Fault(
-        overwritten(_concludes, _whatever_its_status_is),
+        overwritten(_concludes, _in_any_status),
         "cancelled stays cancelled",
         meeting="the only execution, and a cancel",
     ),
     "a live run is failed by its dead letter": Fault(
-        instead(due_again, _fails_what_is_running),
-        "nobody cuts a lease short",
-        meeting="a claim by one who dies, of a run whose message is given up",
+        instead(due_again, _fails_running_runs),
+        "no lease is cut short",
+        meeting="a claim by an executor that dies, of a run whose message is given up",
     ),
     # A heartbeat extends the lease and leaves the due key: a reaper that goes by the due key alone ends healthy runs.
     "a reaper ignores the lease": Fault(
         instead(is_reapable, lambda run, *_: run.state is RunState.RUNNING and run.callback is not None),
-        "nobody cuts a lease short",
+        "no lease is cut short",
         0,
     ),
 }

@@ -23,7 +23,7 @@ from timeball.ports.target import UNDER_WAY, ExecutionStatus
 _BEFORE_ITS_EXECUTION = "no attempt ends before its execution"
 
 
-def _nobody_knows(_: AwsExecutions, arns: Sequence[str]) -> list[ExecutionStatus | None]:
+def _unknown(_: AwsExecutions, arns: Sequence[str]) -> list[ExecutionStatus | None]:
     return [None] * len(arns)
 
 
@@ -43,7 +43,7 @@ def _to_report(run: Run, job: Job, called_at: int, now: int, margin_ms: int, _: 
     return handed_over(run, job, called_at, now, margin_ms)
 
 
-def _whoever_has_it(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
+def _any_holder(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     is_followed = run is not None and run.followed is not None
     return decide_claim(evolve(run, callback=None) if run and is_followed else run, job, now, rules, excluded)
 
@@ -57,38 +57,38 @@ def _whichever_attempt(run: Run, _: int) -> bool:
 
 
 FAULTS = {
-    "nobody looks how an execution stands": Fault(given(AwsExecutions, "poll", _nobody_knows), "an end is seen", 9),
-    "the end of an execution ends whichever attempt is under way": Fault(
+    "the state of an execution is never read": Fault(given(AwsExecutions, "poll", _unknown), "an end is seen", 9),
+    "an execution's end ends a later attempt too": Fault(
         instead(awaits_report, lambda run, _: run.state is RunState.RUNNING),
-        "whoever finishes an attempt holds it",
+        "only the holder of an attempt finishes it",
         9,
     ),
-    "what is to stop is taken for stopped": Fault(
-        given(AwsExecutions, "stop", _taken), "whose run is asked to stop is stopped", 28
+    "an execution that was asked to stop counts as stopped": Fault(
+        given(AwsExecutions, "stop", _taken), "each execution whose run is cancelled is stopped", 28
     ),
-    "what AWS does not see yet is taken for gone": Fault(
+    "an execution that AWS does not show yet counts as gone": Fault(
         given(following, "UNKNOWN", UNDER_WAY), _BEFORE_ITS_EXECUTION, 12
     ),
-    "a task has succeeded whatever stopped it": Fault(
+    "a stopped task counts as succeeded": Fault(
         instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 9
     ),
     "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 9),
-    "a newer run takes the place of one whose execution goes on": Fault(
+    "a newer run takes the lock of a run whose execution goes on": Fault(
         instead(asked_to_stop, _ended_at_once), "executions of a guarded job come one by one", 28
     ),
-    "what was started is forgotten at the hand-over": Fault(
-        instead(handed_over, _to_report), "what a run has started is followed", 9
+    "the hand-over forgets the execution that was started": Fault(
+        instead(handed_over, _to_report), "each started execution is followed", 9
     ),
     "a message claims a run that is followed": Fault(
-        instead(decide_claim, _whoever_has_it), "no executor has what is followed", 9
+        instead(decide_claim, _any_holder), "no executor claims a run that follows an execution", 9
     ),
     "a run is cancelled and its execution is not": Fault(
-        instead(asked_to_stop, _ended_at_once), "nothing goes on that nobody follows", 28
+        instead(asked_to_stop, _ended_at_once), "no execution goes on without a run that follows it", 28
     ),
     "an attempt starts what another may have started": Fault(
         instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 99
     ),
-    "what is followed holds its place by its lease": Fault(
+    "a run that follows an execution keeps its slot only for its lease": Fault(
         instead(has_slot, by_its_lease), "no more runs are under way than may", 39
     ),
 }

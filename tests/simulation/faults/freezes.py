@@ -17,14 +17,14 @@ from timeball.ports.queue import Delivery
 from timeball.testing.memory_queue import MemoryInbox
 
 
-def _nobody_is_noted(
+def _notes_no_child(
     limiter: Limiter, run: Run, ask: Ask, at: int, now: int, lease_ms: int
 ) -> tuple[Limiter, LimiterDecision]:
     after, passed = acquire(limiter, run, ask, at, now, lease_ms)
     return evolve(after, begun=limiter.begun, tokens=limiter.tokens), passed
 
 
-def _only_who_is_seen(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+def _only_visible_rows(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
     return has_slot(limiter, evolve(begun, revision=0), row, now)
 
 
@@ -33,19 +33,19 @@ def by_its_lease(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> b
     return not is_out and has_slot(limiter, begun, row, now)
 
 
-def _whoever_was_named(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool:
+def _all_named_runs(_: Limiter, __: Begun, row: Run | None, ___: int) -> bool:
     return row is not None and row.state is not RunState.SKIPPED
 
 
-def _nobody_is_called_in_vain(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
+def _no_run_is_sent_in_vain(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
     return left_in_line(limiter, left, now, some_admitted=some_admitted and bool(left))
 
 
-def _nobody_is_due(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
+def _nothing_due(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
     return evolve(left_in_line(limiter, left, now, some_admitted=some_admitted), due_at=None)
 
 
-def _nobody_without_room(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
+def _no_run_without_room(limiter: Limiter, left: Sequence[Permit], now: int, *, some_admitted: bool) -> Limiter:
     seen = [part for part in left if part in limiter.lines or room_for(limiter, part, now) > 0]
     return left_in_line(limiter, seen, now, some_admitted=some_admitted)
 
@@ -54,7 +54,7 @@ def _no_room_for_turns(limiter: Limiter, part: Permit, now: int) -> int:
     return room_for(limiter, part, now) if part is Permit.SLOT else 0
 
 
-def _whatever_it_has_become(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
+def _in_any_state(limiter: Limiter, begun: Begun, row: Run | None, now: int) -> bool:
     return has_slot(limiter, evolve(begun, revision=LATEST, until=LATEST), row, now)
 
 
@@ -62,7 +62,7 @@ def _still_in_line(run: Run, owner: str, now: int, lease_ms: int) -> Run:
     return evolve(claimed(run, owner, now, lease_ms), waiting=run.waiting)
 
 
-def _as_if_taken(inbox: MemoryInbox, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
+def _as_taken(inbox: MemoryInbox, deliveries: Sequence[Delivery], seconds: int = 0) -> list[bool]:
     inbox.queue.send_again(inbox.priority, deliveries, seconds)
     return [True] * len(deliveries)
 
@@ -71,39 +71,41 @@ AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin i
 STUCK = "nothing is stuck"
 
 FAULTS = {
-    "a claim asks nobody about quotas": Fault(without(claiming, "GATES", any_run), AT_ONCE, 14),
-    "a claim asks nobody about keys": Fault(without(claiming, "GATES", any_run), AT_ONCE, 9),
-    "who begins is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 14),
-    "who begins under a key is not named": Fault(instead(acquire, _nobody_is_noted), AT_ONCE, 9),
-    "a turn is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),
-    "a turn of a key is given twice": Fault(instead(acquire, _nobody_is_noted), A_SECOND, 4),
-    "who is named and not yet claimed is dropped": Fault(instead(has_slot, _only_who_is_seen), AT_ONCE, 27),
-    "who is over keeps its place": Fault(
-        instead(has_slot, _whoever_was_named), "no slot stays free while a run waits for it", 4
+    "a claim ignores quotas": Fault(without(claiming, "GATES", any_run), AT_ONCE, 14),
+    "a claim ignores limits": Fault(without(claiming, "GATES", any_run), AT_ONCE, 9),
+    "a limiter does not name a run that begins": Fault(instead(acquire, _notes_no_child), AT_ONCE, 14),
+    "a limiter with a name does not name a run that begins": Fault(instead(acquire, _notes_no_child), AT_ONCE, 9),
+    "a turn is given twice": Fault(instead(acquire, _notes_no_child), A_SECOND, 4),
+    "a turn of a key is given twice": Fault(instead(acquire, _notes_no_child), A_SECOND, 4),
+    "a limiter drops a holder that is not yet claimed": Fault(instead(has_slot, _only_visible_rows), AT_ONCE, 27),
+    "a run that is over keeps its slot": Fault(
+        instead(has_slot, _all_named_runs), "no slot stays free while a run waits for it", 4
     ),
-    "what its target has keeps no place": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
+    "a run that its target took over loses its slot": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
     "a slot is free when a lease is out": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
-    "a slot is reserved for whatever its run has become": Fault(
-        instead(has_slot, _whatever_it_has_become), "no slot stays free while a run waits for it", 12
+    "a slot is reserved for a run that is over": Fault(
+        instead(has_slot, _in_any_state), "no slot stays free while a run waits for it", 12
     ),
-    "a limiter calls no run for its turn": Fault(
+    "a limiter admits no run from its line": Fault(
         instead(room_for, _no_room_for_turns), "turns are given while a run waits for one", 9
     ),
     "a run that lines up late is not expected": Fault(
         instead(expect, lambda *_, **__: None, within=claiming),
         STUCK,
-        meeting="an execution that takes long to line a run up, behind a run that is soon over",
+        meeting="an execution that takes long to put a run in line, behind a run that is soon over",
     ),
     "the last in a line are called first": Fault(
         answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 57
     ),
     "a claim keeps its place in a line": Fault(
-        instead(claimed, _still_in_line), "what is under way or over waits in no line", 7
+        instead(claimed, _still_in_line), "no run that is under way or over stands in a line", 7
     ),
     "a delivery is acknowledged though its new message was refused": Fault(
-        given(MemoryInbox, "send_again", _as_if_taken), STUCK, 80
+        given(MemoryInbox, "send_again", _as_taken), STUCK, 80
     ),
-    "a line is taken for empty where there is no room": Fault(instead(left_in_line, _nobody_without_room), STUCK, 289),
-    "nobody looks whether a call was in vain": Fault(instead(left_in_line, _nobody_is_called_in_vain), STUCK, 1082),
-    "a limiter that others wait for is not due": Fault(instead(left_in_line, _nobody_is_due), STUCK, 257),
+    "a line counts as empty while its limit is full": Fault(instead(left_in_line, _no_run_without_room), STUCK, 289),
+    "a limiter does not check whether a run that it sent has begun": Fault(
+        instead(left_in_line, _no_run_is_sent_in_vain), STUCK, 1082
+    ),
+    "a limiter that others wait for is not due": Fault(instead(left_in_line, _nothing_due), STUCK, 257),
 }

@@ -11,21 +11,21 @@ def _parks(swap: Swap[Job]) -> bool:
     return swap.after.holder == swap.before.holder and swap.after.next_holder not in (None, swap.before.next_holder)
 
 
-def _parked_behind_whoever_holds(standing: Job, swap: Swap[Job]) -> Job:
+def _parked_behind_any_holder(standing: Job, swap: Swap[Job]) -> Job:
     """Let a run wait for the holder in the current row: the engine's condition is the revision of the job's row."""
     return locked(standing, standing.holder, swap.after.next_holder)
 
 
 FAULTS = {
-    "an end forgets the guard": Fault(
-        without(effects, "EFFECTS", releases), "nobody is parked behind a run that is over"
+    "an end keeps the overlap lock": Fault(
+        without(effects, "EFFECTS", releases), "no run waits for the lock of a run that is over"
     ),
-    "parked without the holder condition": Fault(
-        overwritten(_parks, _parked_behind_whoever_holds), "whose last message goes is found again", 5
+    "a run waits for the lock of a run that is over": Fault(
+        overwritten(_parks, _parked_behind_any_holder), "a run without a message is found again", 5
     ),
-    "the guard is released before the parked run is sent": Fault(
+    "the lock is released before the next holder is sent": Fault(
         late("queue.send", behind="jobs.swap"),
         "nothing is stuck",
-        meeting="an execution that breaks off, and who is parked behind it",
+        meeting="an execution that breaks off, and the run that waits for its lock",
     ),
 }

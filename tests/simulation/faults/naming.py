@@ -39,19 +39,25 @@ def _names(swap: Swap[Any]) -> bool:
 
 
 FAULTS = {
-    "what a target names at work is lost": Fault(lost("runs.swap", _names), "what was acknowledged is among them", 61),
-    "what is named later takes the place of what was named": Fault(
-        instead(save_named, _with_the_newest_alone), "what an attempt names is kept", 26
+    "items that a target names during its call are lost": Fault(
+        lost("runs.swap", _names), "acknowledged items are among the items", 61
     ),
-    "an answer names nothing": Fault(instead(answered_items, lambda _: []), "items are what was named", 6),
-    "items have the numbers of others": Fault(instead(item_run, _shifted), "each item is called with what it is", 6),
-    "a whole ends as its first item does": Fault(
+    "later items replace earlier ones": Fault(
+        instead(save_named, _with_the_newest_alone), "items that an attempt names are kept", 26
+    ),
+    "an answer names nothing": Fault(
+        instead(answered_items, lambda _: []), "the items are those that the target named", 6
+    ),
+    "items have the numbers of others": Fault(
+        instead(item_run, _shifted), "each item's run is called with that item", 6
+    ),
+    "a run with items ends as its first item does": Fault(
         instead(concluded, _with_half), "a run with items ends as these do", 1
     ),
     "a cycle that runs again leaves its items as they were": Fault(
         instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 6
     ),
-    "nobody looks at the whole when an item is mended": Fault(
-        instead(healed, lambda *_: None), "who died with an item is mended with it", 41
+    "a mended item does not mend its head run": Fault(
+        instead(healed, lambda *_: None), "a head run that failed with an item is mended with it", 41
     ),
 }

@@ -45,24 +45,24 @@ def _without_a_due_key(run: Run) -> Run:
 
 
 FAULTS = {
-    "a claim asks nobody about freezes": Fault(
+    "a claim ignores freezes": Fault(
         instead(read_blackouts, _nothing, within=claiming), "nothing starts in a freeze", 11
     ),
-    "a claim asks nobody about calendars": Fault(
+    "a claim ignores calendars": Fault(
         instead(read_blackouts, _nothing, within=claiming), "nothing starts on a date of its calendar", 56
     ),
-    "what a process knows is never asked for again": Fault(
+    "a process never reads freezes and calendars again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
     ),
     "a disabled tenant's retries and manual runs begin": Fault(
         given(Blackouts, "stopped_until", lambda *_: None), "nothing starts in a freeze", 32
     ),
-    "what was frozen is taken for missed": Fault(
+    "a frozen fire counts as missed": Fault(
         given(Blackouts, "reason_of", lambda *_: Reason.MISFIRED),
-        "what was kept away says so and nothing else does",
+        "exactly the fires that a calendar or freeze prevented say so",
         13,
     ),
-    "a resume forgets when its job was paused": Fault(
+    "a resume loses the time of the pause": Fault(
         instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 131
     ),
     "the end of a freeze is no reason to ask the catch-up policy": Fault(
@@ -71,11 +71,11 @@ FAULTS = {
     "a resume takes all that has not started for missed": Fault(
         instead(resumed, _paused_ever_since), "a fire that is skipped as missed was missed", 68
     ),
-    "a fire is moved by a day, whatever that day is": Fault(
-        given(Blackouts, "starts_at", _by_a_day), "what is moved starts on the next open day", 3
+    "a fire moves by one day, onto a closed day too": Fault(
+        given(Blackouts, "starts_at", _by_a_day), "a moved fire starts on the next open day", 3
     ),
-    "what is moved is not due on its day": Fault(
-        inserted("runs.insert", _without_a_due_key), "what is moved starts on the next open day", 3
+    "a moved fire is not due on its new day": Fault(
+        inserted("runs.insert", _without_a_due_key), "a moved fire starts on the next open day", 3
     ),
     "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 9),
 }

@@ -33,27 +33,29 @@ def _ends_a_notice(swap: Swap[Any]) -> bool:
 
 
 FAULTS = {
-    "nobody is told of a success": Fault(instead(notice_of_end, _without(News.SUCCESS)), "each success is told", 3),
-    "nobody is told of a failure": Fault(
-        instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail is told of", 23
+    "a success sends no notice": Fault(
+        instead(notice_of_end, _without(News.SUCCESS)), "each success sends a notice", 3
     ),
-    "nobody is told of a recovery": Fault(
-        instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers is told of", 33
+    "a failure sends no notice": Fault(
+        instead(notice_of_end, _without(News.FAILURE)), "a job that begins to fail sends a notice", 23
     ),
-    "nobody notes that a job is failing": Fault(
+    "a recovery sends no notice": Fault(
+        instead(notice_of_end, _without(News.RECOVERY)), "a job that recovers sends a notice", 33
+    ),
+    "a job does not note that it is failing": Fault(
         instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 53
     ),
     "one failure pauses a job": Fault(
         instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 33
     ),
-    "a notice has wishes of its own": Fault(
-        instead(notice_of_end, _with_wishes_of_its_own), "nobody is told of a notice", 3
+    "a notice sends notices of its own": Fault(
+        instead(notice_of_end, _with_wishes_of_its_own), "a notice sends no notice", 3
     ),
     "no notice is made ahead": Fault(
         instead(notices_ahead, lambda *_: iter(())), "each run that may be late has its notice ahead", 3
     ),
-    "every run is late": Fault(instead(is_late, lambda *_: True), "who is late is told of and nobody else", 3),
-    "no run is late": Fault(instead(is_late, lambda *_: False), "who is late is told of and nobody else", 33),
+    "every run counts as late": Fault(instead(is_late, lambda *_: True), "exactly the late runs send a notice", 3),
+    "no run counts as late": Fault(instead(is_late, lambda *_: False), "exactly the late runs send a notice", 33),
     "a needless notice is not ended": Fault(
         lost("jobs.swap", _ends_a_notice), "a notice is called or needless in the end", 3
     ),

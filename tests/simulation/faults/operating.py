@@ -25,14 +25,14 @@ def _triggers_by_the_clock(context: Context, triggers: Sequence[Trigger], by: Ac
     return trigger(context, triggers, by)
 
 
-def _leaves_out_what_cannot_be_done(context: Context, operation: Operation, key: JobKey) -> Reason | None:
+def _leaves_out_impossible_ones(context: Context, operation: Operation, key: JobKey) -> Reason | None:
     try:
         return apply_to_job(context, operation, key)
     except UnavailableError:
         return None
 
 
-def _adds_to_whatever_stands(
+def _adds_to_any_row(
     row: Operation, begun: Operation, failures: Sequence[Failure], count: int, now: int, *, is_stuck: bool
 ) -> Operation | None:
     here = replace(begun, behind=row.behind, through=row.through, position=row.position)
@@ -47,21 +47,19 @@ def _is_due_at_once(
 
 
 FAULTS = {
-    "an operation triggers a job anew at each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
-    "an operation does not remember what it has changed": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
-    "an operation tries again what failed after it was asked for": Fault(
-        instead(had_ended_by, lambda *_: True), _ALL, 131
-    ),
-    "an operation retries what has died again": Fault(
+    "an operation triggers a job once for each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
+    "an operation does not record its changes": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
+    "an operation retries runs that failed after its request": Fault(instead(had_ended_by, lambda *_: True), _ALL, 131),
+    "an operation retries a run twice that has died twice": Fault(
         instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,
-        meeting="an operation that takes long, while what it retries dies again",
+        meeting="an operation that takes long, while a run that it retries fails again",
     ),
-    "an operation goes on behind what it could not do": Fault(
-        instead(apply_to_job, _leaves_out_what_cannot_be_done), _ALL, 11
+    "an operation goes on past a job that it could not change": Fault(
+        instead(apply_to_job, _leaves_out_impossible_ones), _ALL, 11
     ),
-    "an operation counts what somebody else has counted": Fault(
-        instead(progressed, _adds_to_whatever_stands), "an operation counts each job once", 21
+    "an operation counts the changes of another process": Fault(
+        instead(progressed, _adds_to_any_row), "an operation counts each job once", 21
     ),
     "an operation has no pace": Fault(instead(progressed, _is_due_at_once), "an operation keeps its pace", 1051),
 }

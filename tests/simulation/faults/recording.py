@@ -14,7 +14,7 @@ from timeball.engine.metrics import moved
 from timeball.engine.runs.effects import change_runs
 from timeball.ports.rows import Swap, Swapped
 
-_FOUND_BY = "it is known who changed what"
+_FOUND_BY = "each change has an actor and a revision"
 
 
 def _without(kind: type[Any]) -> Apply:
@@ -50,7 +50,7 @@ def _noting(context: Context, kind: type[Any], others: list[Any]) -> Context:
     return through(context, "changes.note", note)
 
 
-def _tells_of_what_was_refused(
+def _reports_refused_items(
     context: Context, jobs: Mapping[RunId, Job | None], swaps: Sequence[Swap[Run]], now: int
 ) -> list[Swapped[Run]]:
     answers = change_runs(context, jobs, swaps, now)
@@ -68,23 +68,23 @@ def _by_content(context: Context) -> Context:
     return through(context, "runs.swap", swap)
 
 
-def _forgets_what_it_had_cost(swap: Swap[Run]) -> Run:
+def _drops_earlier_cost(swap: Swap[Run]) -> Run:
     return evolve(swap.after, spent=swap.after.spent.beyond(swap.before.spent))
 
 
 FAULTS = {
-    "a run's row says what its newest attempt has cost": Fault(
-        swapped("runs.swap", _forgets_what_it_had_cost), "what a run has cost only grows"
+    "a run's row has only the cost of its newest attempt": Fault(
+        swapped("runs.swap", _drops_earlier_cost), "the cost of a run only grows"
     ),
-    "who loses a race counts the end of the run, too": Fault(
-        instead(change_runs, _tells_of_what_was_refused), "no run is counted twice"
+    "the loser of a race counts the run's end too": Fault(
+        instead(change_runs, _reports_refused_items), "no run is counted twice"
     ),
     "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 15),
     "an insert takes a row of the same content for its own": Fault(
         believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 114
     ),
-    "what a change replaces is not kept": Fault(_without(Revision), _FOUND_BY),
+    "a change keeps no older revision": Fault(_without(Revision), _FOUND_BY),
     "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
-    "what is replaced is kept after its change": Fault(_afterwards(Revision), _FOUND_BY, 1),
+    "the older revision is kept after the change": Fault(_afterwards(Revision), _FOUND_BY, 1),
     "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY),
 }

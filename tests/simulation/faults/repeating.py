@@ -10,7 +10,7 @@ from timeball.domain.planning.collecting import may_collect, request_in, stands_
 from timeball.engine.execution.gates import may_be_replaced
 from timeball.ports.rows import Swap
 
-_ONCE = "what is acknowledged is in its run once"
+_ONCE = "an acknowledged trigger is in its run once"
 
 
 def _collects(swap: Swap[Any]) -> bool:
@@ -26,7 +26,7 @@ def _as_soon_as_before(swap: Swap[Any]) -> Any:
 
 
 FAULTS = {
-    "a unique key names whoever asks": Fault(
+    "a unique key names each job that asks for it": Fault(
         answered("uniques.insert", lambda standing: [None] * len(standing)),
         "a job with a unique key is the one that it names",
         5,
@@ -36,18 +36,18 @@ FAULTS = {
         "a key names another job only when the one before has given it back",
         5,
     ),
-    "a trigger is answered and not collected": Fault(lost("runs.swap", _collects), _ONCE, 5),
-    "a submit is answered and not collected": Fault(
+    "a trigger is acknowledged and not collected": Fault(lost("runs.swap", _collects), _ONCE, 5),
+    "a submit is acknowledged and not collected": Fault(
         lost("runs.swap", _collects), "a submit is in the job that answers it", 95
     ),
-    "a trigger that is sent again is another": Fault(instead(request_in, lambda *_: None), _ONCE, 5),
+    "a repeated trigger counts as another one": Fault(instead(request_in, lambda *_: None), _ONCE, 5),
     "a run that has begun takes a trigger in": Fault(
         instead(may_collect, lambda run: not run.is_terminal), "a run collects until it begins", 5
     ),
-    "a trigger puts no start off": Fault(
-        swapped("runs.swap", _as_soon_as_before), "a run waits for what it collects", 5
+    "a trigger does not postpone the start": Fault(
+        swapped("runs.swap", _as_soon_as_before), "a run waits while it collects triggers", 5
     ),
     "a run looks for no newer one": Fault(
-        without(claiming, "GATES", may_be_replaced), "nobody starts who has found a newer run", 5
+        without(claiming, "GATES", may_be_replaced), "no run starts after it found a newer run", 5
     ),
 }

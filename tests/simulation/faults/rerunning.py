@@ -29,13 +29,11 @@ def _not_counted(
 
 
 FAULTS = {
-    "nobody is cleared": Fault(
+    "a rerun clears no run": Fault(
         instead(is_cleared, _done_already), "a rerun that is through has cleared all that it named", 16
     ),
-    "a job that is cleared has no mark": Fault(
-        instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16
-    ),
-    "a job is cleared whenever it is its turn": Fault(
+    "a cleared job has no mark": Fault(instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16),
+    "a job is cleared more than once": Fault(
         both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 56
     ),
 }

@@ -21,7 +21,7 @@ FAULTS = {
     "a run that a freeze holds is due at once": Fault(
         instead(frozen, _due_at_once), "no row is rewritten without end", 32
     ),
-    "a run that is over is looked at again": Fault(
+    "a watch goes on reading a run that is over": Fault(
         instead(find, _never_over), "no run that is over is watched for long", 2
     ),
 }

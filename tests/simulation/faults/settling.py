@@ -33,13 +33,13 @@ def _without_intent(context: Context, job: Job) -> Reconciled:
     return Reconciled(settled(job), ())
 
 
-def _claims_what_is_cancelled(
+def _claims_cancelled_runs(
     run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts
 ) -> Decision:
     return decide_claim(run, job and replace(job, status=JobStatus.PENDING), now, rules, excluded)
 
 
-def _leaving_open_what_the_new_schedule_has(context: Context) -> Context:
+def _leaving_open_fires_of_the_new_schedule(context: Context) -> Context:
     """The job's row shows which schedule closes the fires of the previous one."""
 
     def insert(rows: Sequence[Run], now: int) -> list[Run | None]:
@@ -54,7 +54,7 @@ def _leaving_open_what_the_new_schedule_has(context: Context) -> Context:
     return through(context, "runs.insert", insert)
 
 
-def _tells_nobody(swap: Swap[Job]) -> Job:
+def _sends_no_notice(swap: Swap[Job]) -> Job:
     """The process of the change knows the intent, and reconciles. No other process finds it on the row."""
     return swap.after if swap.after.intent is None else settled(swap.after)
 
@@ -94,18 +94,18 @@ FAULTS = {
     "a cancel writes the job's row only": Fault(
         instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 5
     ),
-    "what is cancelled starts": Fault(  # the cancel or the claim would end it, so here neither does
-        both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_what_is_cancelled)),
+    "a cancelled run starts": Fault(  # the cancel or the claim would end it, so here neither does
+        both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_cancelled_runs)),
         "nothing is called after its cancel",
         5,
     ),
     "no fence against a late insert": Fault(instead(fenced_through, lambda *_: 0), "each due instant has one row", 13),
     "no closing row where the new schedule has the fire": Fault(
-        handed(_leaving_open_what_the_new_schedule_has),
+        handed(_leaving_open_fires_of_the_new_schedule),
         "each due instant has one row",
         meeting="another schedule that takes long, and a slow plan of a fire that both have",
     ),
-    "what is superseded keeps its stamp": Fault(
+    "a superseded run keeps its stamp": Fault(
         instead(closed, lambda run, _: run),
         "a cancelled job has no new fire",
         meeting="a schedule that comes back, and a cancel",
@@ -116,21 +116,21 @@ FAULTS = {
         meeting="a cancel that takes long, and a slow plan",
     ),
     "a change leaves no intent": Fault(
-        swapped("jobs.swap", _tells_nobody), "nothing is stuck", meeting="a resume that breaks off"
+        swapped("jobs.swap", _sends_no_notice), "nothing is stuck", meeting="a resume that breaks off"
     ),
     "a settling is not repeated by the scan": Fault(
         instead(reconcile, _nothing, within=scanning), "nothing is stuck", meeting="a resume that breaks off"
     ),
-    "withdrawn without the stamp": Fault(
+    "a pause withdraws a run without its stamp": Fault(
         answered("runs.ledger", _of_unknown_stamps), "nothing is stuck", meeting="a pause, and a resume"
     ),
     "a request to skip is not remembered": Fault(handed(_remembers_nothing), "a request skips one fire", 65),
-    "what is skipped has no row": Fault(
+    "a skipped fire has no row": Fault(
         lost("runs.insert", lambda row: row.reason is Reason.SKIPPED_MANUALLY), "each due instant has one row", 24
     ),
-    "superseded by stamp instead of by schedule": Fault(
+    "runs are superseded by their stamp instead of by the schedule": Fault(
         instead(decide_claim, _supersedes_by_stamp),
-        "what stays superseded is no fire any more",
+        "a superseded run is no fire of the newest schedule",
         meeting="another schedule that breaks off",
     ),
 }

@@ -10,7 +10,7 @@ from timeball.domain.sharing.fairness import in_turns
 from timeball.engine.quotas import reserve
 
 
-def _who_is_over_keeps_its_slot(
+def _ended_runs_keep_slots(
     slots: BackfillSlots, standing: Container[BackfillKey], asking: Sequence[BackfillKey], most: int
 ) -> BackfillSlots:
     open_ones = {key for key in asking if key in standing}
@@ -24,12 +24,10 @@ FAULTS = {
     "moves on backfills without the bound": Fault(
         instead(holders, lambda slots, _: slots.named), "no more backfills run than may", 138
     ),
-    "a slot is kept by a backfill that is over": Fault(
-        instead(allot, _who_is_over_keeps_its_slot), "nothing is stuck", 96
-    ),
+    "a slot is kept by a backfill that is over": Fault(instead(allot, _ended_runs_keep_slots), "nothing is stuck", 96),
     "serves tenants in the order of the index": Fault(
         instead(in_turns, lambda items, *_: list(items)),
-        "nobody waits for a hundred of another",
+        "no job waits for a hundred of another tenant",
         meeting="a scan that breaks off among the jobs of many",
     ),
 }

@@ -21,9 +21,7 @@ from timeball.ports.target import Answer, Call
 from timeball.targets.http.verdict import answered
 
 
-def _whatever_fails_is_its_host(
-    host: Circuit, observed: Sequence[Observation], now: int, rules: CircuitRules
-) -> Circuit:
+def _by_host_alone(host: Circuit, observed: Sequence[Observation], now: int, rules: CircuitRules) -> Circuit:
     return after_answers(host, [Observation(one.is_down) for one in observed], now, rules)
 
 
@@ -51,7 +49,7 @@ def _takes_a_retry_for_a_first_start(
     return decide_claim(replace(run, attempt=0, budget_at=None) if run and is_sent else run, job, now, rules, excluded)
 
 
-def _ends_what_was_lost(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
+def _ends_lost_runs(run: Run | None, job: Job | None, now: int, rules: ClaimRules, excluded: Blackouts) -> Decision:
     decided = decide_claim(run, job, now, rules, excluded)
     is_lost = run is not None and run.state is RunState.RUNNING and decided.action is ClaimAction.CLAIM
     return Decision(ClaimAction.END, RunState.SUCCEEDED) if is_lost else decided
@@ -77,45 +75,51 @@ def _its_jobs_work(context: Context) -> Context:
     return through(context, "works.read", read)
 
 
-def _what_was_taken_over_is_done(call: Call, *args: Any) -> Answer:
+def _taken_over_counts_as_done(call: Call, *args: Any) -> Answer:
     answer = answered(call, *args)
     return replace(answer, verdict=Succeeded()) if isinstance(answer.verdict, Accepted) else answer
 
 
-def _whatever_was_refused(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> int | Reason:
+def _despite_refusals(policy: RetryPolicy, run: Run, failed: Failed, now: int) -> int | Reason:
     return decide_retry(policy, run, replace(failed, may_retry=True), now)
 
 
 FAULTS = {
     "a path that fails counts for its whole host": Fault(
-        instead(after_answers, _whatever_fails_is_its_host),
-        "a run waits for no failures of another path",
-        meeting="an execution of a path that fails, and one of another",
+        instead(after_answers, _by_host_alone),
+        "a run does not wait for failures of another path",
+        meeting="an execution of a path that fails, and one of another path",
     ),
     "a run that its target has taken over counts as done": Fault(
-        instead(answered, _what_was_taken_over_is_done), "each verdict becomes of its run what it says"
+        instead(answered, _taken_over_counts_as_done), "each verdict moves its run to the state that it names"
     ),
     "a run that its target refuses is tried again": Fault(
-        instead(decide_retry, _whatever_was_refused), "each verdict becomes of its run what it says", 3
+        instead(decide_retry, _despite_refusals), "each verdict moves its run to the state that it names", 3
     ),
     "a run that a pause took back is claimed": Fault(_starts_anew(RunState.WITHDRAWN), "each move is legal", 1),
-    "a second message starts what is over": Fault(_starts_anew(RunState.SUCCEEDED), "what is over changes no more"),
+    "a second message starts a run that is over": Fault(
+        _starts_anew(RunState.SUCCEEDED), "a run that is over does not change"
+    ),
     "a claim does not count": Fault(instead(claimed, _does_not_count), "an attempt is one more"),
     "a retry misfires": Fault(
-        instead(decide_claim, _takes_a_retry_for_a_first_start), "what was skipped was not called", 21
+        instead(decide_claim, _takes_a_retry_for_a_first_start), "a skipped run was not called", 21
     ),
     "a lost attempt counts as done": Fault(
         both(
-            instead(decide_claim, _ends_what_was_lost),
+            instead(decide_claim, _ends_lost_runs),
             instead(lost_attempt, lambda run: replace(lost_attempt(run), outcome=Outcome.SUCCEEDED)),
         ),
-        "what succeeded was called",
+        "a run that succeeded was called",
         meeting="an execution that sleeps longer than its lease",
     ),
     "three retries more than the policy allows": Fault(
-        instead(exhausted, _three_retries_more), "no attempt is beyond what the policy allows"
+        instead(exhausted, _three_retries_more), "no run has more attempts than its policy allows"
     ),
-    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no attempt is beyond what the policy allows", 9),
-    "at_most_once is ignored": Fault(instead(after_attempt, _once_more), "what may be called once is", 2),
-    "a run is called with its job's work": Fault(handed(_its_jobs_work), "what is called is what was asked for", 5),
+    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no run has more attempts than its policy allows", 9),
+    "at_most_once is ignored": Fault(
+        instead(after_attempt, _once_more), "an at-most-once run is called at most once", 2
+    ),
+    "a run is called with its job's work": Fault(
+        handed(_its_jobs_work), "each call has the work that was asked for", 5
+    ),
 }

@@ -35,7 +35,7 @@ FAULTS = {
     "a retry takes a newer version of its task": Fault(
         instead(version_for, _the_newest), "a run keeps the version that it began with", 8
     ),
-    "a version that goes is not kept": Fault(
+    "a replaced version is not kept": Fault(
         lost("task_versions.insert"), "a run keeps the version that it began with", 78
     ),
     "a retry calls the target of a newer version": Fault(
@@ -43,7 +43,7 @@ FAULTS = {
         "a call goes to the target of its runs version",
         8,
     ),
-    "a run says another version than it uses": Fault(
+    "a run's row names another version than it uses": Fault(
         instead(using, _says_the_next_one), "a version that a run begins with is current", 8
     ),
     "a change of a task is no new version": Fault(

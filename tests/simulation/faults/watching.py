@@ -24,25 +24,27 @@ def _refuses_first_watches(context: Context) -> Context:
     return through(context, "queue.watch", watch)
 
 
-def _sends_what_nothing_watches(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
+def _sends_without_a_watch(context: Context, runs: Sequence[Run], now: int) -> list[bool]:
     watched = [context.queue.watch([Watch((run.id,), max(now, run.not_before) + FIRST_RECHECK_MS)])[0] for run in runs]
     return [all(taken) for taken in zip(watched, context.queue.send(runs, now), strict=True)]
 
 
 FAULTS = {
-    "nobody watches what is sent": Fault(lost("queue.watch"), "nothing is stuck", 6),
-    "a run whose watch is refused is sent": Fault(
-        both(handed(_refuses_first_watches), instead(send, _sends_what_nothing_watches)),
+    "a run is sent without a watch": Fault(lost("queue.watch"), "nothing is stuck", 6),
+    "a run is sent though its watch was refused": Fault(
+        both(handed(_refuses_first_watches), instead(send, _sends_without_a_watch)),
         "nothing is stuck",
         meeting="an execution that breaks off, and a purge",
     ),
     "a lost run is not sent again": Fault(_taking(Finding.LOST, Finding.ON_ITS_WAY), "nothing is stuck", 26),
-    "a run that is on its way is looked at no more": Fault(
+    "a watch forgets a run that was sent again": Fault(
         _taking(Finding.ON_ITS_WAY, Finding.KEPT),
         "nothing is stuck",
         meeting="an execution that breaks off, and a purge",
     ),
-    "a run is looked at once": Fault(lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 50),
+    "a watch reads a run once": Fault(
+        lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 50
+    ),
     "an end whose message was lost has no effects": Fault(
         _taking(Finding.OVER, Finding.KEPT),
         "a job ends with its final run",

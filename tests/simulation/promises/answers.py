@@ -21,13 +21,13 @@ def _answers(story: Story, verb: str) -> Iterator[Done]:
     return (done for done in story.done if done.verb == verb)
 
 
-def _what_was_acknowledged_is_stored(story: Story) -> Iterator[str]:
+def _each_acknowledged_submission_is_stored(story: Story) -> Iterator[str]:
     for done in story.done:
         if done.verb == "submit" and done.job not in story.store.jobs:
             yield f"{done.job} is gone"
 
 
-def _triggers_ran(story: Story) -> Iterator[str]:
+def _each_acknowledged_trigger_ran(story: Story) -> Iterator[str]:
     for done in _answers(story, "trigger"):
         told: Triggered = done.answer
         if told.outcome is not Triggering.STARTED or told.run is None:
@@ -97,7 +97,7 @@ def _answered(done: Done) -> Answered:
     return answered
 
 
-def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
+def _a_run_that_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[str]:
     """Exceptions are the attempt that was under way, which the answer shows, and a run that a user requests again."""
     calls = story.receiver.calls()
     for done in _answers(story, "cancel run"):
@@ -111,7 +111,7 @@ def _what_was_cancelled_alone_is_not_called_any_more(story: Story) -> Iterator[s
                 yield f"{arrival} came {arrival.at - done.at} ms after the run was cancelled: {told}"
 
 
-def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
+def _a_run_that_is_retried_by_hand_may_start(story: Story) -> Iterator[str]:
     """When the answer comes, the run waits or runs, and if it waits for a retry, only until that retry's time."""
     for done in _answers(story, "retry"):
         refusal, told = _answered(done)
@@ -122,7 +122,7 @@ def _what_is_tried_again_by_hand_may_start(story: Story) -> Iterator[str]:
             yield f"{told} should have been retried"
 
 
-def _what_is_replayed_keeps_its_pace(story: Story) -> Iterator[str]:
+def _a_replay_keeps_its_pace(story: Story) -> Iterator[str]:
     for done in _answers(story, "replay"):
         told: Dealt = done.answer
         per_second: int = done.asked[1]
@@ -136,7 +136,7 @@ def _was_stored(story: Story, run: Run) -> bool:
     return any(write.after == run for write in story.store.history.of_run(run.id))
 
 
-def _what_was_reported_counts(story: Story) -> Iterator[str]:
+def _each_accepted_report_counts(story: Story) -> Iterator[str]:
     """An attempt whose report was accepted ended as the report says, and a success stays a success."""
     for done in _answers(story, "report"):
         refusal, told = _answered(done)
@@ -151,7 +151,7 @@ def _what_was_reported_counts(story: Story) -> Iterator[str]:
             yield f"{asked} was accepted, but is lost: {run}"
 
 
-def _what_died_is_listed(story: Story) -> Iterator[str]:
+def _each_dead_letter_is_listed(story: Story) -> Iterator[str]:
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     tenants = {key.tenant for key in story.store.jobs}
     listed = {run.id for tenant in tenants for run in list_dead(context, DeadFilter(tenant), 10_000).runs}
@@ -161,14 +161,14 @@ def _what_died_is_listed(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _what_was_acknowledged_is_stored,
-    _triggers_ran,
+    _each_acknowledged_submission_is_stored,
+    _each_acknowledged_trigger_ran,
     _nothing_is_called_after_its_cancel,
     _a_cancel_reaches_every_run,
     _a_cancelled_job_has_no_new_fire,
-    _what_was_cancelled_alone_is_not_called_any_more,
-    _what_is_tried_again_by_hand_may_start,
-    _what_is_replayed_keeps_its_pace,
-    _what_was_reported_counts,
-    _what_died_is_listed,
+    _a_run_that_was_cancelled_alone_is_not_called_any_more,
+    _a_run_that_is_retried_by_hand_may_start,
+    _a_replay_keeps_its_pace,
+    _each_accepted_report_counts,
+    _each_dead_letter_is_listed,
 )

@@ -17,7 +17,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.targets.http.verdict import ACCEPTED
 
 
-def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
+def _only_the_holder_of_an_attempt_finishes_it(story: Story) -> Iterator[str]:
     for write in story.store.history.runs:
         before, after = write.before, write.after
         if before is None or before.state is not RunState.RUNNING or after.last is None or after.last == before.last:
@@ -28,7 +28,7 @@ def _whoever_finishes_an_attempt_holds_it(story: Story) -> Iterator[str]:
             yield f"{write.by} ended attempt {before.attempt}: {write}"
 
 
-def _nobody_cuts_a_lease_short(story: Story) -> Iterator[str]:
+def _no_lease_is_cut_short(story: Story) -> Iterator[str]:
     """A running run is ended by its owner, or by its target's report. Others end or claim it only after its lease."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
@@ -75,13 +75,13 @@ def _an_attempt_is_one_more(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _what_is_asked_to_stop_is_not_claimed(story: Story) -> Iterator[str]:
+def _no_run_is_claimed_after_a_cancel_was_requested(story: Story) -> Iterator[str]:
     for write, before in story.store.history.claims():
         if before.cancel_requested:
             yield str(write)
 
 
-def _no_attempt_is_beyond_what_the_policy_allows(story: Story) -> Iterator[str]:
+def _no_run_has_more_attempts_than_its_policy_allows(story: Story) -> Iterator[str]:
     """Neither the number of attempts nor the age exceeds the policy. Any version of the job may have decided.
 
     A run that waits for a quota, or for a limiter, is not lost, however old it becomes.
@@ -104,7 +104,7 @@ def _allows(policy: RetryPolicy, run: Run, start_at: int) -> bool:
     return is_young and run.attempts_spent <= policy.max_retries
 
 
-def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]:
+def _each_verdict_moves_its_run_to_the_state_that_it_names(story: Story) -> Iterator[str]:
     """A target that has accepted an attempt has not ended it, and a target that refuses is not called again."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
@@ -117,11 +117,11 @@ def _each_verdict_becomes_of_its_run_what_it_says(story: Story) -> Iterator[str]
 
 
 PROMISES = (
-    _whoever_finishes_an_attempt_holds_it,
-    _nobody_cuts_a_lease_short,
+    _only_the_holder_of_an_attempt_finishes_it,
+    _no_lease_is_cut_short,
     _a_heartbeat_revives_no_lease,
     _an_attempt_is_one_more,
-    _what_is_asked_to_stop_is_not_claimed,
-    _no_attempt_is_beyond_what_the_policy_allows,
-    _each_verdict_becomes_of_its_run_what_it_says,
+    _no_run_is_claimed_after_a_cancel_was_requested,
+    _no_run_has_more_attempts_than_its_policy_allows,
+    _each_verdict_moves_its_run_to_the_state_that_it_names,
 )

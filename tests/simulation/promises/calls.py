@@ -10,7 +10,7 @@ from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.policies import Work
 
 
-def _what_is_called_is_what_was_asked_for(story: Story) -> Iterator[str]:
+def _each_call_has_the_work_that_was_asked_for(story: Story) -> Iterator[str]:
     """The payload is the run's own, or one that its job had during the claim."""
     history = story.store.history
     claims = {(write.after.id, write.after.attempt): write for write, _ in history.claims()}
@@ -35,7 +35,7 @@ def own_payload(payload: str | None) -> str | None:
     return json.dumps(json.loads(payload or "")["payload"]) if is_wrapped else payload
 
 
-def _what_was_skipped_was_not_called(story: Story) -> Iterator[str]:
+def _a_skipped_run_was_not_called(story: Story) -> Iterator[str]:
     """The call may have come before its cycle was rerun."""
     calls = story.receiver.calls()
     for run in story.store.runs.values():
@@ -57,14 +57,14 @@ def _attempts_of_a_run_come_in_order(story: Story) -> Iterator[str]:
             yield f"{run_id} was called as attempt {numbers[-1]}, its row knows {run.attempt}"
 
 
-def _what_succeeded_was_called(story: Story) -> Iterator[str]:
+def _a_run_that_succeeded_was_called(story: Story) -> Iterator[str]:
     calls = story.receiver.calls()
     for run in story.store.runs.values():
         if run.state is RunState.SUCCEEDED and run.marked_succeeded is None and run.fan is None and run.id not in calls:
             yield f"{run.id} succeeded without a call"
 
 
-def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
+def _an_at_most_once_run_is_called_at_most_once(story: Story) -> Iterator[str]:
     """This holds for jobs that were at most once from their beginning. Each manual retry allows one more call."""
     history = story.store.history
     for run_id, arrivals in story.receiver.calls().items():
@@ -78,9 +78,9 @@ def _what_may_be_called_once_is(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _what_is_called_is_what_was_asked_for,
-    _what_was_skipped_was_not_called,
+    _each_call_has_the_work_that_was_asked_for,
+    _a_skipped_run_was_not_called,
     _attempts_of_a_run_come_in_order,
-    _what_succeeded_was_called,
-    _what_may_be_called_once_is,
+    _a_run_that_succeeded_was_called,
+    _an_at_most_once_run_is_called_at_most_once,
 )

@@ -33,7 +33,7 @@ def _nothing_is_called_before_its_instant(story: Story) -> Iterator[str]:
             yield f"{arrival} came {claimed.not_before - arrival.at} ms early: {claimed}"
 
 
-def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
+def _no_run_is_claimed_long_before_its_instant(story: Story) -> Iterator[str]:
     """Checked are first attempts whose instant was never moved: older messages carry the former instant.
 
     Also checked are runs that collect, for which the claim decides by the row alone.
@@ -49,7 +49,7 @@ def _nobody_claims_long_before_the_instant(story: Story) -> Iterator[str]:
 _WAITS = frozenset({Reason.CIRCUIT_OPEN, Reason.HOST_PACED, *WAITS_IN_LINE})
 
 
-def _late_starts_are_as_few_as_catching_up_allows(story: Story) -> Iterator[str]:
+def _no_more_runs_start_late_than_the_catch_up_policy_allows(story: Story) -> Iterator[str]:
     """A late start is among the newest fires missed by then, as many as the policy allows.
 
     Checked are jobs without an overlap lock and a calendar, and runs that waited for no host, quota or parents. Any
@@ -81,7 +81,7 @@ def _may_be_late(story: Story, job: Job, run: Run, claimed_at: int) -> bool:
     return sum(1 for _ in missed) <= allowed
 
 
-def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
+def _a_run_does_not_wait_for_failures_of_another_path(story: Story) -> Iterator[str]:
     """A webhook's run waits for an open circuit only if its own path failed before, or several others of its host."""
     for write in story.store.history.runs:
         run, before = write.after, write.before
@@ -100,7 +100,7 @@ def _a_run_waits_for_no_failures_of_another_path(story: Story) -> Iterator[str]:
             yield f"{write}, of {own}, beside failures of {paths}"
 
 
-def _lateness_counts_from_what_held_the_run(story: Story) -> Iterator[str]:
+def _lateness_counts_from_the_end_of_the_last_hold(story: Story) -> Iterator[str]:
     """No gate ends after the start, and the waits lead from the start of the schedule to the end of the last gate."""
     for run in story.store.runs.values():
         held = run.gate_waits
@@ -117,10 +117,10 @@ def _lateness_counts_from_what_held_the_run(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _a_run_waits_for_no_failures_of_another_path,
+    _a_run_does_not_wait_for_failures_of_another_path,
     _nothing_is_early,
     _nothing_is_called_before_its_instant,
-    _lateness_counts_from_what_held_the_run,
-    _nobody_claims_long_before_the_instant,
-    _late_starts_are_as_few_as_catching_up_allows,
+    _lateness_counts_from_the_end_of_the_last_hold,
+    _no_run_is_claimed_long_before_its_instant,
+    _no_more_runs_start_late_than_the_catch_up_policy_allows,
 )

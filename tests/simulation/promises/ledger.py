@@ -64,7 +64,7 @@ def _fires_of_range(schedules: Sequence[Schedule], run: Run) -> list[int]:
     return [run.id.fire_at]
 
 
-def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> Iterator[str]:
+def _no_older_version_decides_about_a_superseded_run(story: Story) -> Iterator[str]:
     for write in story.store.history.runs:
         if (
             write.before is not None
@@ -74,7 +74,7 @@ def _what_is_superseded_is_decided_about_by_no_older_version(story: Story) -> It
             yield str(write)
 
 
-def _what_stays_superseded_is_no_fire_any_more(story: Story) -> Iterator[str]:
+def _a_superseded_run_is_no_fire_of_the_newest_schedule(story: Story) -> Iterator[str]:
     """A job that is changed and changed back loses no fire: a later schedule lacks the fire of a superseded run."""
     history = story.store.history
     for run in story.store.runs.values():
@@ -122,7 +122,7 @@ def _a_request_skips_one_fire(story: Story) -> Iterator[str]:
 
 PROMISES = (
     _each_due_instant_has_one_row,
-    _what_is_superseded_is_decided_about_by_no_older_version,
-    _what_stays_superseded_is_no_fire_any_more,
+    _no_older_version_decides_about_a_superseded_run,
+    _a_superseded_run_is_no_fire_of_the_newest_schedule,
     _a_request_skips_one_fire,
 )

@@ -29,7 +29,7 @@ def _each_move_is_legal(story: Story) -> Iterator[str]:
             yield f"only a superseded run is revived: {write}"
 
 
-def _what_is_over_changes_no_more(story: Story) -> Iterator[str]:
+def _a_run_that_is_over_does_not_change(story: Story) -> Iterator[str]:
     """Exceptions: its due key, a dead letter that is discarded or retried, and a superseded, rerun or outdated row."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
@@ -108,7 +108,7 @@ def _an_end_without_a_message_is_due_at_once(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _whose_last_message_goes_is_found_again(story: Story) -> Iterator[str]:
+def _a_run_without_a_message_is_found_again(story: Story) -> Iterator[str]:
     """The due index, a plan, its limiter, the end of the run before it, or a resume finds the run; or it is over."""
     for gone in story.queue.deletions:
         if not gone.others and not any(_is_found_again(story, gone.run, at) for at in (gone.at - 1, gone.at)):
@@ -135,10 +135,10 @@ def _cancelled_stays_cancelled(story: Story) -> Iterator[str]:
 
 PROMISES = (
     _each_move_is_legal,
-    _what_is_over_changes_no_more,
+    _a_run_that_is_over_does_not_change,
     _only_the_scan_drops_the_due_key_of_a_run_that_is_over,
     _a_due_key_is_dropped_after_the_effects,
     _an_end_without_a_message_is_due_at_once,
-    _whose_last_message_goes_is_found_again,
+    _a_run_without_a_message_is_found_again,
     _cancelled_stays_cancelled,
 )

@@ -27,7 +27,7 @@ from timeball.testing.recorders import KeptTelemetry
 _ALL = 10_000
 
 
-def _it_is_known_who_changed_what(story: Story) -> Iterator[str]:
+def _each_change_has_an_actor_and_a_revision(story: Story) -> Iterator[str]:
     """One user made each version of a job, and each trigger. The log has them all, as they were written."""
     context = Context(story.store, story.queue, story.clock, story.rules, KeptTelemetry())
     made = Counter([*_made(story)])
@@ -109,7 +109,7 @@ def _no_run_is_counted_twice(story: Story) -> Iterator[str]:
             yield f"{happened} runs {what}, and {counted} were counted"
 
 
-def _what_a_run_has_cost_only_grows(story: Story) -> Iterator[str]:
+def _the_cost_of_a_run_only_grows(story: Story) -> Iterator[str]:
     """An attempt's end adds to the cost of the attempts before it, and every writer of the row keeps the sum."""
     for write in story.store.history.runs:
         before = write.after.spent if write.before is None else write.before.spent
@@ -133,4 +133,4 @@ def _changes(context: Context, tenant: str) -> list[ChangeEntry]:
     return [one for one in logged if one.revision or one.action not in (Action.RETRY, Action.RERUN, Action.COLLECT)]
 
 
-PROMISES = (_it_is_known_who_changed_what, _no_run_is_counted_twice, _what_a_run_has_cost_only_grows)
+PROMISES = (_each_change_has_an_actor_and_a_revision, _no_run_is_counted_twice, _the_cost_of_a_run_only_grows)

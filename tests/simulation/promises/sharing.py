@@ -31,7 +31,7 @@ def _guarded_runs_come_one_by_one(story: Story) -> Iterator[str]:
             live.pop(after.id, None)
 
 
-def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
+def _a_run_that_waits_for_the_overlap_lock_does_not_misfire(story: Story) -> Iterator[str]:
     history = story.store.history
     for write in history.runs:
         before, after = write.before, write.after
@@ -43,7 +43,7 @@ def _who_waits_for_the_guard_does_not_misfire(story: Story) -> Iterator[str]:
             yield f"{write}, of {jobs[-1]}"
 
 
-def _nobody_is_parked_behind_a_run_that_is_over(story: Story) -> Iterator[str]:
+def _no_run_waits_for_the_lock_of_a_run_that_is_over(story: Story) -> Iterator[str]:
     """A claim takes the lock from a run that is over. A run that waits for the lock has no message, so no claim."""
     waiting = {run for priority in Priority for run, _ in story.queue.waiting(priority)}
     for key, job in story.store.jobs.items():
@@ -72,7 +72,7 @@ def _no_more_backfills_run_than_may(story: Story) -> Iterator[str]:
             yield f"{write} beside {of_tenant - {key}}"
 
 
-def _nobody_waits_for_a_hundred_of_another(story: Story) -> Iterator[str]:
+def _no_job_waits_for_a_hundred_of_another_tenant(story: Story) -> Iterator[str]:
     """The first hundred runs that one scan starts include all tenants that it serves."""
     for runs in story.store.history.inserted_by_scans():
         first = {run.id.job.tenant for run in runs[:100]}
@@ -81,8 +81,8 @@ def _nobody_waits_for_a_hundred_of_another(story: Story) -> Iterator[str]:
 
 PROMISES = (
     _guarded_runs_come_one_by_one,
-    _who_waits_for_the_guard_does_not_misfire,
-    _nobody_is_parked_behind_a_run_that_is_over,
+    _a_run_that_waits_for_the_overlap_lock_does_not_misfire,
+    _no_run_waits_for_the_lock_of_a_run_that_is_over,
     _no_more_backfills_run_than_may,
-    _nobody_waits_for_a_hundred_of_another,
+    _no_job_waits_for_a_hundred_of_another_tenant,
 )

@@ -46,7 +46,7 @@ def _nothing_starts_on_a_date_of_its_calendar(story: Story) -> Iterator[str]:
             yield f"{write}, of {jobs[-1].spec.calendar}"
 
 
-def _what_is_moved_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
+def _a_moved_fire_starts_on_the_next_open_day(story: Story) -> Iterator[str]:
     """The run is also due on that day. Any version of its job and of its calendar may have decided that.
 
     A run that is postponed by what it collects does not count (flow.py).
@@ -81,7 +81,7 @@ def _moved_to(job: Job, calendar: Calendar, fire_at: int) -> int | None:
     return open_at if is_last else None
 
 
-def _what_was_kept_away_says_so_and_nothing_else_does(story: Story) -> Iterator[str]:
+def _exactly_the_fires_that_a_calendar_or_freeze_prevented_say_so(story: Story) -> Iterator[str]:
     """A row skipped for a calendar, or a freeze, is of a fire that was closed or frozen when the row was decided."""
     history = story.store.history
     for write in history.runs:
@@ -110,6 +110,6 @@ def _was_frozen(spans: Sequence[tuple[int, int]], row: Run) -> bool:
 PROMISES = (
     _nothing_starts_in_a_freeze,
     _nothing_starts_on_a_date_of_its_calendar,
-    _what_is_moved_starts_on_the_next_open_day,
-    _what_was_kept_away_says_so_and_nothing_else_does,
+    _a_moved_fire_starts_on_the_next_open_day,
+    _exactly_the_fires_that_a_calendar_or_freeze_prevented_say_so,
 )

@@ -74,7 +74,7 @@ def _an_event_makes_no_two_runs_of_a_job(story: Story) -> Iterator[str]:
             yield f"{count} runs of {named}"
 
 
-def _a_run_on_an_event_is_called_with_what_was_sent(story: Story) -> Iterator[str]:
+def _a_run_on_an_event_is_called_with_that_event(story: Story) -> Iterator[str]:
     sent = {
         (tenant, name_of_event(event)): event
         for tenant, (event,), _ in (done.asked[1:] for done in story.done if done.verb == "publish")
@@ -115,7 +115,7 @@ PROMISES = (
     _an_event_makes_a_run_of_each_job_that_listens,
     _a_run_on_an_event_is_of_a_job_that_listened,
     _an_event_makes_no_two_runs_of_a_job,
-    _a_run_on_an_event_is_called_with_what_was_sent,
+    _a_run_on_an_event_is_called_with_that_event,
     _an_event_of_a_paused_job_is_skipped_and_of_no_other,
     _a_run_on_an_event_is_of_its_generation,
     _an_event_that_was_taken_is_on_the_bus,

@@ -42,7 +42,7 @@ def _is_unheard_of(story: Story, one: Execution, at: int) -> bool:
     return run is not None and not is_under_way and run.last is not None and run.last.unheard_from is not None
 
 
-def _what_a_run_has_started_is_followed(story: Story) -> Iterator[str]:
+def _each_started_execution_is_followed(story: Story) -> Iterator[str]:
     started = {(one.run, one.attempt) for one in story.executions.all.values()}
     for write in story.store.history.runs:
         run, callback = write.after, write.after.callback
@@ -83,7 +83,7 @@ def _an_end_is_seen(story: Story) -> Iterator[str]:
             yield f"{write} came {late_ms} ms late for {one}"
 
 
-def _whose_run_is_asked_to_stop_is_stopped(story: Story) -> Iterator[str]:
+def _each_execution_whose_run_is_cancelled_is_stopped(story: Story) -> Iterator[str]:
     asked: dict[str, int] = {}
     for write, before, one in _followed(story):
         if write.after.cancel_requested:
@@ -111,7 +111,7 @@ def _is_left(story: Story, one: Execution, at: int) -> bool:
     return has_another and all(row.followed != one.arn for row in rows)
 
 
-def _nothing_goes_on_that_nobody_follows(story: Story) -> Iterator[str]:
+def _no_execution_goes_on_without_a_run_that_follows_it(story: Story) -> Iterator[str]:
     now = story.clock.now()
     for one in story.executions.all.values():
         run = story.store.runs[one.run]
@@ -150,7 +150,7 @@ def _meet(story: Story, one: Execution, other: Execution) -> bool:
     return at < min(one.over_at, other.over_at) and not is_one_left
 
 
-def _no_executor_has_what_is_followed(story: Story) -> Iterator[str]:
+def _no_executor_claims_a_run_that_follows_an_execution(story: Story) -> Iterator[str]:
     """Followed runs cost no executor's time: executors write nothing of them, except to stop one for a newer run."""
     for write, before, _ in _followed(story):
         asks_to_stop = write.after.cancel_requested is not before.cancel_requested
@@ -159,13 +159,13 @@ def _no_executor_has_what_is_followed(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _what_a_run_has_started_is_followed,
+    _each_started_execution_is_followed,
     _an_attempt_ends_as_its_execution_did,
     _no_attempt_ends_before_its_execution,
     _an_end_is_seen,
-    _whose_run_is_asked_to_stop_is_stopped,
-    _nothing_goes_on_that_nobody_follows,
+    _each_execution_whose_run_is_cancelled_is_stopped,
+    _no_execution_goes_on_without_a_run_that_follows_it,
     _no_run_has_two_executions_at_once,
     _executions_of_a_guarded_job_come_one_by_one,
-    _no_executor_has_what_is_followed,
+    _no_executor_claims_a_run_that_follows_an_execution,
 )

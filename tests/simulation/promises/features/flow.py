@@ -60,7 +60,7 @@ def _a_run_collects_until_it_begins(story: Story) -> Iterator[str]:
             yield f"{at}: {before} took one more in: {after}"
 
 
-def _a_run_waits_for_what_it_collects(story: Story) -> Iterator[str]:
+def _a_run_waits_while_it_collects_triggers(story: Story) -> Iterator[str]:
     """The wait counts from the request, as the log of changes shows it, and lasts no longer than the job allows."""
     asked = _asked(story)
     for at, before, after in _collecting(story):
@@ -85,7 +85,7 @@ def _asked(story: Story) -> dict[str, set[int]]:
     return asked
 
 
-def _what_is_acknowledged_is_in_its_run_once(story: Story) -> Iterator[str]:
+def _an_acknowledged_trigger_is_in_its_run_once(story: Story) -> Iterator[str]:
     acknowledged: dict[RunId, set[str]] = defaultdict(set)
     told: Counter[tuple[JobKey, str]] = Counter()
     for done in _pushes(story):
@@ -116,7 +116,7 @@ def _a_submit_is_in_the_job_that_answers_it(story: Story) -> Iterator[str]:
             yield f"{count} submits were answered with {key}, and {most} are in its run"
 
 
-def _nobody_starts_who_has_found_a_newer_run(story: Story) -> Iterator[str]:
+def _no_run_starts_after_it_found_a_newer_run(story: Story) -> Iterator[str]:
     """Each start of such a job follows a search for newer runs, which found none whose time had come."""
     history = story.store.history
     for write, run in history.claims():
@@ -161,8 +161,8 @@ PROMISES = (
     _a_job_with_a_unique_key_is_the_one_that_it_names,
     _a_key_names_another_job_only_when_the_one_before_has_given_it_back,
     _a_run_collects_until_it_begins,
-    _a_run_waits_for_what_it_collects,
-    _what_is_acknowledged_is_in_its_run_once,
+    _a_run_waits_while_it_collects_triggers,
+    _an_acknowledged_trigger_is_in_its_run_once,
     _a_submit_is_in_the_job_that_answers_it,
-    _nobody_starts_who_has_found_a_newer_run,
+    _no_run_starts_after_it_found_a_newer_run,
 )

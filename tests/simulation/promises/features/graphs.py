@@ -39,7 +39,7 @@ def _nothing_waits_for_itself(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _a_job_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
+def _a_job_starts_only_if_its_rule_holds(story: Story) -> Iterator[str]:
     """The rule holds for the job's parents at some time since the previous write of its row."""
     history = story.store.history
     last_at: dict[JobKey, int] = {}
@@ -60,7 +60,7 @@ def _a_job_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
 _ANY_END = TriggerRule.ALL_DONE
 
 
-def _a_cycle_is_let_go_only_if_its_rule_holds(story: Story) -> Iterator[str]:
+def _a_cycle_starts_only_if_its_rule_holds(story: Story) -> Iterator[str]:
     """The rule holds for the rows of its parents, and its one-off parents, at some time since its previous write."""
     history = story.store.history
     last_at: dict[RunId, int] = {}
@@ -101,7 +101,7 @@ def _may_hold(rule: TriggerRule, states: Sequence[set[JobStatus]]) -> bool:
             return all(seen & set(_DONE) for seen in states)
 
 
-def _a_call_is_handed_what_came_of_its_parents(story: Story) -> Iterator[str]:
+def _a_call_gets_the_results_of_its_parents(story: Story) -> Iterator[str]:
     """Each parent's part is as the parent stood at some time from the claim to the call."""
     history = story.store.history
     for arrival in story.receiver.arrivals:
@@ -129,7 +129,7 @@ CLAIM_TAKES_MS = 60_000
 """How long before its write a claim may have read the parents, in a story of frozen processes."""
 
 
-def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]:
+def _each_parent_knows_that_it_has_children(story: Story) -> Iterator[str]:
     history = story.store.history
     for write in history.jobs:
         before, after = write.before, write.after
@@ -141,7 +141,7 @@ def _who_is_waited_for_knows_that_it_has_children(story: Story) -> Iterator[str]
                 yield f"{write}, and not {parent}"
 
 
-def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
+def _a_job_drops_its_due_key_after_its_children_know_of_its_end(story: Story) -> Iterator[str]:
     """Each waiting child was written since the job had something to notify."""
     history = story.store.history
     since: dict[JobKey, int] = {}
@@ -161,11 +161,11 @@ def _children_are_told_before_a_job_forgets_to(story: Story) -> Iterator[str]:
                 yield f"{write}, and {child}"
 
 
-def _what_children_have_to_learn_is_told_in_the_end(story: Story) -> Iterator[str]:
+def _children_learn_of_each_end_of_a_parent(story: Story) -> Iterator[str]:
     yield from (f"{row}" for row in with_news_for_children(story))
 
 
-def _who_waits_at_the_end_has_somebody_to_wait_for(story: Story) -> Iterator[str]:
+def _a_job_that_waits_at_the_end_has_a_parent_that_may_still_end(story: Story) -> Iterator[str]:
     yield from unjoined(story)
 
 
@@ -225,12 +225,12 @@ def _pauses(story: Story, key: JobKey) -> int:
 
 PROMISES = (
     _nothing_waits_for_itself,
-    _a_job_is_let_go_only_if_its_rule_holds,
-    _a_cycle_is_let_go_only_if_its_rule_holds,
-    _a_call_is_handed_what_came_of_its_parents,
-    _who_is_waited_for_knows_that_it_has_children,
-    _children_are_told_before_a_job_forgets_to,
-    _what_children_have_to_learn_is_told_in_the_end,
-    _who_waits_at_the_end_has_somebody_to_wait_for,
+    _a_job_starts_only_if_its_rule_holds,
+    _a_cycle_starts_only_if_its_rule_holds,
+    _a_call_gets_the_results_of_its_parents,
+    _each_parent_knows_that_it_has_children,
+    _a_job_drops_its_due_key_after_its_children_know_of_its_end,
+    _children_learn_of_each_end_of_a_parent,
+    _a_job_that_waits_at_the_end_has_a_parent_that_may_still_end,
     _a_job_runs_once_for_its_parents,
 )

@@ -21,7 +21,7 @@ def _fixed(story: Story) -> Iterator[tuple[Write[Run], RunId, NamedItems]]:
             yield write, fan.of, to_named(story.store.works[write.after.id.job, fan.items].payload)
 
 
-def _items_are_what_was_named(story: Story) -> Iterator[str]:
+def _the_items_are_those_that_the_target_named(story: Story) -> Iterator[str]:
     """The attempt with which the run ended named them, while it worked or in its answer. The run was over by then."""
     for write, of, named in _fixed(story):
         runs = _as_read(story, write, of)
@@ -42,7 +42,7 @@ def _by_its_end(story: Story, run: Run) -> tuple[str, ...]:
     return posted.with_more(answered or []).items
 
 
-def _what_was_acknowledged_is_among_them(story: Story) -> Iterator[str]:
+def _acknowledged_items_are_among_the_items(story: Story) -> Iterator[str]:
     """The list has all items that were acknowledged to the attempt with which the run ended."""
     for write, of, named in _fixed(story):
         attempts = {run.attempt for run in _as_read(story, write, of)}
@@ -51,7 +51,7 @@ def _what_was_acknowledged_is_among_them(story: Story) -> Iterator[str]:
                 yield f"{write} lacks {items}"
 
 
-def _what_an_attempt_names_is_kept(story: Story) -> Iterator[str]:
+def _items_that_an_attempt_names_are_kept(story: Story) -> Iterator[str]:
     """Until another attempt begins lists only grow."""
     for write in story.store.history.runs:
         before, after = write.before, write.after
@@ -65,7 +65,7 @@ def _what_an_attempt_names_is_kept(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _each_item_is_called_with_what_it_is(story: Story) -> Iterator[str]:
+def _each_item_s_run_is_called_with_that_item(story: Story) -> Iterator[str]:
     """If its cycle was rerun, an item is called with what it was before, or is now."""
     items: dict[RunId, list[str | None]] = {}
     for write, _, named in _fixed(story):
@@ -111,7 +111,7 @@ def _a_cycle_that_runs_again_runs_its_items_again(story: Story) -> Iterator[str]
             yield f"{write}, its items: {items}"
 
 
-def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
+def _a_head_run_that_failed_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
     for run in story.store.runs.values():
         if run.fan is None or run.state is not RunState.FAILED or not run.fan.count or run.due_at is not None:
             continue  # the run has no dead items, or is about to be evaluated
@@ -121,11 +121,11 @@ def _who_died_with_an_item_is_mended_with_it(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _items_are_what_was_named,
-    _what_was_acknowledged_is_among_them,
-    _what_an_attempt_names_is_kept,
-    _each_item_is_called_with_what_it_is,
+    _the_items_are_those_that_the_target_named,
+    _acknowledged_items_are_among_the_items,
+    _items_that_an_attempt_names_are_kept,
+    _each_item_s_run_is_called_with_that_item,
     _a_run_with_items_ends_as_these_do,
     _a_cycle_that_runs_again_runs_its_items_again,
-    _who_died_with_an_item_is_mended_with_it,
+    _a_head_run_that_failed_with_an_item_is_mended_with_it,
 )

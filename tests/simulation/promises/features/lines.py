@@ -13,7 +13,7 @@ from timeball.domain.sharing.slots_and_tokens import SETTLES_MS
 from timeball.domain.time.instants import MINUTE_MS
 
 
-def _what_is_under_way_or_over_waits_in_no_line(story: Story) -> Iterator[str]:
+def _no_run_that_is_under_way_or_over_stands_in_a_line(story: Story) -> Iterator[str]:
     for write in story.store.history.runs:
         if write.after.waiting is not None and (write.after.owner is not None or write.after.is_terminal):
             yield str(write)
@@ -115,7 +115,7 @@ def _turns_are_given_while_a_run_waits_for_one(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _what_is_under_way_or_over_waits_in_no_line,
+    _no_run_that_is_under_way_or_over_stands_in_a_line,
     _a_line_is_served_in_its_order,
     _no_slot_stays_free_while_a_run_waits_for_it,
     _turns_are_given_while_a_run_waits_for_one,

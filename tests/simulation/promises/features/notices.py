@@ -33,7 +33,7 @@ def _is_there(story: Story, notice: JobSpec | None) -> bool:
     return notice is None or notice.key in story.store.jobs
 
 
-def _each_success_is_told(story: Story) -> Iterator[str]:
+def _each_success_sends_a_notice(story: Story) -> Iterator[str]:
     coming = {run for priority in Priority for run, _ in story.queue.waiting(priority)}  # their effects may come
     for run in story.store.runs.values():
         job = story.store.jobs.get(run.id.job)
@@ -49,7 +49,7 @@ def _each_success_is_told(story: Story) -> Iterator[str]:
             yield f"{run} of {job}"
 
 
-def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
+def _a_job_that_begins_to_fail_sends_a_notice(story: Story) -> Iterator[str]:
     for write in story.store.history.jobs:
         before, after = write.before, write.after
         if before is None or after.failing is None or after.failing == before.failing:
@@ -60,7 +60,7 @@ def _a_job_that_begins_to_fail_is_told_of(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _a_job_that_recovers_is_told_of(story: Story) -> Iterator[str]:
+def _a_job_that_recovers_sends_a_notice(story: Story) -> Iterator[str]:
     for write in story.store.history.jobs:
         before, after = write.before, write.after
         if before is None or before.failing is None or after.failing is not None:
@@ -122,7 +122,7 @@ def _only_a_streak_of_failures_pauses_a_job(story: Story) -> Iterator[str]:
             yield f"{write} after {failed}"
 
 
-def _nobody_is_told_of_a_notice(story: Story) -> Iterator[str]:
+def _a_notice_sends_no_notice(story: Story) -> Iterator[str]:
     for job in story.store.jobs.values():
         if job.spec.notice is None:
             continue
@@ -145,7 +145,7 @@ def _each_run_that_may_be_late_has_its_notice_ahead(story: Story) -> Iterator[st
                 yield f"{run} has no {notice.notice}"
 
 
-def _who_is_late_is_told_of_and_nobody_else(story: Story) -> Iterator[str]:
+def _exactly_the_late_runs_send_a_notice(story: Story) -> Iterator[str]:
     """Checked are runs that succeeded at their first attempt, by the times on their rows."""
     for job in _notices_of(story, News.LATE):
         notice, by = job.spec.notice, job.final_fire_at or 0
@@ -183,13 +183,13 @@ def _a_notice_is_called_or_needless_in_the_end(story: Story) -> Iterator[str]:
 
 
 PROMISES = (
-    _each_success_is_told,
-    _a_job_that_begins_to_fail_is_told_of,
-    _a_job_that_recovers_is_told_of,
+    _each_success_sends_a_notice,
+    _a_job_that_begins_to_fail_sends_a_notice,
+    _a_job_that_recovers_sends_a_notice,
     _a_job_is_failing_as_its_newest_ends_say,
     _only_a_streak_of_failures_pauses_a_job,
-    _nobody_is_told_of_a_notice,
+    _a_notice_sends_no_notice,
     _each_run_that_may_be_late_has_its_notice_ahead,
-    _who_is_late_is_told_of_and_nobody_else,
+    _exactly_the_late_runs_send_a_notice,
     _a_notice_is_called_or_needless_in_the_end,
 )
