@@ -76,7 +76,7 @@ def _cut(answer: Any) -> Any:  # noqa: ANN401 - any JSON
 def recorded() -> dict[str, dict[str, Any]]:
     """Play the day, and return the examples by the operation's id."""
     recorder = Recorder()
-    for part in (_tasks, _calendars, _jobs, _schedules, _graphs, _backfills, _runs, _dead_letters, _many, _admin):
+    for part in (_tasks, _calendars, _jobs, _schedules, _graphs, _backfills, _runs, _dead_letters, _many, _admin, _sessions):
         part(recorder)
     return dict(sorted(recorder.examples.items()))
 
@@ -217,6 +217,16 @@ def _many(recorder: Recorder) -> None:
     send("GET", "/v1/slo")
     send("GET", "/")
     send("GET", "/healthz")
+
+
+def _sessions(recorder: Recorder) -> None:
+    send, api = recorder.send, recorder.api
+    key = api.call("POST", "/v1/admin/keys", {"role": "operator", "name": "Ada's key"}).body["keyId"]
+    code = send("POST", "/v1/sessions/codes", key=key)["code"]
+    session = api.call("POST", "/v1/sessions", {"code": code}, tenant=None).body["sessionId"]
+    send("POST", "/v1/sessions", {"allowChangesForSeconds": 1800}, key=key, role="viewer", session=session)
+    send("GET", "/v1/me", key=key, role="viewer", session=session)
+    send("DELETE", "/v1/sessions/current", key=key, role="viewer", session=session)
 
 
 def _admin(recorder: Recorder) -> None:

@@ -26,7 +26,7 @@ class Admin(Construct):
             self,
             "admin",
             "api",
-            about="Answers admins: tenants and keys",
+            about="Answers admins, and callers who begin sessions: tenants, keys, sessions",
             bounds=FunctionBounds(
                 _LONGEST,
                 memory_mb=1024,

@@ -17,9 +17,13 @@ from infra.functions import FunctionBounds, FunctionMaker, allow, make_log
 from infra.queues import Queues
 from infra.storage import FIND, ROWS, Storage
 from timeball.aws.dynamodb.table import schema
+from timeball.aws.dynamodb.table.schema import SESSIONS
 
 _ANSWER_WITHIN = Duration.seconds(29)
 """API Gateway gives up after 30 seconds; a function that ends earlier can still answer what happened."""
+
+_OF_ADMINS: Final = ("/v1/admin/{proxy+}", "/v1/me", "/v1/sessions", "/v1/sessions/{proxy+}")
+"""The paths that need the tenants table, which only the function for admins has."""
 
 _ACCESS_LOG: Final = {
     "requestId": "$context.requestId",
@@ -93,6 +97,9 @@ class Api(Construct):
             ),
         )
         allow(authorize, ["dynamodb:BatchGetItem"], [storage.tenants.table_arn])
+        # It notes that a session is used, and may write no row of a key or a tenant.
+        sessions = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"{SESSIONS}*"]}}
+        allow(authorize, ["dynamodb:UpdateItem"], [storage.tenants.table_arn], sessions)
 
         http = apigateway.HttpApi(self, "Http", api_name=settings.name, create_default_stage=False)
         self.url = http.api_endpoint
@@ -123,7 +130,8 @@ class Api(Construct):
             signed = authorizers.HttpIamAuthorizer()
             http.add_routes(path="/iam/{proxy+}", integration=integration, authorizer=signed)
         admins = integrations.HttpLambdaIntegration("AdminIntegration", admin)
-        http.add_routes(path="/v1/admin/{proxy+}", integration=admins, authorizer=authorizer)
+        for path in _OF_ADMINS:
+            http.add_routes(path=path, integration=admins, authorizer=authorizer)
 
     def grant_trials(self, executor: lambda_.Function) -> None:
         """Let the API's function invoke an executor for trials: it calls no target itself."""

@@ -106,6 +106,13 @@ def make_log(scope: Construct, construct_id: str, name: str, settings: Settings)
     return log
 
 
-def allow(principal: iam.IGrantable, actions: Sequence[str], resources: Sequence[str]) -> None:
+def allow(
+    principal: iam.IGrantable,
+    actions: Sequence[str],
+    resources: Sequence[str],
+    conditions: Mapping[str, object] | None = None,
+) -> None:
     """Allow a function or a role these actions on these resources, each by its full name."""
-    principal.grant_principal.add_to_principal_policy(iam.PolicyStatement(actions=[*actions], resources=[*resources]))
+    principal.grant_principal.add_to_principal_policy(
+        iam.PolicyStatement(actions=[*actions], resources=[*resources], conditions=conditions)
+    )

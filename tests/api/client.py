@@ -103,11 +103,15 @@ class Api:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str | Sequence[str]] | None = None,
         as_base64: bool = False,
+        session: str | None = None,
     ) -> Answer:
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         event = event_of(method, path, tenant, headers or {}, query or {}, key, role) | _body(sent, as_base64=as_base64)
+        found = event["requestContext"]["authorizer"]["lambda"]
         if bounds:
-            event["requestContext"]["authorizer"]["lambda"]["tags"] = json.dumps(bounds)
+            found["tags"] = json.dumps(bounds)
+        if session:
+            found["session"] = session
         return self.answer(event)
 
     def answer(self, event: Mapping[str, Any]) -> Answer:

@@ -23,7 +23,7 @@ USES: Final[dict[str, dict[str, set[str]]]] = {
     "execute-low": {"dynamodb": WRITE, "sqs": SEND | RECEIVE},
     "watch": {"dynamodb": WRITE, "sqs": SEND | RECEIVE},
     "events": {"dynamodb": WRITE, "sqs": SEND | RECEIVE},
-    "authorize": {"dynamodb": READ},
+    "authorize": {"dynamodb": WRITE},
     "admin": {"dynamodb": WRITE},
     "deployment": {"dynamodb": WRITE},
     "first-key-maker": {"dynamodb": WRITE, "secretsmanager": SEND},

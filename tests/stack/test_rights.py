@@ -111,7 +111,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "rules": {"DeleteRule", "RemoveTargets"},
             },
         ),
-        ("authorize", {"Tenants": {"BatchGetItem"}}),
+        ("authorize", {"Tenants": {"BatchGetItem", "UpdateItem"}}),
         (
             "admin",
             {
@@ -208,3 +208,16 @@ def test_a_rule_sends_only_to_the_queue_of_events(stack: Synthesized) -> None:
     condition = statement["Condition"]
     assert condition["Null"] == {"events:TargetArn": "false"}
     assert short_name(condition["ForAllValues:ArnEquals"]["events:TargetArn"]) == "Events"
+
+
+def test_the_authorizer_writes_the_rows_of_sessions_alone(stack: Synthesized) -> None:
+    role = stack.functions()["authorize"]["Role"]["Fn::GetAtt"][0]
+    (written,) = [
+        statement
+        for policy in stack.resources("AWS::IAM::Policy").values()
+        if {"Ref": role} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if "dynamodb:UpdateItem" in _listed(statement["Action"])
+    ]
+    assert written["Action"] == "dynamodb:UpdateItem"
+    assert written["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SESSIONS#*"]}}

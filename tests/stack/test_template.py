@@ -99,7 +99,12 @@ def test_all_functions_have_the_same_runtime_and_architecture(stack: Synthesized
 def test_each_route_except_health_requires_the_authorizer(stack: Synthesized) -> None:
     routes = [route["Properties"] for route in stack.resources("AWS::ApiGatewayV2::Route").values()]
     behind = {route["RouteKey"]: route.get("AuthorizationType") for route in routes}
-    assert behind == {"GET /healthz": "NONE", "ANY /{proxy+}": "CUSTOM", "ANY /v1/admin/{proxy+}": "CUSTOM"}
+    of_admins = ("/v1/admin/{proxy+}", "/v1/me", "/v1/sessions", "/v1/sessions/{proxy+}")
+    assert behind == {
+        "GET /healthz": "NONE",
+        "ANY /{proxy+}": "CUSTOM",
+        **{f"ANY {path}": "CUSTOM" for path in of_admins},
+    }
 
 
 def test_the_route_for_signed_requests_exists_only_if_callers_are_mapped(tmp_path: Path) -> None:

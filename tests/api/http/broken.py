@@ -26,6 +26,6 @@ def broken_api(error: Exception) -> Api:
     api = Api()
     broken: Any = _Broken(error)
     store = Store(*(broken for _ in fields(Store)))
-    context, tenants = replace(api.context, store=store), Tenants(broken, broken)
+    context, tenants = replace(api.context, store=store), Tenants(broken, broken, broken)
     api.handle = build_api(replace(api.edge, context=context, tenants=tenants))
     return api

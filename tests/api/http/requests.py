@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from timeball.api.admin.request import KeyRequest, RotateRequest, TenantRequest
+from timeball.api.admin.sessions import SessionRequest
 from timeball.api.backfills.request import BackfillRequest
 from timeball.api.calendars.request import CalendarBody, CalendarRequest
 from timeball.api.cycles import RerunRequest
@@ -67,6 +68,7 @@ BODIES: dict[type[BaseModel], dict[str, Any]] = {
     FreezeRequest: {"match": {"all": True}},
     TenantRequest: {"name": "acme"},
     KeyRequest: {"role": "viewer"},
+    SessionRequest: {},
     RotateRequest: {"overlapSeconds": 60},
     SucceedRequest: {},
     EventsRequest: {"source": "shop", "type": "order.placed"},

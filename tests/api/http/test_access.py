@@ -130,6 +130,8 @@ def test_a_role_without_access_learns_nothing_of_mistakes_or_existing_resources(
 @pytest.mark.parametrize(
     ("access", "may"),
     [
+        (Access.IDENTIFY, {"admin", "operator", "submitter", "viewer", "worker"}),
+        (Access.SIGN_IN, {"admin", "operator", "submitter", "viewer"}),
         (Access.READ, {"admin", "operator", "submitter", "viewer"}),
         (Access.SUBMIT, {"admin", "operator", "submitter"}),
         (Access.OPERATE, {"admin", "operator"}),

@@ -172,6 +172,7 @@ def test_every_problem_has_a_type_of_its_own_and_keeps_its_slug_and_status() -> 
         "key-revoked": 409,
         "tenant-exists": 409,
         "tenant-enabled": 409,
+        "no-session": 409,
         "job-ended": 409,
         "job-paused": 409,
         "run-over": 409,

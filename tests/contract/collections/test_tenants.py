@@ -9,9 +9,10 @@ from botocore.exceptions import ClientError
 
 from tests.contract.backends import client, moto, new_table
 from tests.contract.conftest import ENDPOINT
-from timeball.aws.dynamodb.table.schema import TENANTS
+from timeball.aws.dynamodb.table.schema import SESSIONS, TENANTS
 from timeball.aws.dynamodb.tenants import DynamoHolders, dynamo_tenants
 from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
+from timeball.domain.model.tenants.session import CODE_LASTS_MS, fresh_code, fresh_session_id, offered
 from timeball.domain.model.tenants.tenant import Tenant, new_tenant
 from timeball.ports.rows import Swap
 from timeball.ports.tenants import ALL, Holders, Tenants
@@ -26,6 +27,7 @@ KEYS = {
     ),
 }
 NOW = 5000
+CODE = fresh_code(fresh_session_id(KEY_ID, bytes(16)), b"secret of a code")
 
 
 @dataclass
@@ -129,6 +131,34 @@ def test_only_the_hash_of_a_key_is_stored() -> None:
         "revision": {"N": "1"},
     }
     assert TEXT.rpartition("_")[2] not in str(row)
+
+
+def test_a_session_is_found_with_its_key_and_its_tenant_and_its_use_is_noted(place: Place) -> None:
+    key, tenant = KEYS["a plain one"], new_tenant("acme", 1000)
+    session = offered(fresh_session_id(KEY_ID, bytes(16)), CODE, NOW)
+    assert place.holders.find_session(session.session_id) == (None, None, None)
+    place.tenants.tenants.insert([tenant], NOW)
+    place.tenants.keys.insert([key], NOW)
+    assert place.tenants.sessions.insert([session], NOW) == [None]
+    assert place.tenants.sessions.insert([session], NOW + 1) == [session]
+    assert place.holders.find_session(session.session_id) == (tenant, key, session)
+    place.holders.note_use(session, replace(session, used_at=NOW + 9), NOW + 9)
+    noted = replace(session, used_at=NOW + 9, revision=2)
+    assert place.tenants.sessions.read([session.session_id]) == [noted]
+    place.holders.note_use(session, replace(session, used_at=NOW + 10), NOW + 10)  # its row has changed meanwhile
+    assert place.holders.find_session(session.session_id) == (tenant, key, noted)
+    assert place.tenants.keys.of_owner("acme", "", 9) == [key]  # sessions stand beside the keys, and not among them
+
+
+def test_a_sessions_row_has_no_secret_and_is_removed_a_day_after_its_end() -> None:
+    with moto():
+        dynamodb = client("dynamodb")
+        place, table = _on(dynamodb)
+        place.tenants.sessions.insert([offered(fresh_session_id(KEY_ID, bytes(16)), CODE, NOW)], NOW)
+        (row,) = dynamodb.scan(TableName=table)["Items"]
+    assert row["pk"] == {"S": f"{SESSIONS}acme"}
+    assert row["remove_at"] == {"N": str((NOW + CODE_LASTS_MS) // 1000 + 24 * 3600)}
+    assert CODE.rpartition("_")[2] not in str(row)
 
 
 def test_a_read_that_fails_raises() -> None:

@@ -1,7 +1,8 @@
 """The HTTP edge: turn an API Gateway event into an answer that the API documents, whatever happens.
 
-Invariants: a request without a tenant is answered only if its path is in PUBLIC_PATHS, whether the path exists or not;
-`_deny_by_default` alone decides this, before any route runs. http/route.py refuses what a role may not do.
+Invariants: a request without a tenant is answered only if its path is in PUBLIC_PATHS, whether the path exists or not,
+or its method and path are in TAKE_CODES and it has no Authorization header. `_deny_by_default` alone decides this,
+before any route runs; http/route.py refuses what a role may not do.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from timeball.api.http.caller import as_authorized, caller_of, denial
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.ids import ID_BYTES
 from timeball.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
-from timeball.api.routes import PUBLIC_PATHS, ROUTERS, methods_of, reported_run
+from timeball.api.routes import PUBLIC_PATHS, ROUTERS, TAKE_CODES, methods_of, reported_run
 from timeball.aws.request_retries import in_time
 from timeball.domain.model.tenants.actor import parse_callers
 from timeball.domain.usage.bill import parse_prices
@@ -164,7 +165,9 @@ def _identify(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> R
 def _deny_by_default(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
     """Refuse every request without a tenant, and count requests with invalid keys."""
     edge, caller, event = app.context["edge"], app.context["caller"], app.current_event
-    if event.path in PUBLIC_PATHS or caller.tenant:
+    is_unnamed = not caller.found and "authorization" not in event.headers
+    may_send_code = is_unnamed and (event.http_method, event.path) in TAKE_CODES
+    if event.path in PUBLIC_PATHS or caller.tenant or may_send_code:
         return next_middleware(app)
     if why := caller.found.get("refused"):
         refused(edge.context, caller.found.get("refusedOf") or UNKNOWN_TENANT, why)

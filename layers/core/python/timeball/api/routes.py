@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from timeball.api.admin.keys import router as keys
+from timeball.api.admin.sessions import router as sessions
 from timeball.api.admin.signing_secret import router as signing_secret
 from timeball.api.admin.tenants import router as tenants
 from timeball.api.backfills.operations import router as backfills
@@ -89,7 +90,7 @@ ROUTERS = (
     *(graphs, cycles, events, history),
     *(backfills, runs, manual, callbacks, dead_letters),
     *(operations, tasks, targets, schedules, calendars, freezes, limits, stats),
-    *(tenants, signing_secret, service),
+    *(tenants, signing_secret, sessions, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )
 
@@ -97,6 +98,9 @@ ROUTES: tuple[Route, ...] = tuple(route for router in ROUTERS for route in route
 
 PUBLIC_PATHS = frozenset(route.path for route in ROUTES if route.is_public)
 """The paths that are answered without an API key; none of them has a parameter."""
+
+TAKE_CODES = frozenset((route.method, route.path) for route in ROUTES if route.takes_code)
+"""The methods and paths where a one-time code may stand for an API key; no such path has a parameter."""
 
 _REPORTS = tuple(route for route in ROUTES if route.access is Access.REPORT)
 

@@ -12,12 +12,14 @@ from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.key import Key, tenant_of
+from timeball.domain.model.tenants.session import Session, key_id_of
 from timeball.domain.model.tenants.tenant import Tenant
 from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.ports.due_index import Owned
+from timeball.ports.rows import Swap
 from timeball.ports.store import Store
 from timeball.ports.tenants import ALL, Tenants
 from timeball.testing.memory_collections import MemoryJobs, MemoryListedRows, MemoryNamedRows, MemoryRuns, MemoryTasks
@@ -124,11 +126,24 @@ class MemoryTenants(Tenants):
 
     tenants: MemoryNamedRows[str, str, Tenant]
     keys: MemoryNamedRows[str, str, Key]
+    sessions: MemoryRows[str, Session]
 
     def __init__(self) -> None:
         memory = Memory()
-        super().__init__(MemoryNamedRows(memory, _tenant, "name"), MemoryNamedRows(memory, _key_of_tenant, "key_id"))
+        super().__init__(
+            MemoryNamedRows(memory, _tenant, "name"),
+            MemoryNamedRows(memory, _key_of_tenant, "key_id"),
+            MemoryRows(memory, "session_id"),
+        )
 
     def find_holder(self, key_id: str) -> tuple[Tenant | None, Key | None]:
         """Return an API key and its tenant."""
         return self.tenants.get(tenant_of(key_id)), self.keys.get(key_id)
+
+    def find_session(self, session_id: str) -> tuple[Tenant | None, Key | None, Session | None]:
+        """Return a session, its API key and its tenant."""
+        return *self.find_holder(key_id_of(session_id)), self.sessions.get(session_id)
+
+    def note_use(self, before: Session, after: Session, now: int) -> None:
+        """Store a session with its use noted, unless its row has changed meanwhile."""
+        self.sessions.swap([Swap(before, after)], now)

@@ -24,6 +24,10 @@ class Access(Enum):
 
     PUBLIC = auto()
     """Nothing, not even a key."""
+    IDENTIFY = auto()
+    """To read who one is: any key may."""
+    SIGN_IN = auto()
+    """To begin and end sessions: to read, for a while."""
     READ = auto()
     """To read; nothing is changed."""
     SUBMIT = auto()
@@ -39,6 +43,7 @@ class Access(Enum):
 
 
 _LEAST: Final[Mapping[Access, Role]] = {
+    Access.SIGN_IN: Role.VIEWER,
     Access.READ: Role.VIEWER,
     Access.SUBMIT: Role.SUBMITTER,
     Access.OPERATE: Role.OPERATOR,
@@ -51,6 +56,8 @@ _LEAST: Final[Mapping[Access, Role]] = {
 
 def roles_for(access: Access) -> tuple[Role, ...]:
     """Return the roles that have an access, the least role first; empty if no key is needed."""
+    if access is Access.IDENTIFY:
+        return tuple(reversed(Role))
     least = _LEAST.get(access)
     return () if least is None else tuple(role for role in reversed(Role) if role.includes(least))
 

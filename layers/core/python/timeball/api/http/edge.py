@@ -9,6 +9,7 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.domain.model.ids import JOB_ID, JobKey, RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.tenants.actor import Action, IamCaller, Resource
+from timeball.domain.sharing.submit_budget import used_until
 from timeball.domain.usage.bill import PRICES, Prices
 from timeball.engine.changes.history import announce
 from timeball.engine.context import Context
@@ -23,6 +24,23 @@ PAGE_BYTES: Final = 5_000_000
 
 RandomBytes = Callable[[], bytes]
 """Returns 16 fresh random bytes."""
+
+
+CODES_PER_SECOND: Final = 5
+"""How many one-time codes a process examines in a second, on average."""
+
+
+class CodeRate:
+    """Bounds how many one-time codes a process examines: strangers send them, and each one costs a read."""
+
+    def __init__(self) -> None:
+        self._used_until_us = 0
+
+    def takes(self, now: int) -> bool:
+        """Count a code; say whether it is within the bound."""
+        after = used_until(self._used_until_us, now, CODES_PER_SECOND, 2 * CODES_PER_SECOND)
+        self._used_until_us = self._used_until_us if after is None else after
+        return after is not None
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,8 @@ class ApiContext:
     """The prefix of the names of secrets that may sign webhooks; the tenant's name follows it."""
     trials: Trials | None = None
     """Makes trials of targets."""
+    codes: CodeRate = field(default_factory=CodeRate)
+    """How many one-time codes this process examines."""
     page_bytes: int = PAGE_BYTES
     """The most bytes of a page of a list, as Lambda sends it."""
 

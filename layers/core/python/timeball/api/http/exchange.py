@@ -182,6 +182,8 @@ class Request:
     """The attempt of the caller's token; None if the caller has a key."""
     quotas: Quotas | None = NO_QUOTAS
     """The quotas of the caller's tenant; None if the authorizer did not give them."""
+    session: str | None = None
+    """The session by which the caller uses its key; None: it sent the key itself."""
 
     def each(self, name: str) -> list[str]:
         """Return every value of a parameter that may be repeated; a value may contain commas."""

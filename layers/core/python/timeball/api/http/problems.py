@@ -35,6 +35,7 @@ class Problem(Enum):
     KEY_REVOKED = ("key-revoked", 409, "The key is revoked")
     TENANT_EXISTS = ("tenant-exists", 409, "A tenant has this name already")
     TENANT_ENABLED = ("tenant-enabled", 409, "The tenant is not disabled")
+    NO_SESSION = ("no-session", 409, "The request has an API key, and no session")
     JOB_ENDED = ("job-ended", 409, "The job has ended")
     HAS_CHILDREN = ("has-children", 409, "Other jobs depend on the job")
     JOB_PAUSED = ("job-paused", 409, "The job is paused")

@@ -73,6 +73,8 @@ class Route:
     media_type: str = "application/json"
     keeps_bounds: bool = False
     """Whether the operation itself checks the tags that a key is bounded to (bounds.py)."""
+    takes_code: bool = False
+    """Whether a caller without a key may use it with a one-time code instead."""
     of: str = ""
     """The owner of the resource, in the operation's id: `listKeys` of a `Tenant` is `listTenantKeys`."""
     access: Access = field(kw_only=True)
@@ -219,6 +221,7 @@ def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
             bounds=caller.tags,
             attempt=caller.attempt,
             quotas=caller.quotas,
+            session=caller.found.get("session"),
         )
         if not (route.keeps_bounds or route.is_public):
             check_reach(edge, request, may_create=route.method == "PUT")
@@ -231,6 +234,8 @@ def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
 def _check_access(route: Route, edge: ApiContext, caller: ApiCaller, path: Mapping[str, str]) -> None:
     """Raise ProblemError if the caller may not use the route, or not for the tenant that the path names."""
     is_operating = caller.tenant == edge.operating_tenant
+    if route.takes_code and not caller.tenant:
+        return
     refused = refusal(route.access, _role(route, edge, caller), is_operating=is_operating)
     if refused is not None:
         raise ProblemError(Problem.FORBIDDEN, refused)
@@ -253,5 +258,9 @@ def _role(route: Route, edge: ApiContext, caller: ApiCaller) -> str | None:
     role = caller.actor.role
     if role != Role.ADMIN or route.access not in (Access.ADMINISTER, Access.ADMINISTER_ALL):
         return role
-    key = edge.admin.keys.read([caller.actor.key_id or ""])[0]
-    return key.role if key is not None and key.is_valid(edge.context.clock.now()) else None
+    key, now = edge.admin.keys.read([caller.actor.key_id or ""])[0], edge.context.clock.now()
+    if "session" in caller.found:
+        session = edge.admin.sessions.read([caller.found["session"]])[0]
+        if session is None or not session.allows_changes(now):
+            return None
+    return key.role if key is not None and key.is_valid(now) else None

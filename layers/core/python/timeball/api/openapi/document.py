@@ -145,6 +145,9 @@ def _operation(route: Route) -> dict[str, Any]:
         described["security"] = []
     else:
         described["description"] = f"Needs a key with the role {either(roles_for(route.access))}."
+    if route.takes_code:
+        described["security"] = [{"apiKey": []}, {}]
+        described["description"] += " Or needs a one-time code in the body, and no key."
     names = (*path_parameters, *route.query, *route.headers)
     if names:
         described["parameters"] = [described_parameter(name, route.path) for name in names]

@@ -57,7 +57,13 @@ JOBS = TableSchema(
 )
 """Jobs, their payloads, runs and results, one item collection each; tasks, partition and shard rows beside them."""
 
-TENANTS = TableSchema("tenants", Attribute("pk", "S"), Attribute("sk", "S"))
-"""Tenants and their hashed API keys."""
+TENANTS = TableSchema("tenants", Attribute("pk", "S"), Attribute("sk", "S"), ttl="remove_at")
+"""Tenants and their hashed API keys, which never expire by themselves here; and sessions, which do.
+
+The rows of API keys have a field `expires_at`, so the time to live has another name.
+"""
+
+SESSIONS = "SESSIONS#"
+"""The beginning of the partitions of sessions, the only ones that the authorizer may write to."""
 
 TABLES = (JOBS, TENANTS)
