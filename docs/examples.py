@@ -76,7 +76,19 @@ def _cut(answer: Any) -> Any:  # noqa: ANN401 - any JSON
 def recorded() -> dict[str, dict[str, Any]]:
     """Play the day, and return the examples by the operation's id."""
     recorder = Recorder()
-    for part in (_tasks, _calendars, _jobs, _schedules, _graphs, _backfills, _runs, _dead_letters, _many, _admin, _sessions):
+    for part in (
+        _tasks,
+        _calendars,
+        _jobs,
+        _schedules,
+        _graphs,
+        _backfills,
+        _runs,
+        _dead_letters,
+        _many,
+        _admin,
+        _sessions,
+    ):
         part(recorder)
     return dict(sorted(recorder.examples.items()))
 
