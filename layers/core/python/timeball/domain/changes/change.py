@@ -97,7 +97,7 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
     it has no fire left. Work that was not read is neither compared nor changed.
     """
     wanted = _with_new_spec(job, spec)
-    begins_to_wait = spec.schedule.is_one_off and spec.depends_on not in ((), job.spec.depends_on) and not job.waits
+    begins_to_wait = spec.job_waits and spec.depends_on != job.spec.depends_on and not job.waits
     if spec.schedule != job.spec.schedule or begins_to_wait:
         return _rescheduled(wanted, job.spec.schedule, now)
     if wanted.spec == job.spec:
@@ -144,7 +144,6 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
     spec = job.spec
     first_at = first_fire(spec.schedule, now)
     planned = job.runs_planned - _planned_ahead(job, old, now)
-    waits = spec.schedule.is_one_off and bool(spec.depends_on)
     if first_at is None and not isinstance(spec.schedule.timing, OnEvents):
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
     if spec.schedule.max_runs is not None and planned >= spec.schedule.max_runs:
@@ -152,8 +151,8 @@ def _rescheduled(job: Job, old: Schedule, now: int) -> Job:
     return evolve(
         _asked(_unblocked(job), Verb.RESCHEDULE, now, old),
         schedule_version=job.schedule_version + 1,
-        waits=waits,
-        waits_since=job.waits_since if job.waits or not waits else now,
+        waits=spec.job_waits,
+        waits_since=job.waits_since if job.waits or not spec.job_waits else now,
         skips=None,
         # A plan that skips its fire, however far ahead, may still write that row: it would be outdated.
         rerun_at_version=job.rerun_at_version if job.skips is None else job.schedule_version + 1,

@@ -40,7 +40,7 @@ def stays(job: Job, run: Run | None) -> bool:
 
 def run_cleared(run: Run, job: Job, now: int) -> Run:
     """Return the run of a recurring job as one that will be decided about anew."""
-    return cleared(run, now, waits=bool(job.spec.depends_on))
+    return cleared(run, now, waits=job.spec.runs_wait)
 
 
 def job_cleared(job: Job, since: int, now: int) -> Job:
@@ -58,7 +58,7 @@ def job_cleared(job: Job, since: int, now: int) -> Job:
         schedule_version=job.schedule_version + 1,
         version=job.version + 1,
         updated_at=now,
-        waits=bool(job.spec.depends_on),
+        waits=job.spec.job_waits,
         skips=None,
         blocked=None,
         next_fire_at=job.final_fire_at,

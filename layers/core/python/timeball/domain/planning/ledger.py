@@ -31,7 +31,7 @@ def planned_row(job: Job, plan: Start | SkippedRange, now: int, horizon_at: int)
         return evolve(row, due_at=now) if joins_cycles(row, job) else row
     run = evolve(queued_run(job, Origin.SCHEDULE, plan.fire_at, now), not_before=plan.not_before)
     run = evolve(run, moved_to=plan.moved_to)
-    if job.spec.depends_on and (job.spec.for_each is not None or not job.spec.schedule.is_one_off):
+    if job.spec.runs_wait:
         return evolve(run, waits=True, due_at=plan.not_before, reason=Reason.WAITING_FOR_PARENTS)
     return evolve(run, due_at=plan.not_before if plan.not_before > horizon_at else None)
 

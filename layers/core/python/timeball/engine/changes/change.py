@@ -33,7 +33,7 @@ from timeball.engine.changes.reconcile import reconcile
 from timeball.engine.changes.skip import FireChoice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES, put, until_done
 from timeball.engine.context import Context
-from timeball.engine.dependencies.evaluate import has_runs_that_wait, wake_runs_of
+from timeball.engine.dependencies.evaluate import wake_runs_of
 from timeball.engine.dependencies.parents import may_adopt
 from timeball.engine.quotas import note_changed_limits
 from timeball.engine.scheduling.dispatch import dispatch
@@ -194,7 +194,8 @@ def _detach(context: Context, key: JobKey, parent_id: str, by: Actor) -> Changed
 
 def _wake_runs(context: Context, jobs: Sequence[Job]) -> None:
     """Wake the waiting runs of a job, given before and after a change of its parents."""
-    waiting = [job for job in jobs if has_runs_that_wait(job)][-1:]
+    # A recurring job that has no parents left has runs that still wait.
+    waiting = [job for job in jobs if job.spec.runs_wait or not job.spec.schedule.is_one_off][-1:]
     _now_or_later(partial(wake_runs_of, context, waiting), "waiting runs are left to their own evaluation")
 
 

@@ -221,9 +221,8 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
     not_before = run.not_before if start_at is None else start_at
     due_at = max(not_before, now) if run.due_at is None else run.due_at
     let_go = put_off(run, not_before, due_at, job.schedule_version)
-    joined = bool(job.spec.depends_on)  # its parents may be newer than its plan
-    waits = joined and (job.spec.for_each is not None or not job.spec.schedule.is_one_off)
-    return evolve(let_go, joined=joined, waits=waits, fan=None)
+    # Its parents may be newer than its plan.
+    return evolve(let_go, joined=bool(job.spec.depends_on), waits=job.spec.runs_wait, fan=None)
 
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:

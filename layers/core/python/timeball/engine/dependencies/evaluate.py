@@ -133,11 +133,6 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
             _wake(context, [waiting[job.key] for job in jobs])
 
 
-def has_runs_that_wait(job: Job) -> bool:
-    """Return whether a run of the job may wait, rather than the job itself."""
-    return not job.spec.schedule.is_one_off or job.spec.for_each is not None
-
-
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:
     """Wake all waiting runs of jobs. Raises UnavailableError."""
     now = context.clock.now()
@@ -290,7 +285,7 @@ def _wake_jobs(context: Context, jobs: Sequence[Job]) -> None:
     ends = ends_for_paused(context, jobs, now)
     swap, subject = context.store.jobs.swap, "jobs that wait for others"
     change_all(swap, jobs, lambda _, job: woken(job, now, ends.get(job.key)), now, subject)
-    wake_runs_of(context, [job for job in jobs if has_runs_that_wait(job)])
+    wake_runs_of(context, [job for job in jobs if job.spec.runs_wait])
 
 
 def _pages_of_children(context: Context, parents: Sequence[JobKey]) -> Iterator[list[JobKey]]:

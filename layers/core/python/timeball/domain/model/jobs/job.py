@@ -168,6 +168,16 @@ class JobSpec:
         """The jobs that it waits for, in the order of `depends_on`."""
         return [JobKey(self.key.tenant, parent.job_id) for parent in self.depends_on]
 
+    @property
+    def job_waits(self) -> bool:
+        """Whether the job's own row waits: a one-off knows its fire time only when its parents let it run."""
+        return bool(self.depends_on) and self.schedule.is_one_off
+
+    @property
+    def runs_wait(self) -> bool:
+        """Whether the rows of its runs wait: in their cycles, or, also of a one-off, for the list of their items."""
+        return bool(self.depends_on) and (not self.schedule.is_one_off or self.for_each is not None)
+
 
 @dataclass(frozen=True)
 class Job:

@@ -24,18 +24,17 @@ def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NO_ACTOR, depth
     first_at = first_fire(spec.schedule, now)
     if first_at is None and not isinstance(spec.schedule.timing, OnEvents):
         raise InvalidSchedule("This schedule has no fire time left: its end lies before its first one.")
-    waits = spec.schedule.is_one_off and bool(spec.depends_on)
     job = Job(
         spec,
         shard=shards.of(spec.key),
         created_at=now,
         updated_at=now,
         next_fire_at=first_at,
-        due_at=now if waits else first_at,
+        due_at=now if spec.job_waits else first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         created_by=by.key_id,
         depth=depth,
-        waits=waits,
+        waits=spec.job_waits,
     )
     return changed_by(job, Action.CREATE, by, now)
 
