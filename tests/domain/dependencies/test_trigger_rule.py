@@ -1,18 +1,29 @@
 """What a trigger rule decides, for each combination of its parents' states: tables of cases."""
 
+from dataclasses import replace
+
 import pytest
 
+from tests.engine.play import NOW, spec
 from timeball.domain.dependencies.trigger_rule import (
     CycleStep,
     JoinDecision,
+    ParentRows,
     ParentStanding,
     by_its_end,
     is_awaited,
     join,
+    run_in_cycle,
+    standing_in_cycle,
 )
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId, Shards
+from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.terms.dependency import Blocked, ParentEnd, State, TriggerRule
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.dependency import Blocked, Ended, ParentEnd, State, TriggerRule
+from timeball.domain.time.instants import MINUTE_MS
+from timeball.domain.time.schedule import At, Every
 
 BY_A = Blocked(RunId(JobKey("acme", "a"), 0, Origin.SCHEDULE), ("a",))
 G, B, S = ParentStanding(State.GOING), ParentStanding(State.BLOCKED, blocked=BY_A), ParentStanding(State.SUCCEEDED)
@@ -73,3 +84,31 @@ def test_only_a_parent_that_may_still_change_the_decision_is_awaited() -> None:
         TriggerRule.ANY_SUCCEEDED: may_succeed,
         TriggerRule.ANY_FAILED: [State.GOING, State.BLOCKED],
     }
+
+
+A = JobKey("acme", "a")
+AT = NOW + MINUTE_MS
+ONCE = new_job(spec("a", At(NOW)), NOW, Shards(1))
+OFTEN = replace(new_job(spec("a", Every(60, NOW)), NOW, Shards(1)), next_fire_at=AT + MINUTE_MS)
+OVER = Run(RunId(A, AT, Origin.SCHEDULE), RunState.SUCCEEDED, 1, "normal", 0, AT, AT)
+
+# A parent's job, its run in the cycle, the child's record of it; the fire time of its run there, and its state.
+IN_A_CYCLE: dict[str, tuple[Job | None, Run | None, State | None, int, State]] = {
+    "a gate that goes on": (ONCE, None, None, NOW, State.GOING),
+    "a gate that has succeeded": (replace(ONCE, status=JobStatus.COMPLETED), OVER, None, NOW, State.SUCCEEDED),
+    "a recurring parent that has succeeded": (OFTEN, OVER, None, AT, State.SUCCEEDED),
+    "one whose run goes on": (OFTEN, replace(OVER, state=RunState.RUNNING), None, AT, State.GOING),
+    "one whose run is still to come": (replace(OFTEN, next_fire_at=AT), None, None, AT, State.GOING),
+    "one that has no run there": (OFTEN, None, None, AT, State.SKIPPED),
+    "one whose run has expired": (OFTEN, None, State.DEAD, AT, State.DEAD),
+    "one that was deleted": (None, None, None, AT, State.CANCELLED),
+    "one that was deleted after its run": (None, None, State.SUCCEEDED, AT, State.SUCCEEDED),
+}
+
+
+@pytest.mark.parametrize("case", IN_A_CYCLE)
+def test_a_parent_in_a_cycle_stands_as_its_run_there_or_as_a_gate(case: str) -> None:
+    job, run, kept, fire_at, state = IN_A_CYCLE[case]
+    ended = None if kept is None else Ended("a", kept, AT, NOW)
+    assert run_in_cycle(A, job, AT) == RunId(A, fire_at, Origin.SCHEDULE)
+    assert standing_in_cycle(ParentRows(A, job, run, ended), OFTEN, AT, NOW).state is state

@@ -26,7 +26,7 @@ from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 from timeball.domain.time.instants import format_instant, parse_instant
-from timeball.engine.dependencies.graph_views import Cycle, Node, own_fire, read_cycle
+from timeball.engine.dependencies.graph_views import Cycle, Node, read_cycle
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.operations.rerun import being_run, meant
 
@@ -128,7 +128,7 @@ def _fire_time(request: Request) -> int:
 
 
 def _no_cycle(job: Job) -> ProblemError:
-    fire_at = own_fire(job)
+    fire_at = job.own_fire_at
     if not job.spec.schedule.is_one_off or fire_at is None:
         return not_found("The job has no such fire time; list its runs at /v1/jobs/{jobId}/runs.")
     return not_found(f"No job of this graph has this fire time; this job's is {format_instant(fire_at)}.")

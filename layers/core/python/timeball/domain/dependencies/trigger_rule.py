@@ -41,6 +41,20 @@ class ParentStanding:
     """When its run in a cycle ended (ms); None: unknown, or it has not ended."""
 
 
+@dataclass(frozen=True)
+class ParentRows:
+    """The rows of a parent of a run, as they were read."""
+
+    key: JobKey
+    """The parent."""
+    job: Job | None
+    """Its job; None: it is gone, or not stored yet."""
+    run: Run | None
+    """Its run in the cycle of the child's run, or the skipped range there; of a one-off its only run."""
+    kept: Ended | None = None
+    """The child's record of how the parent ended; None: it has none."""
+
+
 class CycleStep(StrEnum):
     """The decision about a cycle."""
 
@@ -96,6 +110,23 @@ def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: End
     if parent.blocked is not None:
         return ParentStanding(State.BLOCKED, fire_at, parent.blocked.through(job_id))
     return ParentStanding(State.GOING, fire_at)
+
+
+def standing_in_cycle(parent: ParentRows, child: Job, fire_at: int, now: int) -> ParentStanding:
+    """Return the state of a parent in the cycle of a fire time. A one-off is a gate: it has one state in all cycles."""
+    job_id = parent.key.job_id
+    if parent.job is not None and parent.job.spec.schedule.is_one_off:
+        return standing_of(job_id, parent.job, child, now, parent.kept)
+    if parent.run is None and parent.kept is not None:
+        return kept_standing(parent.kept, parent.key.tenant)
+    return cycle_of_parent(job_id, parent.job, parent.run, fire_at)
+
+
+def run_in_cycle(key: JobKey, job: Job | None, fire_at: int) -> RunId:
+    """Return a job's run in the cycle of a fire time. A one-off has one run, the same in all cycles."""
+    if job is not None and job.spec.schedule.is_one_off:
+        fire_at = job.own_fire_at or 0
+    return RunId(key, fire_at, Origin.SCHEDULE)
 
 
 def run_state_of(state: State) -> RunState:

@@ -20,15 +20,16 @@ from timeball.domain.dependencies.evaluation import (
     woken,
 )
 from timeball.domain.dependencies.trigger_rule import (
+    ParentRows,
     ParentStanding,
     by_its_end,
-    cycle_of_parent,
     kept_of,
-    kept_standing,
+    run_in_cycle,
+    standing_in_cycle,
     standing_of,
 )
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
@@ -127,7 +128,7 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
         by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
     for fire_at, parents in by_fire.items():
         for page in _pages_of_children(context, parents):
-            rows = context.store.runs.read([RunId(child, fire_at, Origin.SCHEDULE) for child in page])
+            rows = context.store.runs.read([run_in_cycle(child, None, fire_at) for child in page])
             waiting = {run.id.job: run for run in rows if run is not None and _is_waiting(run)}
             jobs = naming_any(context.store.jobs.read(list(waiting)), parents)
             _wake(context, [waiting[job.key] for job in jobs])
@@ -170,23 +171,32 @@ def standings_of_runs(
     context: Context, runs: Sequence[tuple[Run, Job]], now: int
 ) -> Mapping[RunId, list[ParentStanding]]:
     """Read how the parents of runs stand in the cycles of these runs. Raises UnavailableError."""
+    rows = parents_of_runs(context, runs)
+    return {
+        run.id: _as_awaited(job, [standing_in_cycle(parent, job, run.id.fire_at, now) for parent in rows[run.id]])
+        for run, job in runs
+    }
+
+
+def parents_of_runs(context: Context, runs: Sequence[tuple[Run, Job]]) -> Mapping[RunId, list[ParentRows]]:
+    """Read the parents of runs, in the order of `depends_on`, with their runs in the cycles of these runs.
+
+    Raises UnavailableError.
+    """
     keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    pairs = [(key, run.id.fire_at) for run, job in runs for key in job.spec.parent_keys]
-    names = [RunId(key, fire_at, Origin.SCHEDULE) for key, fire_at in dict.fromkeys(pairs)]
+    pairs = dict.fromkeys((key, run.id.fire_at) for run, job in runs for key in job.spec.parent_keys)
+    names = list(dict.fromkeys(run_in_cycle(key, jobs[key], fire_at) for key, fire_at in pairs))
     rows = dict(zip(names, context.store.runs.read(names), strict=True))
 
-    def standing(key: JobKey, run: Run, child: Job) -> ParentStanding:
-        parent, kept = jobs[key], kept_of(run, key.job_id) or kept_of(child, key.job_id)
-        if parent is not None and parent.spec.schedule.is_one_off:
-            return standing_of(key.job_id, parent, child, now, kept)
-        row = rows[RunId(key, run.id.fire_at, Origin.SCHEDULE)]
-        if row is None and kept is not None:
-            return kept_standing(kept, key.tenant)
-        row = row or range_over(context, parent, run.id.fire_at)
-        return cycle_of_parent(key.job_id, parent, row, run.id.fire_at)
+    def parent_of(run: Run, child: Job, key: JobKey) -> ParentRows:
+        kept = kept_of(run, key.job_id) or kept_of(child, key.job_id)
+        row = rows[run_in_cycle(key, jobs[key], run.id.fire_at)]
+        if row is None and kept is None:
+            row = range_over(context, jobs[key], run.id.fire_at)
+        return ParentRows(key, jobs[key], row, kept)
 
-    return {run.id: _as_awaited(job, [standing(key, run, job) for key in job.spec.parent_keys]) for run, job in runs}
+    return {run.id: [parent_of(run, job, key) for key in job.spec.parent_keys] for run, job in runs}
 
 
 def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.dependencies.trigger_rule import (
+    ParentRows,
     ParentStanding,
     by_its_end,
-    cycle_of_parent,
     is_awaited,
-    standing_of,
+    run_in_cycle,
+    standing_in_cycle,
 )
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import State
@@ -85,14 +86,14 @@ def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
     jobs, is_cut = _graph_of(context, job)
     runs = _runs(context, job, jobs, fire_at)
     if job.spec.schedule.is_one_off:
-        is_cycle = fire_at in [own_fire(one) for one in jobs]
+        is_cycle = fire_at in [one.own_fire_at for one in jobs]
     else:
         in_cycle = [run for run in runs.values() if run is not None and run.covers(fire_at)]
         is_cycle = bool(in_cycle) or is_occurrence(job.spec.schedule, fire_at)
     if not is_cycle:
         return None
     now = context.clock.now()
-    standings = {one.key: _standing(one, runs[one.key], fire_at, now) for one in jobs}
+    standings = {one.key: standing_in_cycle(ParentRows(one.key, one, runs[one.key]), one, fire_at, now) for one in jobs}
     nodes = [
         Node(
             one,
@@ -119,11 +120,6 @@ def awaited_by_run(context: Context, run: Run) -> list[str]:
     if job is None:
         return []
     return _awaited(job, standings_of_runs(context, [(run, job)], context.clock.now())[run.id])
-
-
-def own_fire(job: Job) -> int | None:
-    """Return the fire time of a one-off, as far as it is known."""
-    return job.next_fire_at if job.final_fire_at is None else job.final_fire_at
 
 
 def _children(context: Context, parents: Sequence[Job]) -> list[JobKey]:
@@ -180,16 +176,9 @@ def _waiting_for(job: Job, run: Run | None, standings: Mapping[JobKey, ParentSta
     return tuple(_awaited(job, [by_its_end(standings.get(key, gone), parent.on) for key, parent in named]))
 
 
-def _standing(job: Job, run: Run | None, fire_at: int, now: int) -> ParentStanding:
-    name = job.key.job_id
-    if job.spec.schedule.is_one_off:
-        return standing_of(name, job, job, now)
-    return cycle_of_parent(name, job, run, fire_at)
-
-
 def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> dict[JobKey, Run | None]:
     """Read the ledger row of each job that belongs to the cycle. A waiting one-off has no row that counts yet."""
-    ids = {one.key: RunId(one.key, _fire_of(one, fire_at), Origin.SCHEDULE) for one in jobs}
+    ids = {one.key: run_in_cycle(one.key, one, fire_at) for one in jobs}
     rows = dict(zip(ids, context.store.runs.read(list(ids.values())), strict=True))
     for one in jobs:
         if one.spec.schedule.is_one_off:
@@ -198,10 +187,6 @@ def _runs(context: Context, start: Job, jobs: Sequence[Job], fire_at: int) -> di
         elif rows[one.key] is None and is_occurrence(start.spec.schedule, fire_at):
             rows[one.key] = range_over(context, one, fire_at)
     return rows
-
-
-def _fire_of(job: Job, fire_at: int) -> int:
-    return (own_fire(job) or 0) if job.spec.schedule.is_one_off else fire_at
 
 
 def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:

@@ -6,28 +6,27 @@ taken on its way. Whichever gate refuses the run, the claim gives back in one pl
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from timeball.domain.attempts.claim import ClaimAction, Decision, after_lock
 from timeball.domain.changes.reach import needs_note, noted
 from timeball.domain.dependencies.passing import PassedParent, handed
-from timeball.domain.dependencies.trigger_rule import kept_of, run_state_of
+from timeball.domain.dependencies.trigger_rule import ParentRows, run_state_of
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import ended
 from timeball.domain.model.runs.values import Guarantor
-from timeball.domain.model.terms.dependency import Ended
 from timeball.domain.planning.collecting import is_replaceable, is_replaced_by
 from timeball.domain.run_ends.effects import guarantor_of
 from timeball.domain.sharing.overlap import LockStep
 from timeball.engine.compare_and_swap import change_all
 from timeball.engine.context import Context
-from timeball.engine.dependencies.evaluate import range_over
+from timeball.engine.dependencies.evaluate import parents_of_runs
 from timeball.engine.execution.circuits import check_circuits
 from timeball.engine.execution.limits_gate import pass_limiters
 from timeball.engine.runs.attempts import answer_of
@@ -90,47 +89,31 @@ def takes_answers(_: Run, job: Job) -> bool:
 
 def _pass_parents(context: Context, starting: Starting, _: int) -> Decisions:
     """Give each run the payload that includes its parents' answers; it fails for good if these are too large."""
-    keys = list(dict.fromkeys(key for _, job in starting for key in job.spec.parent_keys))
-    jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True)) if keys else {}
-    names = list(dict.fromkeys(_run_of(jobs[key], key, run) for run, job in starting for key in job.spec.parent_keys))
-    rows = dict(zip(names, context.store.runs.read(names), strict=True)) if names else {}
-    return [_handed(context, run, job, jobs, rows) for run, job in starting]
+    parents = parents_of_runs(context, starting)
+    return [_handed(context, job, parents[run.id]) for run, job in starting]
 
 
-def _run_of(parent: Job | None, key: JobKey, run: Run) -> RunId:
-    """Return the parent's run in the cycle; a one-off has the same run in all cycles."""
-    is_one_off = parent is not None and parent.spec.schedule.is_one_off
-    fire_at = parent.final_fire_at or 0 if parent is not None and is_one_off else run.id.fire_at
-    return RunId(key, fire_at, Origin.SCHEDULE)
-
-
-def _handed(
-    context: Context, run: Run, job: Job, jobs: Mapping[JobKey, Job | None], rows: Mapping[RunId, Run | None]
-) -> Decision:
-    passed = []
-    for key, parent in zip(job.spec.parent_keys, job.spec.depends_on, strict=True):
-        standing = jobs[key]
-        row = rows[_run_of(standing, key, run)] or range_over(context, standing, run.id.fire_at)
-        kept = kept_of(job, parent.job_id) or kept_of(run, parent.job_id)
-        passed.append(_passed(context, parent.name or parent.job_id, standing, row, kept))
+def _handed(context: Context, job: Job, parents: Sequence[ParentRows]) -> Decision:
     work = job.spec.work
     if work is None:
         return Decision(ClaimAction.CLAIM)  # the payload that the run was given is gone: its call reports that
-    payload = handed(work.payload, passed)
+    named = zip(job.spec.depends_on, parents, strict=True)
+    payload = handed(work.payload, [_passed(context, one.name or one.job_id, rows) for one, rows in named])
     if payload is None:
         return Decision(ClaimAction.END, RunState.FAILED, Reason.PARENTS_TOO_LARGE)
     return Decision(ClaimAction.CLAIM, job=with_spec(job, work=evolve(work, payload=payload)))
 
 
-def _passed(context: Context, name: str, parent: Job | None, row: Run | None, kept: Ended | None) -> PassedParent:
-    if row is None:
-        if kept is not None:
-            return PassedParent(name, run_state_of(kept.state).value)
-        is_cancelled = parent is not None and parent.status is JobStatus.CANCELLED
+def _passed(context: Context, name: str, parent: ParentRows) -> PassedParent:
+    run = parent.run
+    if run is None:
+        if parent.kept is not None:
+            return PassedParent(name, run_state_of(parent.kept.state).value)
+        is_cancelled = parent.job is not None and parent.job.status is JobStatus.CANCELLED
         return PassedParent(name, RunState.CANCELLED.value if is_cancelled else None)
-    if row.last_fire_at is not None:
-        return PassedParent(name, row.state.value)
-    return PassedParent(name, row.state.value, row.id, answer_of(context, row))
+    if run.last_fire_at is not None:
+        return PassedParent(name, run.state.value)
+    return PassedParent(name, run.state.value, run.id, answer_of(context, run))
 
 
 def _take_locks(context: Context, starting: Starting, now: int) -> Decisions:

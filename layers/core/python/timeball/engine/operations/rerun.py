@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from timeball.domain.dependencies.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.dependencies.trigger_rule import run_in_cycle
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus, changed_by
 from timeball.domain.model.jobs.revision import change_announced, revision_of
 from timeball.domain.model.runs.run import Run, RunState
@@ -18,7 +19,7 @@ from timeball.domain.operation import JobFault, Operation, Rerun, RerunMode
 from timeball.engine.changes.history import announce
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
-from timeball.engine.dependencies.graph_views import Cycle, Node, own_fire
+from timeball.engine.dependencies.graph_views import Cycle, Node
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.manual import retry_dead
 from timeball.ports.errors import ContendedError, UnavailableError
@@ -75,14 +76,14 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:
             return JobFault.JOB_GONE if job is None else JobFault.JOB_CANCELLED
-        fire_at = (own_fire(job) or 0) if job.spec.schedule.is_one_off else rerun.fire_at
-        (run,) = context.store.runs.read([RunId(key, fire_at, Origin.SCHEDULE)])
+        named = run_in_cycle(key, job, rerun.fire_at)
+        (run,) = context.store.runs.read([named])
         match rerun_step(operation, rerun, job, run):
             case RerunStep.RETRY:
                 _retry(context, operation, run)
                 return None
             case RerunStep.WAIT:
-                raise UnderWayError(f"the run of job {key.job_id} at {fire_at} is being run")
+                raise UnderWayError(f"run {named} is being run")
             case RerunStep.NOTHING:
                 return None
             case RerunStep.CLEAR:

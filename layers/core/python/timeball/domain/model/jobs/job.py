@@ -243,6 +243,11 @@ class Job:
         return None if self.spec.task is None else self.spec.task.task_id
 
     @property
+    def own_fire_at(self) -> int | None:
+        """The fire time of a one-off, as far as it is known."""
+        return self.next_fire_at if self.final_fire_at is None else self.final_fire_at
+
+    @property
     def is_open(self) -> bool:
         """Whether the job may still run."""
         return self.status in OPEN
