@@ -98,6 +98,7 @@ class Api:
         raw: bytes | None = None,
         tenant: str | None = "acme",
         key: str = "key_1",
+        key_name: str | None = None,
         role: str = "admin",
         bounds: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
@@ -108,6 +109,8 @@ class Api:
         sent = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         event = event_of(method, path, tenant, headers or {}, query or {}, key, role) | _body(sent, as_base64=as_base64)
         found = event["requestContext"]["authorizer"]["lambda"]
+        if key_name:
+            found["keyName"] = json.dumps(key_name)
         if bounds:
             found["tags"] = json.dumps(bounds)
         if session:

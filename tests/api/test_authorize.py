@@ -184,10 +184,11 @@ def test_a_revoked_key_opens_nothing_a_minute_later_in_any_process(
 
 
 def test_the_bounds_of_a_key_and_that_its_tenant_is_disabled_are_handed_on(authorizer: Authorizer, keys: Keys) -> None:
-    keys.change(GOOD, role=Role.WORKER, tags={"team": "blue"})
+    keys.change(GOOD, role=Role.WORKER, tags={"team": "blue"}, name="Büro 1")
     keys.tenants["acme"] = replace(keys.tenants["acme"], disabled_at=1)
     told = authorizer(event(f"Bearer {GOOD}"))["context"]
     assert json.loads(told.pop("tags")) == {"team": "blue"}
+    assert json.loads(told.pop("keyName")) == "Büro 1"
     assert told == {**KNOWN["context"], "role": "worker", "disabled": "true"}
 
 

@@ -1,4 +1,4 @@
-"""What the newest rows of a ledger say of a job, as a table of cases."""
+"""The state of a job as the newest rows of its ledger show it, as a table of cases."""
 
 from dataclasses import replace
 

@@ -66,6 +66,8 @@ class _Holder:
         context = {"tenant": self.tenant.name, "keyId": self.key.key_id, "role": str(role)}
         if self.session is not None:
             context["session"] = self.session.session_id
+        if self.key.name:
+            context["keyName"] = json.dumps(self.key.name)
         if self.key.tags:
             context["tags"] = json.dumps(dict(self.key.tags))
         if self.tenant.quotas != NO_QUOTAS:

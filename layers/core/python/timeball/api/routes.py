@@ -25,6 +25,7 @@ from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
 from timeball.api.http.route import Route, Router
 from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
+from timeball.api.jobs.listing import router as listing_jobs
 from timeball.api.jobs.reading import router as reading_jobs
 from timeball.api.jobs.removing import router as removing_jobs
 from timeball.api.jobs.triggering import router as triggering_jobs
@@ -86,7 +87,7 @@ def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 
 
 
 ROUTERS = (
-    *(creating_jobs, changing_jobs, removing_jobs, reading_jobs, triggering_jobs),
+    *(creating_jobs, changing_jobs, removing_jobs, listing_jobs, reading_jobs, triggering_jobs),
     *(graphs, cycles, events, history),
     *(backfills, runs, manual, callbacks, dead_letters),
     *(operations, tasks, targets, schedules, calendars, freezes, limits, stats),

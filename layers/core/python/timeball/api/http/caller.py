@@ -46,6 +46,12 @@ class ApiCaller:
         return tags
 
     @property
+    def key_name(self) -> str | None:
+        """Return the name of the API key; None for a caller without one."""
+        name: str | None = json.loads(self.found.get("keyName") or "null")
+        return name
+
+    @property
     def attempt(self) -> int | None:
         """Return the attempt of a token."""
         return int(self.found.get("attempt") or 0) or None

@@ -120,6 +120,15 @@ class PageQuery:
             self.errors.append(FieldError(name, advice))
         return text
 
+    def choice(self, name: str, known: Sequence[str]) -> str | None:
+        """Return a parameter that is one of the known values, or None if it is not given."""
+        text = self._values.get(name)
+        if text is None or text in known:
+            return text
+        either = f"Give one of {', '.join(known)}." if len(known) > 1 else f"Give {known[0]}, or leave this out."
+        self.errors.append(FieldError(name, either))
+        return None
+
     def choices(self, name: str, known: Sequence[str]) -> frozenset[str]:
         """Return the values of a parameter that are separated by commas; empty if it is not given."""
         if name not in self._values:

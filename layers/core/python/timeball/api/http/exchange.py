@@ -180,6 +180,8 @@ class Request:
     """The tags of the caller's key: it sees and creates only jobs that have all of them."""
     attempt: int | None = None
     """The attempt of the caller's token; None if the caller has a key."""
+    key_name: str | None = None
+    """The name of the caller's API key; None if it has none."""
     quotas: Quotas | None = NO_QUOTAS
     """The quotas of the caller's tenant; None if the authorizer did not give them."""
     session: str | None = None

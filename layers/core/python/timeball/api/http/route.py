@@ -220,6 +220,7 @@ def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
             body=body,
             bounds=caller.tags,
             attempt=caller.attempt,
+            key_name=caller.key_name,
             quotas=caller.quotas,
             session=caller.found.get("session"),
         )

@@ -7,7 +7,7 @@ that they concern.
 import json
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field
 
@@ -53,6 +53,7 @@ from timeball.engine.resolving import resolved
 SHOWN: Final = 5
 """How many of the next fire times an answer shows."""
 
+_Answer = TypeVar("_Answer", bound="JobHeadAnswer")
 _SCHEDULE_TYPES: Final = {At: "once", Cron: "cron", Every: "interval", OnEvents: "event"}
 
 
@@ -111,13 +112,16 @@ class JobHeadAnswer(AnswerModel):
         "`k` skipped, `c` cancelled, `b` blocked; only where jobs are read.",
         examples=["sssfsssk"],
     )
+    owner: str | None = Field(description="Who answers for it: as stated, or the API key that created it by its name.")
+    priority: Priority = Field(description="The priority of its runs.")
+    schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
+    tags: Mapping[str, str] = Field(description="The tags of the job.")
 
 
 class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
     """A job without its target and payload."""
 
     next_runs: list[Time] = Field(description="The next five fire times, or starts where the calendar moves a fire.")
-    schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
     schedule_at: Time | None = Field(description="The fire time of a job that runs once.")
     cron_expression: str | None = Field(description="The cron expression of a job with a cron.")
     timezone: str | None = Field(description="The IANA time zone of the cron.")
@@ -134,7 +138,6 @@ class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
     pass_parents: bool | None = Field(description="Whether its calls receive the results of these jobs.")
     for_each: str | None = Field(description="The job whose items each get a run of this one.")
     blocked_by: BlockedAnswer | None = Field(description="The failed run that blocks the job.")
-    priority: Priority = Field(description="The priority of its runs.")
     max_retries: int = Field(description="The most retries of a run.")
     retry_policy: RetryPolicyAnswer = Field(description="When a failed attempt is retried.")
     retry_timetable: list[int | float] = Field(description="The longest wait before each retry in seconds.")
@@ -151,7 +154,6 @@ class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
     notify: NotifyAnswer | None = Field(description="The targets to call when runs fail, recover, succeed or are late.")
     pause_after_failures: int | None = Field(description="The number of failed runs in a row that pauses the job.")
     notice: NoticeAnswer | None = Field(description="The content of this notice; null if the job is not a notice.")
-    tags: Mapping[str, str] = Field(description="The tags of the job.")
     schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was calculated.")
     paused_at: Time | None = Field(description="When the job was paused; null unless it is paused.")
     paused_reason: Literal["failures", "parent_removed"] | None = Field(
@@ -199,7 +201,7 @@ def job_answer(
 
 
 def job_summary(
-    job: Job, now: int, status: str, recent: Recent, calendars: Mapping[JobKey, CalendarOutlook]
+    job: Job, now: int, status: str, recent: Recent | None, calendars: Mapping[JobKey, CalendarOutlook]
 ) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
     notify = without_long_bodies(job.spec.notify)
@@ -207,8 +209,26 @@ def job_summary(
     return JobSummaryAnswer.model_validate(fields)
 
 
-def recent_fields(recent: Recent) -> dict[str, Any]:
-    """Return what a job's newest runs did by the names of the model."""
+def job_head(
+    job: Job, now: int, status: str, recent: Recent | None, calendars: Mapping[JobKey, CalendarOutlook]
+) -> JobHeadAnswer:
+    """Return the first fields of the answer about a job in a list."""
+    return JobHeadAnswer.model_validate({**_fields(job, now, status, calendars), **recent_fields(recent)})
+
+
+def starting_at(answer: _Answer, start: int | None) -> _Answer:
+    """Return the answer about a job with the start (ms) of its collecting run; unchanged if it is None."""
+    if start is None:
+        return answer
+    shown = format_instant(start)
+    following = {"next_runs": [shown]} if isinstance(answer, JobSummaryAnswer) else {}
+    return answer.model_copy(update={"next_run_at": shown, **following})
+
+
+def recent_fields(recent: Recent | None) -> dict[str, Any]:
+    """Return what a job's newest runs did by the names of the model; nothing if it was not read."""
+    if recent is None:
+        return {}
     return {"last_run": recent.last, "running": recent.running, "recent": recent.outcomes}
 
 
@@ -220,6 +240,7 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, C
         **fields,
         "dependsOn": fields["dependsOn"] or [],
         "job_id": job.key.job_id,
+        "owner": job.owner,
         "status": status or job.listed_status,
         "next_run_at": following[0] if following else None,
         "next_runs": following,

@@ -170,7 +170,7 @@ def _submit(edge: ApiContext, request: Request, candidates: Sequence[Candidate],
         give_rules_back(edge, [one.spec for one in good], now)
         raise
     ancestors = {one.spec.key: one.ancestors for one in good}
-    submitted = submit(edge.context, [one.spec for one in good], now, request.by, depth, ancestors)
+    submitted = submit(edge.context, [one.spec for one in good], now, request.by, depth, ancestors, request.key_name)
     stood = [done.outcome is not Submission.CREATED for done in submitted]
     uncount_submits(edge, counted, sum(stood))
     give_rules_back(edge, [one.spec for one, is_there in zip(good, stood, strict=True) if is_there], now)
@@ -234,7 +234,8 @@ def _repeated(one: Candidate, standing: Job) -> NewJob | ProblemError:
     if spec.inherits:
         spec = replace(spec, schedule=standing.spec.schedule)
     creator = Actor(standing.created_by)
-    return NewJob(new_job(spec, standing.created_at, Shards(1), by=creator), is_repeated=True)
+    job = new_job(spec, standing.created_at, Shards(1), by=creator, owner=standing.default_owner)
+    return NewJob(job, is_repeated=True)
 
 
 def _result(edge: ApiContext, request: Request, one: Candidate, tasks: Tasks) -> NewJob | ProblemError | None:

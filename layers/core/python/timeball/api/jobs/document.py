@@ -33,6 +33,7 @@ def spec_fields(spec: JobSpec) -> dict[str, Any]:
     }
     return {
         "name": spec.name,
+        "owner": spec.owner,
         "taskId": spec.task and spec.task.task_id,
         **schedule_fields(spec.schedule),
         **dependency_fields(spec),

@@ -52,7 +52,7 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         schedule=schedule_of(request, now),
         work=_work(request),
         fingerprint=fingerprint,
-        **stated(request, "name", "tags", "delivery", "jitter_seconds", "pause_after_failures"),
+        **stated(request, "name", "owner", "tags", "delivery", "jitter_seconds", "pause_after_failures"),
         **stated_policies(request),
         **stated_dependencies(request),
         catch_up=CatchUp(**stated(request.catch_up)),

@@ -7,17 +7,20 @@ from timeball.api.dead_letters.request import ERROR_CHARACTERS, DeadLetterFilter
 from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT
 from timeball.api.http.fields import INSTANT_SCHEMA
 from timeball.api.http.generations import DEPTH, RUN_ID
-from timeball.api.jobs.reading import STATUSES
+from timeball.api.jobs.listing import ANY_TEXT, ORDERS, STATUSES, SUMMARY
 from timeball.api.limits import LIMIT_NAME
+from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.reason import FAILURES
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Children
+from timeball.engine.scheduling.list_jobs import MAX_SORTED, Kind
 
 _ETAG_OR_ANY: Final = {"type": "string", "if": {"not": {"const": "*"}}, "then": {"pattern": r'^(W/)?"[!#-~]*"$'}}
 """A plain string, because generators of clients accept no union in a header."""
 
 _ID: Final = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
 _TEXT: Final = {"type": "string"}
+_SEARCHED: Final = {"type": "string", "pattern": f"^{ANY_TEXT.pattern}$"}
 
 
 def _path(description: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -72,6 +75,22 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "unless another parent may still let them run. Without it such a job is not cancelled.",
         {"enum": [choice.value for choice in Children]},
     ),
+    "q": _query("Only jobs whose id or name begins with this text, in any case.", _SEARCHED),
+    "owner": _query("Only jobs of this owner.", _SEARCHED),
+    "priority": _query(
+        "Only jobs with one of these priorities.",
+        {"type": "array", "minItems": 1, "items": {"enum": [priority.value for priority in Priority]}},
+        style="form",
+        explode=False,
+    ),
+    "kind": _query(
+        "Only jobs of one of these kinds. `dependent`: without a schedule of its own, for it waits for other jobs.",
+        {"type": "array", "minItems": 1, "items": {"enum": [kind.value for kind in Kind]}},
+        style="form",
+        explode=False,
+    ),
+    "nextRunBefore": _query("Only jobs whose `nextRunAt` is before this time.", INSTANT_SCHEMA),
+    "fields": _query("`summary`: only the first fields of each job, up to `tags`.", {"enum": [SUMMARY]}),
     "limit": _query(
         "The most items of a page.", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
     ),
@@ -116,6 +135,18 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "before, with 201 or 200, and a changed item gets a 422.",
     },
     ("/v1/jobs", "taskId"): {"in": "query", "required": False, "description": "Only jobs that name this task."},
+    ("/v1/jobs", "name"): {
+        "in": "query",
+        "required": False,
+        "description": "Only jobs of exactly this name.",
+        "schema": _SEARCHED,
+    },
+    ("/v1/jobs", "sort"): {
+        "in": "query",
+        "description": f"The order of the jobs; with a minus the last comes first. Any order but that of `createdAt` "
+        f"is only for lists in which at most {MAX_SORTED} jobs are searched.",
+        "schema": {"enum": list(ORDERS), "default": "-createdAt"},
+    },
     ("/v1/jobs", "from"): {"description": "Only jobs created at this time or later."},
     ("/v1/jobs", "to"): {"description": "Only jobs created at this time or earlier."},
     ("/v1/changes", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
@@ -133,4 +164,4 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
 
 def described_parameter(name: str, path: str) -> dict[str, Any]:
     """Return the description of a parameter on a path."""
-    return {"name": name, **_PARAMETERS[name], **_ELSEWHERE.get((path, name), {})}
+    return {"name": name, **_PARAMETERS.get(name, {}), **_ELSEWHERE.get((path, name), {})}

@@ -9,7 +9,7 @@ from timeball.api.http.fields import Checked, Tags, TaskId
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.schema_rules import needed, together
-from timeball.api.jobs.reading import STATUSES
+from timeball.api.jobs.listing import STATUSES
 from timeball.domain.model.ids import OperationKey, Shards
 from timeball.domain.model.terms.dependency import Children
 from timeball.domain.operation import JobMatch, Operation, OperationAction

@@ -29,9 +29,8 @@ class Recent:
     """The runs under way, the earliest first."""
     outcomes: str = ""
     """A letter for each of the newest rows with an outcome, the newest last."""
-
-
-NONE_RECENT = Recent()
+    finished_at: int | None = None
+    """When the last of these rows ended (ms); None: none has."""
 
 
 def is_under_way(run: Run) -> bool:
@@ -47,6 +46,7 @@ def recent_of(rows: Sequence[Run]) -> Recent:
         last=begun[0] if begun else None,
         running=tuple(row.id for row in reversed(rows) if is_under_way(row)),
         outcomes="".join(reversed(letters[:OUTCOMES])),
+        finished_at=max((row.finished_at for row in rows if row.finished_at is not None), default=None),
     )
 
 

@@ -9,17 +9,18 @@ one-off follows from it. The ledgers of the jobs on the page show what their new
 jobs with a run under way reads the ledgers of its candidates.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
-from timeball.domain.model.jobs.job import Job, JobStatus
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
-from timeball.domain.run_ends.recent import NONE_RECENT, ROWS, Recent, is_under_way, recent_of
+from timeball.domain.run_ends.recent import ROWS, Recent, is_under_way, recent_of
 from timeball.domain.time.instants import LATEST
-from timeball.domain.time.schedule import At
+from timeball.domain.time.schedule import At, Cron, Every, OnEvents
 from timeball.engine.context import Context
 from timeball.engine.filtered_pages import MAX_EXAMINED, Page, read_page
 from timeball.ports.rows import ListQuery
@@ -30,8 +31,29 @@ RUNNING = "running"
 _MAX_LEDGERS = 200
 """The most jobs that a page examines if that takes a look at the ledger of each."""
 
+MAX_SORTED = 1_000
+"""The most jobs that are read to sort them."""
+
 _MAY_RUN = (JobStatus.PENDING, JobStatus.FAILED)
 """The statuses of a one-off whose run may be live. A failed one-off is tried again if its run is retried manually."""
+
+
+class Kind(StrEnum):
+    """The cause of a job's fires: its schedule by its form, events, or its parents."""
+
+    ONCE = "once"
+    CRON = "cron"
+    INTERVAL = "interval"
+    EVENT = "event"
+    DEPENDENT = "dependent"
+
+
+_KINDS = {At: Kind.ONCE, Cron: Kind.CRON, Every: Kind.INTERVAL, OnEvents: Kind.EVENT}
+
+
+def kind_of(spec: JobSpec) -> Kind:
+    """Return what makes a job fire; a job with parents and a schedule of its own has the kind of the schedule."""
+    return Kind.DEPENDENT if spec.inherits else _KINDS[type(spec.schedule.timing)]
 
 
 @dataclass(frozen=True)
@@ -39,7 +61,8 @@ class JobFilter:
     """Which jobs: a tenant's, in one of these statuses (empty: any), created from `from_at` to `to_at` (both included).
 
     `tags` are tags that the jobs must have, each a key and a value; `bounds` are more of them. `task_id` is the task
-    that the jobs name. `rows` lists the row statuses that may match if no status is asked for.
+    that the jobs name. `prefix` begins their id or their name, in any case. `priorities` and `kinds` are any if they
+    are empty. `rows` lists the row statuses that may match if no status is asked for.
     """
 
     tenant: str
@@ -49,6 +72,12 @@ class JobFilter:
     task_id: str | None = None
     from_at: int = 0
     to_at: int = LATEST
+    prefix: str = ""
+    name: str | None = None
+    owner: str | None = None
+    priorities: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+    oldest_first: bool = False
     rows: frozenset[JobStatus] = frozenset(JobStatus)
 
     @property
@@ -68,7 +97,8 @@ class JobFilter:
     @property
     def is_of_all(self) -> bool:
         """Whether every job that was created within the time range matches."""
-        return not (self.statuses or self.tags or self.bounds or self.task_id)
+        is_narrowed = self.prefix or self.name or self.owner or self.priorities or self.kinds
+        return not (self.statuses or self.tags or self.bounds or self.task_id or is_narrowed)
 
     @property
     def needs_ledgers(self) -> bool:
@@ -81,7 +111,16 @@ class JobFilter:
         A blocked job matches `pending` too, and a job whose ledger has a run under way matches `running`.
         """
         has_tags = {*self.tags, *self.bounds.items()} <= {*job.spec.tags.items()}
-        return has_tags and self.task_id in (None, job.task_id) and self._is_shown(job, shown, recent)
+        return has_tags and self._has_fields(job) and self._is_shown(job, shown, recent)
+
+    def _has_fields(self, job: Job) -> bool:
+        spec, prefix = job.spec, self.prefix.casefold()
+        return (
+            (self.task_id in (None, job.task_id) and self.name in (None, spec.name) and self.owner in (None, job.owner))
+            and (not self.priorities or spec.priority in self.priorities)
+            and (not self.kinds or kind_of(spec) in self.kinds)
+            and (job.key.job_id.casefold().startswith(prefix) or (spec.name or "").casefold().startswith(prefix))
+        )
 
     def _is_shown(self, job: Job, shown: str, recent: Recent | None) -> bool:
         matched = {shown, JobStatus.PENDING if shown == JobStatus.BLOCKED else shown}
@@ -94,40 +133,67 @@ class JobFilter:
 
 @dataclass(frozen=True)
 class ListedJob:
-    """A job without its work, the status to show for it, and what its newest runs did."""
+    """A job without its work, the status to show for it, and what its newest runs did; None: not read yet."""
 
     job: Job
     status: str
-    recent: Recent = NONE_RECENT
+    recent: Recent | None = None
+
+
+Narrow = Callable[[Sequence[Job]], Container[JobKey]]
+"""Returns those of the jobs that also match; it may read more about all of them at once."""
 
 
 def list_jobs(
-    context: Context, asked: JobFilter, limit: int, after: tuple[int, JobKey] | None = None
+    context: Context,
+    asked: JobFilter,
+    limit: int,
+    after: tuple[int, JobKey] | None = None,
+    narrow: Narrow | None = None,
 ) -> Page[ListedJob, JobKey]:
-    """Return a page of jobs, the newest first. Raises UnavailableError."""
+    """Return a page of jobs in the order of their creation. Raises UnavailableError."""
+    most = _MAX_LEDGERS if asked.needs_ledgers else MAX_EXAMINED
+    page = _find(context, asked, narrow, limit, after, most)
+    return replace(page, items=tuple(with_recent(context, page.items)))
+
+
+def all_jobs(context: Context, asked: JobFilter, narrow: Narrow | None = None) -> Sequence[ListedJob] | None:
+    """Return all jobs that match; None if more than MAX_SORTED candidates must be read. Raises UnavailableError."""
+    page = _find(context, asked, narrow, MAX_SORTED + 1, None, MAX_SORTED + 1)
+    return page.items if page.next_after is None else None
+
+
+def with_recent(context: Context, found: Sequence[ListedJob]) -> list[ListedJob]:
+    """Return listed jobs with what their newest runs did. Raises UnavailableError."""
+    known = read_recent(context, [one.job for one in found if one.recent is None])
+    return [one if one.recent is not None else replace(one, recent=known[one.job.key]) for one in found]
+
+
+def _find(
+    context: Context,
+    asked: JobFilter,
+    narrow: Narrow | None,
+    limit: int,
+    after: tuple[int, JobKey] | None,
+    most: int,
+) -> Page[ListedJob, JobKey]:
+    """Return a page of the jobs that match among the next `most` candidates; ledgers are read only to find them."""
 
     def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
-        query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind)
+        query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind, asked.oldest_first)
         return name_jobs(context, asked, query)
 
-    known: dict[JobKey, Recent] = {}
-
     def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
-        jobs = context.store.jobs.read(keys, strong=not asked.is_of_all)
-        there = [job for job in jobs if job is not None]
-        statuses = shown_statuses(context, there)
+        there = [job for job in context.store.jobs.read(keys, strong=not asked.is_of_all) if job is not None]
+        statuses, known = shown_statuses(context, there), dict[JobKey, Recent]()
         if asked.needs_ledgers:
-            known.update(read_recent(context, [job for job in there if asked.matches(job, RUNNING)]))
-        return [
-            ListedJob(job, status)
-            if job is not None and asked.matches(job, status := statuses[job.key], known.get(job.key))
-            else None
-            for job in jobs
-        ]
+            known = read_recent(context, [job for job in there if asked.matches(job, RUNNING)])
+        found = [job for job in there if asked.matches(job, statuses[job.key], known.get(job.key))]
+        kept = {job.key for job in found} if narrow is None else narrow(found)
+        listed = {job.key: ListedJob(job, statuses[job.key], known.get(job.key)) for job in found if job.key in kept}
+        return [listed.get(key) for key in keys]
 
-    page = read_page(name, read, limit, after, _MAX_LEDGERS if asked.needs_ledgers else MAX_EXAMINED)
-    known.update(read_recent(context, [one.job for one in page.items if one.job.key not in known]))
-    return replace(page, items=tuple(replace(one, recent=known[one.job.key]) for one in page.items))
+    return read_page(name, read, limit, after, most)
 
 
 def read_recent(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Recent]:

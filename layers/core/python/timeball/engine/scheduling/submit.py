@@ -58,12 +58,13 @@ def submit(
     by: Actor = NO_ACTOR,
     depth: int = 0,
     ancestors: Mapping[JobKey, int] = _NO_ANCESTORS,
+    owner: str | None = None,
 ) -> list[Submitted]:
     """Store each job as submitted at `now`, with its generation, and dispatch jobs that are due within the look-ahead.
 
-    `ancestors` holds a lower bound of the number of jobs that each job depends on. The scan finds what the dispatch
-    leaves undone, so a failed dispatch does not fail the submit. Raises InvalidSchedule before anything is stored,
-    UnavailableError if it is unknown what was stored.
+    `owner` owns the jobs whose specs state no owner. `ancestors` holds a lower bound of the number of jobs that each
+    job depends on. The scan finds what the dispatch leaves undone, so a failed dispatch does not fail the submit.
+    Raises InvalidSchedule before anything is stored, UnavailableError if it is unknown what was stored.
 
     Order of writes of submit:
 
@@ -72,7 +73,7 @@ def submit(
 
     Safe: the job is stored before the 2xx; the scan does what step 2 leaves undone.
     """
-    new = [new_job(spec, now, context.shards, by, depth) for spec in specs]
+    new = [new_job(spec, now, context.shards, by, depth, owner) for spec in specs]
     jobs = bind(context, [evolve(job, ancestors=ancestors.get(job.key, 0)) for job in new], now)
     submitted = [
         _submitted(job, standing) for job, standing in zip(jobs, context.store.jobs.insert(jobs, now), strict=True)

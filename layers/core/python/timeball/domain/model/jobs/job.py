@@ -139,6 +139,7 @@ class JobSpec:
     work: Work | None  # target and payload; None: not read, for it may be stored in a row of its own
     fingerprint: str | None = None  # digest of the request; a repeat of the id must have the same; None: no request
     name: str | None = None  # a label for people; None: unnamed
+    owner: str | None = None  # who answers for it, as the user states it; None: not stated
     tags: Mapping[str, str] = field(default_factory=dict)  # filters, freezes and API keys select by these
     priority: Priority = Priority.NORMAL  # the queue of its runs
     retry: RetryPolicy = field(default_factory=RetryPolicy)  # how often and how long to retry
@@ -208,6 +209,7 @@ class Job:
     rules: RuleSet = field(default_factory=RuleSet)  # the rules by which `next_fire_at` was computed
     change: Change = field(default_factory=Change)  # the newest change of a user
     created_by: str | None = None  # id of the API key that created it; None: no API key did
+    default_owner: str | None = None  # the name of the API key that created it; None: no key, or one without a name
     depth: int = 0  # its generation (generations.py)
     waits: bool = False  # a one-off that its parents have not let run yet
     waits_since: int | None = None  # when a change made it wait; None: its creation did, or it never waited
@@ -236,6 +238,11 @@ class Job:
     def key(self) -> JobKey:
         """The tenant and the id of this job."""
         return self.spec.key
+
+    @property
+    def owner(self) -> str | None:
+        """Who answers for it: as stated, otherwise the holder of the API key that created it; None: not known."""
+        return self.spec.owner or self.default_owner
 
     @property
     def task_id(self) -> str | None:

@@ -16,8 +16,12 @@ from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.schedule import OnEvents, first_fire, next_fire
 
 
-def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NO_ACTOR, depth: int = 0) -> Job:
-    """Return the job's row as it is first stored. Raises InvalidSchedule if the schedule never fires from now on.
+def new_job(
+    spec: JobSpec, now: int, shards: Shards, by: Actor = NO_ACTOR, depth: int = 0, owner: str | None = None
+) -> Job:
+    """Return the job's row as it is first stored; `owner` owns it if the spec states no owner.
+
+    Raises InvalidSchedule if the schedule never fires from now on.
 
     A one-off with parents is due at once, so that its parents are evaluated: they may have ended already.
     """
@@ -33,6 +37,7 @@ def new_job(spec: JobSpec, now: int, shards: Shards, by: Actor = NO_ACTOR, depth
         due_at=now if spec.job_waits else first_at,
         final_fire_at=first_at if spec.schedule.is_one_off else None,
         created_by=by.key_id,
+        default_owner=owner,
         depth=depth,
         waits=spec.job_waits,
     )
