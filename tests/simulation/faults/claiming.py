@@ -113,7 +113,7 @@ FAULTS = {
     ),
     "a flood after an outage": Fault(
         instead(decide_claim, _starts_late_runs),
-        "no more runs start late than the catch-up policy allows",
+        "no more runs start late than the catch up policy allows",
         meeting="a scan that breaks off after an outage",
     ),
     "a claim drops a due key that it found": Fault(

@@ -125,7 +125,7 @@ FAULTS = {
     ),
     "a retry at any age": Fault(instead(exhausted, _at_any_age), "no run has more attempts than its policy allows", 9),
     "at_most_once is ignored": Fault(
-        instead(after_attempt, _once_more), "an at-most-once run is called at most once", 2
+        instead(after_attempt, _once_more), "an at most once run is called at most once", 2
     ),
     "a run is called with its job's work": Fault(
         handed(_its_jobs_work), "each call has the work that was asked for", meeting="a trigger of which a call fails"
