@@ -213,6 +213,7 @@ def _dead_letters(recorder: Recorder) -> None:
     send("PUT", "/v1/jobs/mailing", {"handler": "https://shop.example/mail", "everySeconds": 3600})
     dead_runs = [dead(api, {"jobId": "mailing"}, seconds) for seconds in (-40, -30, -20, -10)]
     send("GET", "/v1/dead-letters")
+    send("GET", "/v1/dead-letters:groups")
     send("POST", f"/v1/runs/{dead_runs[0].id}/retry", {})
     send("POST", f"/v1/runs/{dead_runs[1].id}/succeed", {"reason": "Sent by hand."})
     send("POST", "/v1/dead-letters:replay", {"runIds": [str(dead_runs[2].id)]})

@@ -156,7 +156,9 @@ class TestFilters:
         assert error == {"field": "job_id", "message": "There is no such parameter; did you mean jobId?"}
 
     def test_its_parameters_are_those_of_the_filter(self) -> None:
-        assert parameters_of(PATH) == ("jobId", "taskId", "reason", "error", "from", "to", "limit", "cursor")
+        assert parameters_of(PATH) == (
+            *("jobId", "taskId", "reason", "error", "fingerprint", "from", "to", "limit", "cursor"),
+        )
 
 
 class TestPages:

@@ -16,7 +16,8 @@ from timeball.api.dead_letters.request import (
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, number
 from timeball.api.http.edge import ApiContext, note
-from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request, Text, Time, attribute, ok
+from timeball.api.http.exchange import AnswerModel, IdOfJob, NextCursor, Reply, Request, Text, Time, attribute, ok
+from timeball.api.http.problems import Problem, not_found
 from timeball.api.http.request_model import aliases
 from timeball.api.http.route import Router
 from timeball.api.runs.answers import RunAnswer, next_attempt_at, run_answer
@@ -27,6 +28,7 @@ from timeball.engine.runs.dead_letters import (
     DeadPage,
     Dealt,
     discard,
+    group_dead,
     list_dead,
     read_dead,
     replay,
@@ -50,6 +52,28 @@ class DeadLetterPageAnswer(AnswerModel):
     """A page of dead letters, the newest first. A filter may leave a page short or empty although more pages follow."""
 
     items: list[DeadLetterAnswer] = Field(description="The dead letters.")
+    next_cursor: NextCursor
+
+
+class DeadLetterGroupAnswer(AnswerModel):
+    """Dead letters of one job that failed in the same way."""
+
+    fingerprint: str = Field(
+        description="Names the group: a hash of the job and the error without numbers, ids and quoted values."
+    )
+    job_id: IdOfJob
+    error: str = Field(description="The error of the newest of them, its first 200 bytes; without one the reason.")
+    count: int = Field(description="How many of them this page has.")
+    first_at: Time = Field(description="When the oldest of these failed for good.")
+    last_at: Time = Field(description="When the newest of these failed for good.")
+
+
+class DeadLetterGroupPageAnswer(AnswerModel):
+    """Groups of dead letters, the one with the newest first. A page counts 1,000 dead letters at the most."""
+
+    items: list[DeadLetterGroupAnswer] = Field(
+        description="The groups. A group that goes on in the next page is an item there too: add its counts."
+    )
     next_cursor: NextCursor
 
 
@@ -85,12 +109,29 @@ def list_dead_letters(edge: ApiContext, request: Request) -> Reply:
     return asked.page(edge, zip(shown, found.positions, strict=True), found.next_after)
 
 
+@router.get(
+    "/v1/dead-letters:groups",
+    "List the groups of dead letters that failed in the same way, with their counts",
+    DeadLetterGroupPageAnswer,
+    query=(*aliases(DeadLetterFilter), *PAGE),
+    access=Access.READ,
+)
+def list_dead_letter_groups(edge: ApiContext, request: Request) -> Reply:
+    """List the groups of a tenant's dead letters, the one with the newest first."""
+    asked = PageQuery(request)
+    wanted = read_filter(request, asked)
+    after = asked.after(number, partial(RunId.parse, request.tenant))
+    groups, next_after = group_dead(edge.context, wanted, asked.limit, after)
+    return asked.page(edge, ((DeadLetterGroupAnswer.about(one), ()) for one in groups), next_after)
+
+
 @router.post(
     "/v1/dead-letters:replay",
     "Try dead letters again, at a pace",
     DealtAnswer,
     body=ReplayRequest,
     headers=("Idempotency-Key",),
+    problems=(Problem.NOT_FOUND,),
     access=Access.OPERATE,
 )
 def replay_dead_letters(edge: ApiContext, request: Request) -> Reply:
@@ -106,6 +147,7 @@ def replay_dead_letters(edge: ApiContext, request: Request) -> Reply:
     DealtAnswer,
     body=DiscardRequest,
     headers=("Idempotency-Key",),
+    problems=(Problem.NOT_FOUND,),
     access=Access.OPERATE,
 )
 def discard_dead_letters(edge: ApiContext, request: Request) -> Reply:
@@ -118,6 +160,9 @@ def discard_dead_letters(edge: ApiContext, request: Request) -> Reply:
 def _noted(edge: ApiContext, request: Request, action: Action, chosen: Selection) -> DeadPage:
     """Record the request in the list of changes, by its filter or by each run, and return its dead letters."""
     page, asked = _page(edge.context, chosen), chosen.asked
+    is_first = asked is not None and asked.fingerprint is not None and chosen.after is None
+    if is_first and not page.runs and page.next_after is None:
+        raise not_found("You have no dead letters with this fingerprint; list the groups at /v1/dead-letters:groups.")
     if asked is None:
         runs = [Resource(ResourceKind.RUN, str(run_id), run_id.job.job_id) for run_id in chosen.ids]
         note(edge, request, action, *runs)

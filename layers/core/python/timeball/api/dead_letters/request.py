@@ -34,6 +34,8 @@ RunIdText = Annotated[
 ]
 ReasonText = Annotated[str, Checked(_REASONS.__contains__, f"Give one of {', '.join(_REASONS)}.", enum=_REASONS)]
 
+Fingerprint = Annotated[str, Field(min_length=1, max_length=64)]
+
 MAX_NAMED: Final = 100
 MAX_MATCHED: Final = 1_000
 PER_SECOND: Final = 10
@@ -41,8 +43,8 @@ ERROR_CHARACTERS: Final = INLINE_BYTES
 """A run's row has so many bytes of an attempt's error, which a filter searches."""
 
 
-_CHOICE: Final = ("runIds", "filter")
-_OF_A_FILTER: Final = {"limit": ("filter",), "cursor": ("filter",)}
+_CHOICE: Final = ("runIds", "filter", "fingerprint")
+_OF_A_FILTER: Final = dict.fromkeys(("limit", "cursor"), ("filter", "fingerprint"))
 
 
 class DeadLetterFilter(Strict):
@@ -57,37 +59,44 @@ class DeadLetterFilter(Strict):
         max_length=ERROR_CHARACTERS,
         description="Text that the last attempt's error contains, in upper or lower case.",
     )
+    fingerprint: Fingerprint | None = Field(
+        None, description="Only runs of the group with this fingerprint, of GET /v1/dead-letters:groups."
+    )
     from_at: Instant | None = Field(None, alias="from", description="Only runs that failed at this time or later.")
     to_at: Instant | None = Field(None, alias="to", description="Only runs that failed at this time or earlier.")
 
 
 class DiscardRequest(Strict):
-    """Dead letters, by run ids or by a filter."""
+    """Dead letters, by run ids, by a filter or by the fingerprint of a group."""
 
     model_config = ConfigDict(json_schema_extra=together(one_of=_CHOICE, exclusive=[_CHOICE], beside=_OF_A_FILTER))
 
     run_ids: list[RunIdText] | None = Field(
-        None, min_length=1, max_length=MAX_NAMED, description="The ids of the runs. Give either this or `filter`."
+        None,
+        min_length=1,
+        max_length=MAX_NAMED,
+        description="The ids of the runs.",
     )
-    filter: DeadLetterFilter | None = Field(
-        None, description="All that match, the oldest first; `{}` matches all. Give either this or `runIds`."
+    filter: DeadLetterFilter | None = Field(None, description="All that match, the oldest first; `{}` matches all.")
+    fingerprint: Fingerprint | None = Field(
+        None, description="All of the group with this fingerprint, the oldest first; a 404 if there is none."
     )
     limit: int | None = Field(
         None,
         ge=1,
         le=MAX_MATCHED,
-        description=f"With `filter`, the most dead letters of this request; default {MAX_MATCHED}.",
+        description=f"Without `runIds`, the most dead letters of this request; default {MAX_MATCHED}.",
     )
     cursor: str | None = Field(
         None,
         description=(
-            "With `filter`, the `nextCursor` of the answer before; all other fields but `limit` must be the same."
+            "Without `runIds`, the `nextCursor` of the answer before; all other fields but `limit` must be the same."
         ),
     )
 
 
 class ReplayRequest(DiscardRequest):
-    """Dead letters, by run ids or by a filter, and how fast they start."""
+    """Dead letters, by run ids, by a filter or by the fingerprint of a group, and how fast they start."""
 
     per_second: int | None = Field(
         None, ge=1, le=1000, description=f"The most runs that start in a second; default {PER_SECOND}."
@@ -132,7 +141,8 @@ class Selection:
             return ()
         job_id = None if self.asked.job is None else self.asked.job.job_id
         given = (job_id, self.asked.task_id, self.asked.reason, self.asked.error, self.asked.from_at, self.asked.to_at)
-        return (compact([self.verb, self.per_second, self.asked.tenant, *given]),)
+        group = () if self.asked.fingerprint is None else (self.asked.fingerprint,)
+        return (compact([self.verb, self.per_second, self.asked.tenant, *given, *group]),)
 
 
 def read_filter(request: Request, asked: PageQuery) -> DeadFilter:
@@ -158,9 +168,11 @@ def read_choice(verb: str, model: type[DiscardRequest], request: Request, now: i
         raise invalid(errors)
     pace = wanted.per_second if isinstance(wanted, ReplayRequest) else None
     chosen = Selection(verb, pace or PER_SECOND, until_at=now)
-    if wanted.filter is None:
-        return replace(chosen, ids=_run_ids(request.tenant, wanted.run_ids or ()))
-    chosen = replace(chosen, asked=_filter(request.tenant, wanted.filter), limit=wanted.limit or MAX_MATCHED)
+    if wanted.run_ids is not None:
+        return replace(chosen, ids=_run_ids(request.tenant, wanted.run_ids))
+    group = DeadFilter(request.tenant, fingerprint=wanted.fingerprint)
+    asked = group if wanted.filter is None else _filter(request.tenant, wanted.filter)
+    chosen = replace(chosen, asked=asked, limit=wanted.limit or MAX_MATCHED)
     return chosen if wanted.cursor is None else _choice_from(chosen, request.tenant, wanted.cursor)
 
 
@@ -169,10 +181,12 @@ def _run_ids(tenant: str, texts: Iterable[str]) -> tuple[RunId, ...]:
 
 
 def _together(wanted: DiscardRequest, given: set[str]) -> Iterator[FieldError]:
-    if {"runIds", "filter"} <= given:
-        yield FieldError("runIds", "Give either runIds or filter, not both.")
-    if not given & {"runIds", "filter"}:
-        yield FieldError("runIds", "Say which dead letters: give runIds, or filter; an empty filter, {}, matches all.")
+    chosen = [name for name in _CHOICE if name in given]
+    if len(chosen) > 1:
+        yield FieldError(chosen[0], f"Give either {' or '.join(chosen)}, not both.")
+    if not chosen:
+        sentence = "Say which dead letters: give runIds, a fingerprint, or filter; an empty filter, {}, matches all."
+        yield FieldError("runIds", sentence)
     yield from misplaced(given, _OF_A_FILTER)
     if wanted.filter is not None:
         yield from _bad_window(wanted.filter, "filter.to")
@@ -188,7 +202,7 @@ def _filter(tenant: str, wanted: DeadLetterFilter) -> DeadFilter:
         tenant,
         job=None if wanted.job_id is None else JobKey(tenant, wanted.job_id),
         reason=None if wanted.reason is None else Reason(wanted.reason),
-        **stated(wanted, "task_id", "error", "from_at", "to_at"),
+        **stated(wanted, "task_id", "error", "fingerprint", "from_at", "to_at"),
     )
 
 

@@ -62,6 +62,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "from": _query("Only rows whose (first) fire time is at this time or later.", INSTANT_SCHEMA),
     "to": _query("Only rows whose (first) fire time is at this time or earlier.", INSTANT_SCHEMA),
     "reason": _query("", {"enum": [reason.value for reason in FAILURES]}),
+    "fingerprint": _query("", {"type": "string", "minLength": 1, "maxLength": 64}),
     "error": _query("", {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS}),
     "tag": _query(
         "Only jobs with all of these tags, each a key and a value separated by a colon, such as "
@@ -153,7 +154,8 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("/v1/changes", "from"): {"description": "Only changes at this time or later."},
     ("/v1/changes", "to"): {"description": "Only changes at this time or earlier."},
     **{
-        ("/v1/dead-letters", field.alias or ""): {"in": "query", "required": False, "description": field.description}
+        (path, field.alias or ""): {"in": "query", "required": False, "description": field.description}
+        for path in ("/v1/dead-letters", "/v1/dead-letters:groups")
         for field in DeadLetterFilter.model_fields.values()
     },
     ("/v1/dead-letters:replay", "Idempotency-Key"): {"description": _AGAINST_A_LIMIT},

@@ -13,9 +13,10 @@ from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import discarded, reopened
+from timeball.domain.run_ends.fingerprint import error_of, fingerprint_of
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.engine.context import Context
-from timeball.engine.filtered_pages import read_page
+from timeball.engine.filtered_pages import MAX_EXAMINED, read_page
 from timeball.engine.notices import notify_after_change
 from timeball.ports.rows import ListQuery, Swap
 
@@ -32,6 +33,7 @@ class DeadFilter:
     task_id: str | None = None
     reason: Reason | None = None
     error: str | None = None
+    fingerprint: str | None = None
     from_at: int = 0
     to_at: int = LATEST
 
@@ -41,7 +43,8 @@ class DeadFilter:
         has_fields = all(asked is None or asked == has for asked, has in fields)
         is_within = self.from_at <= (run.finished_at or 0) <= self.to_at
         error = "" if run.last is None else run.last.error or ""
-        return run.is_dead_letter and is_within and has_fields and (self.error or "").lower() in error.lower()
+        is_one = run.is_dead_letter and is_within and has_fields and (self.error or "").lower() in error.lower()
+        return is_one and self.fingerprint in (None, fingerprint_of(run))
 
 
 Position = tuple[int, RunId]
@@ -59,6 +62,24 @@ class DeadPage:
     next_after: Position | None = None
     named: tuple[RunId, ...] = ()
     positions: tuple[Position, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeadGroup:
+    """Dead letters of one job that failed in the same way."""
+
+    fingerprint: str
+    """The fingerprint that they share."""
+    job_id: str
+    """Their job."""
+    error: str
+    """The error of the newest of them."""
+    count: int
+    """How many were found."""
+    first_at: int
+    """When the oldest of them died (ms)."""
+    last_at: int
+    """When the newest of them died (ms)."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,29 @@ def list_dead(
 
     page = read_page(name, read, limit, after)
     return DeadPage(page.items, page.next_after, positions=page.positions)
+
+
+def group_dead(
+    context: Context, asked: DeadFilter, limit: int, after: Position | None = None
+) -> tuple[list[DeadGroup], Position | None]:
+    """Return up to `limit` groups of the next dead letters that match, the newest first, and where to continue.
+
+    One call examines MAX_EXAMINED dead letters at the most, so a large group may go on in the next call. Raises
+    UnavailableError.
+    """
+    page = list_dead(context, asked, MAX_EXAMINED, after)
+    groups: dict[str, DeadGroup] = {}
+    last: Position | None = after
+    for run, position in zip(page.runs, page.positions, strict=True):
+        fingerprint, died_at = fingerprint_of(run), run.finished_at or 0
+        known = groups.get(fingerprint)
+        if known is None and len(groups) == limit:
+            return [*groups.values()], last
+        if known is None:
+            known = DeadGroup(fingerprint, run.id.job.job_id, error_of(run), 0, died_at, died_at)
+        groups[fingerprint] = evolve(known, count=known.count + 1, first_at=died_at)
+        last = position
+    return [*groups.values()], page.next_after
 
 
 def read_dead(context: Context, ids: Sequence[RunId]) -> DeadPage:
