@@ -39,8 +39,8 @@ def outline_of_error(error: str) -> str:
 
 def fingerprint_of(run: Run) -> str:
     """Return the fingerprint of a run that failed, 16 hexadecimal digits."""
-    told = f"{run.id.job.job_id}\n{outline_of_error(error_of(run))}"
-    return hashlib.blake2b(told.encode(errors="replace"), digest_size=8).hexdigest()
+    text = f"{run.id.job.job_id}\n{outline_of_error(error_of(run))}"
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def error_of(run: Run) -> str:
