@@ -61,6 +61,13 @@ def test_a_job_with_its_own_schedule_goes_on_without_its_parent() -> None:
     assert (after.status, after.lost_parent, after.spec.pass_parents) == (JobStatus.PENDING, False, False)
 
 
+@pytest.mark.parametrize(("parents", "rule"), [(ONLY, TriggerRule.ALL_SUCCEEDED), (BOTH, TriggerRule.ANY_SUCCEEDED)])
+def test_a_rule_over_parents_does_not_outlive_the_last_of_them(parents: tuple[Parent, ...], rule: TriggerRule) -> None:
+    after = detached(child(*parents, schedule=OFTEN, trigger_rule=TriggerRule.ANY_SUCCEEDED), "a", NOW + 5)
+    assert after is not None
+    assert after.spec.trigger_rule is rule
+
+
 def test_a_one_off_that_its_parents_let_run_is_not_paused() -> None:
     after = detached(replace(child(*ONLY), waits=False), "a", NOW + 5)
     assert after is not None

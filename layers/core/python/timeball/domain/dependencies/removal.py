@@ -41,6 +41,7 @@ def _without(spec: JobSpec, parent_id: str) -> JobSpec:
     return evolve(
         spec,
         depends_on=left,
+        trigger_rule=spec.trigger_rule if left else TriggerRule.ALL_SUCCEEDED,  # it holds without parents
         inherits=spec.inherits and bool(left),
         pass_parents=spec.pass_parents and bool(left),
         for_each=None if spec.for_each == parent_id else spec.for_each,

@@ -192,8 +192,7 @@ def parents_of_runs(context: Context, runs: Sequence[tuple[Run, Job]]) -> Mappin
     def parent_of(run: Run, child: Job, key: JobKey) -> ParentRows:
         kept = kept_of(run, key.job_id) or kept_of(child, key.job_id)
         row = rows[run_in_cycle(key, jobs[key], run.id.fire_at)]
-        if row is None and kept is None:
-            row = range_over(context, jobs[key], run.id.fire_at)
+        row = row or (None if kept else range_over(context, jobs[key], run.id.fire_at))
         return ParentRows(key, jobs[key], row, kept)
 
     return {run.id: [parent_of(run, job, key) for key in job.spec.parent_keys] for run, job in runs}
