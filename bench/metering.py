@@ -1,9 +1,10 @@
 """The requests of a client of DynamoDB, and the price of each of its writes in write units.
 
 The price of a write is computed from its row before and after, by DynamoDB's published rules: a unit for each KB of the
-row; for each index one unit for a key that appears or disappears and two for a key that changes; for a refused write at
-least one KB. A batch costs the sum of its statements. The endpoint's own figure is kept beside it: `ConsumedCapacity`
-has the price of a single write everywhere except on moto, and that of a batch only on AWS.
+row; for each index one unit for a key that appears or disappears, two for a key that changes, and those of the row if
+an index of whole rows keeps its key; for a refused write at least one KB. A batch costs the sum of its statements. The
+endpoint's own figure is kept beside it: `ConsumedCapacity` has the price of a single write everywhere except on moto,
+and that of a batch only on AWS.
 """
 
 import json
@@ -147,6 +148,8 @@ def write_units(before: Row | None, after: Row | None) -> int:
         was, now = (_key(row, names) for row in (before, after))
         if was != now:
             units += (was is not None) + (now is not None)
+        elif index.whole_rows and now is not None and before != after:
+            units += -(-_size(after) // 1024)
     return units
 
 

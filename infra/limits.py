@@ -126,8 +126,14 @@ def tables_as_markdown() -> str:
     for table in schema.TABLES:
         ttl = f"`{table.ttl}`" if table.ttl else ""
         lines.append(f"| {table.name} | | {_keys(table)} | all | {ttl} |")
-        lines += [f"| {table.name} | `{index.name}` | {_keys(index)} | keys only | |" for index in table.indexes]
+        lines += [
+            f"| {table.name} | `{index.name}` | {_keys(index)} | {_projected(index)} | |" for index in table.indexes
+        ]
     return "\n".join(lines)
+
+
+def _projected(index: schema.Index) -> str:
+    return "all" if index.whole_rows else "keys only"
 
 
 def _keys(of: schema.TableSchema | schema.Index) -> str:

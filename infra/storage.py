@@ -58,7 +58,7 @@ class Storage(Construct):
                     index_name=index.name,
                     partition_key=_attribute(index.partition),
                     sort_key=_attribute(index.sort),
-                    projection_type=dynamodb.ProjectionType.KEYS_ONLY,
+                    projection_type=dynamodb.ProjectionType(index.projection),
                     warm_throughput=_warm(index.name, settings),
                 )
                 for index in table.indexes

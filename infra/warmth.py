@@ -19,13 +19,15 @@ _PER_RUN = {
     schema.LISTING.name: Units(writes=1),
     schema.BY_STATE.name: Units(writes=2),
     schema.BY_TASK.name: Units(writes=1),
+    schema.NOTABLE.name: Units(writes=1),
 }
 """The capacity units for each run in the second in which it is due, for the jobs table and each index.
 
 A recurring run is inserted, claimed and ended, and its job advances. The job is read twice, the run once, and one read
 finds existing runs. Its due entry takes two units, and twice as many are pre-warmed, because the index has few shards
 as keys, which spread unevenly over its partitions. A one-off is listed when it is created, in three indexes if it names
-a task, and leaves the index of open jobs when it ends; a failed one is listed there as failed.
+a task, and leaves the index of open jobs when it ends; a failed one is listed there as failed. A failed run enters the
+index of notable runs.
 """
 
 NEW = Units(writes=4_000, reads=12_000)

@@ -91,7 +91,7 @@ def create_table(dynamodb: Any, table: TableSchema, name: str) -> None:
         {
             "IndexName": index.name,
             "KeySchema": _keys(index.partition, index.sort),
-            "Projection": {"ProjectionType": "KEYS_ONLY"},
+            "Projection": {"ProjectionType": index.projection},
         }
         for index in table.indexes
     ]

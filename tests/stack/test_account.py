@@ -17,6 +17,7 @@ from tests.stack.conftest import Synthesized, synthesized
 ASKED = {
     **dict.fromkeys(("due.query", "due.ahead"), ("due",)),
     "jobs.of_task": ("by_task",),
+    "runs.notable": ("notable",),
     **dict.fromkeys(("jobs.listed", "jobs.count"), ("listing", "by_state")),
     **dict.fromkeys(("jobs.sample_open", "jobs.count_open"), ("by_state",)),
     **dict.fromkeys(
@@ -255,7 +256,7 @@ def test_functions_use_the_attached_table_with_its_indexes(attached_stack: Synth
         (
             "api",
             "dynamodb:Query",
-            ["jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_state", "by_task", "listing"))],
+            ["jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_state", "by_task", "listing", "notable"))],
         ),
         ("execute-low", "dynamodb:UpdateItem", ["jobs-of-may"]),
         ("authorize", "dynamodb:BatchGetItem", ["tenants-of-may"]),
@@ -286,7 +287,13 @@ def test_tables_are_warm_for_the_rate_of_their_stage(stack: Synthesized, large_s
     assert jobs["WarmThroughput"] == {"ReadUnitsPerSecond": 40_000, "WriteUnitsPerSecond": 40_000}
     assert warm == {
         name: {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": writes}
-        for name, writes in {"due": 40_000, "listing": 10_000, "by_state": 20_000, "by_task": 10_000}.items()
+        for name, writes in {
+            "due": 40_000,
+            "listing": 10_000,
+            "by_state": 20_000,
+            "by_task": 10_000,
+            "notable": 10_000,
+        }.items()
     }
     (tenants,) = (table for table in tables if table is not jobs)
     assert "WarmThroughput" not in tenants

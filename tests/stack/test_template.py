@@ -25,7 +25,7 @@ def test_the_tables_are_those_of_the_schema(stack: Synthesized) -> None:
             defined.partition.name,
             defined.sort.name,
         ]
-        assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+        assert index["Projection"] == {"ProjectionType": defined.projection}
 
 
 def test_an_account_keeps_its_data_and_the_emulator_does_not(stack: Synthesized, local_stack: Synthesized) -> None:

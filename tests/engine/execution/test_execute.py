@@ -5,6 +5,7 @@ import pytest
 from tests.engine.play import NOW, PLAIN_RETRY, Play, spec
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.notable import SLOW_MS
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.runs.values import Outcome
 from timeball.domain.model.terms.policies import RetryPolicy
@@ -95,7 +96,7 @@ def test_a_cancel_during_a_run_names_and_stops_it_and_no_retry_follows() -> None
     assert (run.state, run.reason, run.finished_at) == (
         RunState.CANCELLED,
         Reason.JOB_CANCELLED,
-        NOW + play.rules.heartbeat_seconds * SECOND_MS,
+        NOW + SLOW_MS,  # when its lease is renewed for the first time, because its call lasts
     )
     assert play.caller.attempts() == [(NOW, 1)]
     assert play.job(job.key).status is JobStatus.CANCELLED

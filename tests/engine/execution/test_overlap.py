@@ -87,7 +87,7 @@ def test_a_waiting_run_starts_within_a_second_of_its_holders_end_and_shows_how_l
 
 
 def test_cancel_other_stops_the_running_run_and_the_newest_fire_runs(service: Service) -> None:
-    begin(service, CANCEL_OTHER, Schedule(Every(7, NOW), end_at=at(35)), 60)
+    begin(service, CANCEL_OTHER, Schedule(Every(1, NOW), end_at=at(35)), 60)
     service.until(at(200))
     rows = ledger(service.play)
     assert rows[0] == ("cancelled", "replaced")

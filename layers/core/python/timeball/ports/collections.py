@@ -79,6 +79,10 @@ class LedgerQuery:
     """Only runs in these states; empty: all."""
     before: RunId | None = None
     """The last run of the previous page; None: the first page."""
+    oldest_first: bool = False
+    """The oldest come first instead."""
+    strong: bool = True
+    """It is read strongly; a read that is not costs half, and may be some seconds old."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,17 @@ class Runs(Rows[RunId, Run], Protocol):
         """
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
-        """Return a page of a job's runs, read strongly. With a filter, a page may be short or empty before the end."""
+        """Return a page of a job's runs. With a filter, a page may be short or empty before the end."""
+
+    def ledgers(self, queries: Sequence[LedgerQuery]) -> list[LedgerPage]:
+        """Return a page for each query."""
+
+    def notable(self, states: Sequence[RunState], query: ListQuery[RunId]) -> list[Run]:
+        """Return up to `limit` notable runs in these states, by `ordered_at` (domain/model/runs/notable.py).
+
+        They are as the index has them, which may lag. A run that moves from one state to another may be in both, or in
+        neither, for a moment.
+        """
 
     def newest(self, jobs: Sequence[JobKey], limit: int, to_at: int) -> list[list[Run]]:
         """Return the newest rows of each job's ledger with a fire time up to an instant (ms), newest first.

@@ -10,7 +10,8 @@ from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.jobs.task import Task, TaskRef
-from timeball.domain.model.runs.run import Permit, Run, Waiting
+from timeball.domain.model.runs.notable import is_notable, ordered_at
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.ports.collections import LedgerPage, LedgerQuery
@@ -109,20 +110,32 @@ class MemoryRuns(MemoryRows[RunId, Run]):
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
         """Return a page, newest first."""
-        matching = [
+        within = [
             run
-            for run in reversed(self._of_job(query.job))
+            for run in self._of_job(query.job)
             if (query.from_at is None or run.id.fire_at >= query.from_at)
             and (query.to_at is None or run.id.fire_at <= query.to_at)
-            and (query.before is None or _position(run.id) < _position(query.before))
+            and (query.before is None or _is_next(run.id, query.before, oldest_first=query.oldest_first))
             and (not query.states or run.state in query.states)
         ]
+        matching = within if query.oldest_first else within[::-1]
         page = tuple(matching[: query.limit])
         return LedgerPage(page, page[-1].id if len(matching) > len(page) else None)
 
     def newest(self, jobs: Sequence[JobKey], limit: int, to_at: int) -> list[list[Run]]:
         """Return the newest rows of each ledger."""
         return [list(self.ledger(LedgerQuery(job, limit, to_at=to_at)).runs) for job in jobs]
+
+    def ledgers(self, queries: Sequence[LedgerQuery]) -> list[LedgerPage]:
+        """Return a page for each query."""
+        return [self.ledger(query) for query in queries]
+
+    def notable(self, states: Sequence[RunState], query: ListQuery[RunId]) -> list[Run]:
+        """Return the notable runs of a tenant in these states; this index never lags."""
+        with self._memory.lock:
+            own = [run for run in self.values() if run.id.job.tenant == query.tenant and run.state in states]
+        entries = [(ordered_at(run), run.id) for run in own if is_notable(run)]
+        return [self[run_id] for _, run_id in _page(entries, query)]
 
     def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that wait in a line."""
@@ -191,6 +204,10 @@ class MemoryTasks(MemoryListedRows[TaskKey, Task]):
         """Return a version of a task."""
         task = self.get(ref.key)
         return task if task is not None and ref.version in (None, task.version) else self.replaced.get(ref)
+
+
+def _is_next(run: RunId, after: RunId, *, oldest_first: bool) -> bool:
+    return _position(run) > _position(after) if oldest_first else _position(run) < _position(after)
 
 
 def _position(run: RunId) -> tuple[int, str, str]:

@@ -24,6 +24,7 @@ from timeball.aws.dynamodb.table.keys import (
     task_version_key,
 )
 from timeball.aws.dynamodb.table.mapper import to_job, to_run, to_task
+from timeball.aws.dynamodb.table.queries import KeyRange
 from timeball.aws.dynamodb.table.schema import BY_STATE, LISTING
 from timeball.aws.request_retries import side_by_side
 from timeball.domain.model.evolve import evolve
@@ -31,7 +32,7 @@ from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.jobs.task import Task, TaskRef
-from timeball.domain.model.runs.run import Permit, Run
+from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.ports.collections import LedgerPage, LedgerQuery
 from timeball.ports.rows import ListQuery, Swap, Swapped
@@ -147,15 +148,19 @@ class DynamoRuns(DynamoRows[RunId, Run]):
         return [run for run in map(to_run, rows) if run.id.origin is Origin.SCHEDULE]
 
     def ledger(self, query: LedgerQuery) -> LedgerPage:
-        """Return a page, newest first. Under a filter it may be short, as it examines 1,000 rows at most."""
+        """Return a page. Under a filter it may be short, as it examines 1,000 rows at most."""
         rows, last = self._table.reader.page(
-            job_key(query.job)["pk"],
-            run_bound(query.from_at or 0),
-            run_bound(10**15 - 1 if query.to_at is None else query.to_at) + LAST,
+            KeyRange(
+                job_key(query.job)["pk"],
+                run_bound(query.from_at or 0),
+                run_bound(10**15 - 1 if query.to_at is None else query.to_at) + LAST,
+            ),
             limit=query.limit,
             states=[state.value for state in query.states],
             after=run_key(query.before) if query.before else None,
             examine=_MAX_EXAMINED,
+            forward=query.oldest_first,
+            strong=query.strong,
         )
         following = owner_of_row(last["pk"], last["sk"]) if last else None
         return LedgerPage(tuple(map(to_run, rows)), following if isinstance(following, RunId) else None)
@@ -169,6 +174,14 @@ class DynamoRuns(DynamoRows[RunId, Run]):
             return [*map(to_run, islice(rows, limit))]
 
         return side_by_side(self._table.threads, rows_of, jobs)
+
+    def ledgers(self, queries: Sequence[LedgerQuery]) -> list[LedgerPage]:
+        """Return a page for each query: several requests at once."""
+        return side_by_side(self._table.threads, self.ledger, queries)
+
+    def notable(self, states: Sequence[RunState], query: ListQuery[RunId]) -> list[Run]:
+        """Return what the index of notable runs has."""
+        return [to_run(row) for row in self._listing.rows_of_runs(states, query)]
 
     def in_line(self, limiter: LimiterKey, permit: Permit, limit: int) -> list[RunId]:
         """Return the runs that the listing index names in the line."""

@@ -8,13 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge, nsmallest
 from itertools import groupby, islice
 from operator import itemgetter
+from typing import Any
 
 from timeball.aws.dynamodb.table.collection import DynamoRows, RowKind, TableAccess
-from timeball.aws.dynamodb.table.keys import by_task_partition, job_of, list_partition, listed_of_row
+from timeball.aws.dynamodb.table.keys import (
+    by_task_partition,
+    job_of,
+    list_partition,
+    listed_of_row,
+    notable_partition,
+    owner_of_row,
+)
 from timeball.aws.dynamodb.table.listing_shards import position_of, strata
 from timeball.aws.dynamodb.table.queries import TableReader
-from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, Index
-from timeball.domain.model.ids import JobKey, TaskKey
+from timeball.aws.dynamodb.table.schema import BY_STATE, BY_TASK, LISTING, NOTABLE, Index
+from timeball.domain.model.ids import JobKey, RunId, TaskKey
+from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import LATEST
 from timeball.domain.usage.spending import Estimate, estimated, goes_on
 from timeball.ports.rows import Id, ListQuery, Row
@@ -79,6 +88,25 @@ class Listing:
         partitions = {by_task_partition(task, shard): 1 / len(shards) for shard in shards}
         return self._page(JobKey, BY_TASK, partitions, query)
 
+    def rows_of_runs(self, states: Sequence[RunState], query: ListQuery[RunId]) -> list[dict[str, Any]]:
+        """Return a page of the notable runs in some states, as whole rows."""
+        shards = range(self._list_shards)
+        partitions = [notable_partition(query.tenant, state, shard) for state in states for shard in shards]
+        at_once = query.limit // len(partitions) + _FEWEST
+        entries = [self._rows_from_position(partition, query, at_once) for partition in partitions]
+        merged = groupby(merge(*entries, key=_position_of_run, reverse=not query.oldest_first), _position_of_run)
+        return [next(same) for _, same in islice(merged, query.limit)]
+
+    def _rows_from_position(self, partition: str, query: ListQuery[RunId], at_once: int) -> Iterator[dict[str, Any]]:
+        """Yield the whole rows of a partition after a position, in the order of the query."""
+        first_at, last_at = query.span
+        if first_at > last_at:
+            return
+        rows = self._reader.listed(NOTABLE, partition, first_at, last_at, at_once, forward=query.oldest_first)
+        for _, same in groupby(rows, itemgetter(NOTABLE.sort.name)):
+            following = (row for row in same if query.is_next(_position_of_run(row)))
+            yield from sorted(following, key=_position_of_run, reverse=not query.oldest_first)
+
     def _page(
         self, kind: type[Id], index: Index, partitions: Mapping[str, float], query: ListQuery[Id]
     ) -> list[tuple[int, Id]]:
@@ -104,6 +132,13 @@ class Listing:
         for at, same in groupby(rows, itemgetter("listed_at")):
             named = [owner for row in same if isinstance(owner := listed_of_row(row["pk"], row["sk"]), kind)]
             yield from filter(query.is_next, sorted(((at, owner) for owner in named), reverse=not query.oldest_first))
+
+
+def _position_of_run(row: Mapping[str, Any]) -> tuple[int, RunId]:
+    run = owner_of_row(row["pk"], row["sk"])
+    if not isinstance(run, RunId):
+        raise TypeError(f"{row['pk']} is among the notable runs, and no run")
+    return row[NOTABLE.sort.name], run
 
 
 class DynamoListedRows(DynamoRows[Id, Row]):

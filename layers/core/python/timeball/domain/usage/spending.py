@@ -18,8 +18,9 @@ from typing import Final
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import Among
+from timeball.domain.model.runs.notable import PLAIN_MS, is_notable
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.values import NOTHING, Attempt, Spent
+from timeball.domain.model.runs.values import NOTHING, Attempt, Outcome, Spent
 from timeball.domain.model.terms.policies import OverlapPolicy
 
 MOST_COUNTED = 4_000
@@ -102,12 +103,18 @@ _HAS_CHILDREN = 3
 """The run is due at its end, so that its children are notified."""
 _HAND_OVER = 6
 """The due key at the end of the lease, the report, and the key dropped."""
+_ENTRY_OF_A_RETRY = 4
+"""The entry changes twice as the retry is sent, and moves with the second claim."""
+_WAITED = 2
+"""The entry of a run that waits for its parents comes and goes."""
+_HANDED_OVER = 1
+"""The entry goes with the report."""
 _INLINE_WORK_BYTES = 400
 _KB = 1024
 
 _READS, _READS_OF_A_RETRY, _READS_FOR_A_LOCK = 4, 3, 2
 
-_SKIPPED, _SKIPPED_AT_ITS_CLAIM = 4, 5
+_SKIPPED, _SKIPPED_AT_ITS_CLAIM = 5, 6
 
 
 def spent_on(
@@ -122,8 +129,19 @@ def spent_on(
     held_ms = (attempt.finished_at or attempt.claimed_at) - attempt.claimed_at
     writes = _of_first(run, job, lookahead_ms) if is_first else RETRY
     writes += has_row + held_ms // heartbeat_ms + (_HAND_OVER if is_handed_over else 0)
+    writes += _of_index(run, attempt, held_ms // heartbeat_ms, is_first=is_first, is_handed_over=is_handed_over)
     reads = _READS + (_READS_FOR_A_LOCK if _is_guarded(run, job) else 0) if is_first else _READS_OF_A_RETRY
     return Spent(write_units=writes, read_units=reads)
+
+
+def _of_index(run: Run, attempt: Attempt, renewals: int, *, is_first: bool, is_handed_over: bool) -> int:
+    """Return the units for the entry of a notable run: when it appears, changes and goes."""
+    had = is_notable(run)
+    ended_at = attempt.finished_at or attempt.claimed_at
+    is_plain = attempt.outcome is Outcome.SUCCEEDED and ended_at <= run.id.fire_at + PLAIN_MS
+    units = run.noted + had if is_first else _ENTRY_OF_A_RETRY
+    units += _WAITED * (is_first and run.joined) + _HANDED_OVER * is_handed_over
+    return units + had * renewals + had + (not is_plain)
 
 
 def spent_by(row: Run) -> Spent:

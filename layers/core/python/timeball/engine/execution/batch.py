@@ -275,10 +275,18 @@ class Batch:
         async with asyncio.TaskGroup() as keepers:
             while True:
                 next_at = max(next_at + heartbeat_ms, clock.now())
-                await clock.sleep_until(next_at)
+                while clock.now() < next_at:
+                    await clock.sleep_until(min(clock.now() + SECOND_MS, next_at))
+                    await self._note_lasting()
                 live = [flight for flight in self.live if not flight.is_over]
                 renewed = await renew_leases(self.context, live, self.offload)
                 keepers.create_task(self._keep_messages(renewed))
+
+    async def _note_lasting(self) -> None:
+        """Renew the leases of calls that have lasted for some seconds, so that their rows say so."""
+        now = self.context.clock.now()
+        if lasting := [flight for flight in self.live if not flight.is_over and flight.is_lasting(now)]:
+            await renew_leases(self.context, lasting, self.offload)
 
     async def _keep_messages(self, renewed: Sequence[InFlight]) -> None:
         """Hide messages anew, and remove acknowledged ones: a fast run does not wait for a slow one."""

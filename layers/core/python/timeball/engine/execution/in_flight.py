@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from timeball.domain.attempts.retry import starts_as
 from timeball.domain.model.jobs.job import Completion, Job
+from timeball.domain.model.runs.notable import is_slow, noted
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import renewed
 from timeball.domain.model.runs.values import NOTHING, Failed, Spent
@@ -81,6 +82,10 @@ class InFlight:
     def is_calling(self) -> bool:
         """Whether its call lasts."""
         return self.called_at is not None and not self.is_answered
+
+    def is_lasting(self, now: int) -> bool:
+        """Return whether its call has lasted for long, and its row does not yet say so."""
+        return self.called_at is not None and self.is_calling and is_slow(self.run, now)
 
     def stop_at(self, rules: Rules) -> int:
         """Return when (ms) this executor must let go: a margin before the lease's end. A renewal extends it."""
@@ -175,7 +180,10 @@ def renew(context: Context, runs: Sequence[Run]) -> list[Run | None]:
     now, lease_ms = context.clock.now(), context.rules.lease_ms
 
     def extended(position: int, row: Run) -> Run | None:
-        return renewed(row, now, lease_ms) if owns(row, runs[position]) else None
+        if not owns(row, runs[position]):
+            return None
+        after = renewed(row, now, lease_ms)
+        return noted(after) if is_slow(row, now) else after
 
     standing = compare_and_swap(context.store.runs.swap, runs, extended, now)
     return [

@@ -2,9 +2,9 @@
 
 Each send also puts a watch on a queue of its own. The watch comes back some seconds after the run's instant, and then
 at growing intervals, until its runs have ended or are in the due index. It sends a run again if its message was lost,
-and carries out the missing effects of an end. It costs no write. The reads are as cheap as possible, because the claim
-refuses any action that is based on an old reading. A queue that is full of messages has lost none: its executors are
-behind, and nothing is added to it.
+carries out the missing effects of an end, and notes that a run is late. Otherwise it costs no write. The reads are as
+cheap as possible, because the claim refuses any action that is based on an old reading. A queue that is full of
+messages has lost none: its executors are behind, and nothing is added to it.
 
 A queue gives up on a message that came back too often. That says nothing about the run: it may have ended, or run well.
 The run's row alone decides. A run that still waits goes back into the due index, and only its own count makes it fail
@@ -12,13 +12,14 @@ as undeliverable. Then the message may go.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from timeball.domain.attempts.watch import Finding, find, pause_ms
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
+from timeball.domain.model.runs.notable import is_slow, noted
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.transitions import due_again, ended
 from timeball.domain.model.runs.values import Guarantor
@@ -31,6 +32,7 @@ from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.engine.runs.overlap_lock import needs_lock
 from timeball.engine.runs.waiting_lines import expect
 from timeball.ports.queue import Watch
+from timeball.ports.rows import Swap
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +62,7 @@ def _recheck(context: Context, runs: Sequence[RunId]) -> dict[RunId, Finding | N
     _carry_out_ends(context, [rows[run] for run, finding in found.items() if finding is Finding.OVER])
     _send_again(context, [rows[run] for run, finding in found.items() if finding is Finding.LOST], now)
     expect(context, [rows[run] for run, finding in found.items() if finding is Finding.IN_LINE])
+    _note_late(context, rows.values(), now)
     return {run: found.get(run) for run in runs}
 
 
@@ -82,6 +85,12 @@ def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
         context.queue.send(sending, now)
 
 
+def _note_late(context: Context, rows: Iterable[Run], now: int) -> None:
+    """Note the runs that are late. A run that was claimed meanwhile is not: its row refuses the note."""
+    late = [row for row in rows if row.state is RunState.QUEUED and is_slow(row, now)]
+    context.store.runs.swap([Swap(row, noted(row)) for row in late], now)
+
+
 def _carry_out_ends(context: Context, over: Sequence[Run]) -> None:
     """Carry out the effects of ended runs whose jobs seem not to know of them."""
     jobs = context.store.jobs.read([run.id.job for run in over], strong=False)
@@ -97,7 +106,7 @@ def recheck(context: Context, watches: Sequence[Watch]) -> list[bool]:
     Order of writes of recheck (the watch):
 
     1. Carry out effects of an end that the job does not know of; send again the runs whose messages are lost; make
-       limiters due that do not know of a waiting run.
+       limiters due that do not know of a waiting run; note the runs that are late.
     2. Watch the runs again that are not over, after a pause that doubles.
     3. Delete the watch.
 

@@ -8,10 +8,20 @@ from typing import Generic, TypeVar
 
 from timeball.aws.dynamodb.table.listing_shards import stratum_of
 from timeball.domain.attempts.circuit_breaker import CircuitKey
-from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, Origin, RunId, TaskKey, shard_of
+from timeball.domain.model.ids import (
+    BackfillKey,
+    JobKey,
+    LimiterKey,
+    OperationKey,
+    Origin,
+    RunId,
+    TaskKey,
+    fraction_of,
+    shard_of,
+)
 from timeball.domain.model.jobs.revision import Announcement, RevisionId
 from timeball.domain.model.jobs.task import TaskRef
-from timeball.domain.model.runs.run import Permit
+from timeball.domain.model.runs.run import Permit, Run, RunState
 from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.model.terms.event import SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey
@@ -290,3 +300,14 @@ def job_of(pk: str) -> JobKey:
 def line_partition(key: LimiterKey, permit: Permit) -> str:
     """Return the listing's partition of the runs that wait in a line; no status has a name with such a mark."""
     return list_partition(key.tenant, f"!{permit}", key.name)
+
+
+def notable_key(run: Run, list_shards: int) -> str:
+    """Return the partition of notable runs that contains a run: by its tenant, its state, and a hash of its id."""
+    shard = int(fraction_of("notable", run.id.job.tenant, run.id) * list_shards)
+    return notable_partition(run.id.job.tenant, run.state, shard)
+
+
+def notable_partition(tenant: str, state: RunState, list_shard: int) -> str:
+    """Return the partition of a tenant's notable runs in a state, in a shard."""
+    return list_partition(tenant, state, f"{list_shard:04d}")

@@ -24,6 +24,7 @@ from timeball.aws.dynamodb.table.keys import (
     job_key,
     line_partition,
     list_key,
+    notable_key,
     owner_of_row,
     revision_key,
     run_key,
@@ -39,6 +40,7 @@ from timeball.domain.model.jobs.job_states import among
 from timeball.domain.model.jobs.revision import Announcement, Revision, outline
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Bounds, Limiter
+from timeball.domain.model.runs.notable import is_notable, ordered_at
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.model.terms.flow import UniqueKeyRow
@@ -86,6 +88,8 @@ class Mapper:
         if run.waiting is not None and run.stands_in_line:
             line = line_partition(LimiterKey(run.id.job.tenant, run.waiting.name), run.waiting.permit)
             item |= {"listed_at": run.line_order, "list_key": line}
+        if is_notable(run):
+            item |= {"notable_key": notable_key(run, self.list_shards), "notable_at": ordered_at(run)}
         if run.is_terminal:
             item["expires_at"] = self.expiry(run.finished_at or now)
         return item

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from timeball.aws.dynamodb.table.keys import Key
 from timeball.aws.dynamodb.table.schema import Index
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 _BATCH = 100
 _Row = dict[str, Any]
+
+
+class KeyRange(NamedTuple):
+    """The rows of a partition from one sort key to another."""
+
+    pk: str
+    first: str
+    last: str
 
 
 class TableReader:
@@ -68,20 +76,24 @@ class TableReader:
 
     def page(
         self,
-        pk: str,
-        first: str,
-        last: str,
+        keys: KeyRange,
         *,
         limit: int,
         states: Sequence[str],
         after: Key | None,
         examine: int,
+        forward: bool,
+        strong: bool,
     ) -> tuple[list[_Row], Mapping[str, Any] | None]:
-        """Return up to `limit` rows from the last sort key backwards, and the key to continue after, if any are left.
+        """Return up to `limit` rows of a range, and the key to continue after, if any are left.
 
         Examines at most about `examine` rows, so that a filter without matches costs no more than that.
         """
-        request = {**self._range(pk, first, last, states), "ScanIndexForward": False}
+        request = {
+            **self._range(*keys, states),
+            "ScanIndexForward": forward,
+            "ConsistentRead": strong,
+        }
         # Read one row more than is wanted, so that it is known whether there is another page.
         request["Limit"] = examine if states else limit + 1
         if after:

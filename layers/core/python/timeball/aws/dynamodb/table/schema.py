@@ -19,11 +19,17 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Index:
-    """A global secondary index that projects keys only."""
+    """A global secondary index. It projects keys only, unless it has `whole_rows`."""
 
     name: str
     partition: Attribute
     sort: Attribute
+    whole_rows: bool = False
+
+    @property
+    def projection(self) -> str:
+        """What its entries contain, in DynamoDB's word."""
+        return "ALL" if self.whole_rows else "KEYS_ONLY"
 
 
 @dataclass(frozen=True)
@@ -52,8 +58,14 @@ BY_STATE = Index("by_state", Attribute("state_key", "S"), Attribute("listed_at",
 BY_TASK = Index("by_task", Attribute("task_key", "S"), Attribute("listed_at", "N"))
 """The sparse index of jobs that name a task, by their creation."""
 
+NOTABLE = Index("notable", Attribute("notable_key", "S"), Attribute("notable_at", "N"), whole_rows=True)
+"""The sparse index of the runs that did not start at once and soon succeed: by their state, and by their end or start.
+
+It has whole rows: a page costs what it shows, and no read of a row.
+"""
+
 JOBS = TableSchema(
-    "jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_STATE, BY_TASK), ttl="expires_at"
+    "jobs", Attribute("pk", "S"), Attribute("sk", "S"), (DUE, LISTING, BY_STATE, BY_TASK, NOTABLE), ttl="expires_at"
 )
 """Jobs, their payloads, runs and results, one item collection each; tasks, partition and shard rows beside them."""
 

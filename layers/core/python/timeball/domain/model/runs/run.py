@@ -190,6 +190,8 @@ class Run:
     """The triggers or submits that it has collected; None: it does not collect."""
     waiting: Waiting | None = None
     """The line in which it waits: its limiter is due instead of the run; None: it waits in no line."""
+    noted: bool = False
+    """A process saw that it was late, or that its call lasted (notable.py)."""
     slots: tuple[str, ...] = ()
     """The limiters in which it may hold a slot while it runs, was admitted, or waits for another limiter."""
 
