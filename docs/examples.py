@@ -214,6 +214,7 @@ def _dead_letters(recorder: Recorder) -> None:
     dead_runs = [dead(api, {"jobId": "mailing"}, seconds) for seconds in (-40, -30, -20, -10)]
     send("GET", "/v1/dead-letters")
     send("GET", "/v1/dead-letters:groups")
+    send("GET", "/v1/runs", query={"status": "failed"})
     send("POST", f"/v1/runs/{dead_runs[0].id}/retry", {})
     send("POST", f"/v1/runs/{dead_runs[1].id}/succeed", {"reason": "Sent by hand."})
     send("POST", "/v1/dead-letters:replay", {"runIds": [str(dead_runs[2].id)]})

@@ -32,6 +32,7 @@ from timeball.api.jobs.triggering import router as triggering_jobs
 from timeball.api.limits import router as limits
 from timeball.api.operations.operations import router as operations
 from timeball.api.runs.callbacks import router as callbacks
+from timeball.api.runs.listing import router as runs_of_all
 from timeball.api.runs.manual import router as manual
 from timeball.api.runs.reading import router as runs
 from timeball.api.schedules.preview import router as schedules
@@ -89,7 +90,7 @@ def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 
 ROUTERS = (
     *(creating_jobs, changing_jobs, removing_jobs, listing_jobs, reading_jobs, triggering_jobs),
     *(graphs, cycles, events, history),
-    *(backfills, runs, manual, callbacks, dead_letters),
+    *(backfills, runs_of_all, runs, manual, callbacks, dead_letters),
     *(operations, tasks, targets, schedules, calendars, freezes, limits, stats),
     *(tenants, signing_secret, sessions, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),

@@ -193,6 +193,14 @@ class PageQuery:
         return Reply(200, f'{{"items":[{",".join(texts)}],"nextCursor":{json.dumps(cursor)}}}')
 
 
+def tags_of(given: Sequence[str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:
+    """Return the key and the value of each tag of a query; a key has no colon."""
+    parts = [text.partition(":") for text in given]
+    if not all(key and colon for key, colon, _ in parts):
+        errors.append(FieldError("tag", "Give a key and a value separated by a colon, such as team:blue."))
+    return tuple((key, value) for key, _, value in parts)
+
+
 def fitting(answers: Iterable[AnyAnswer], most_bytes: int) -> list[AnyAnswer]:
     """Return the first answers that together have at most `most_bytes`, as Lambda sends them."""
     found: list[AnyAnswer] = []

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from pydantic import ConfigDict, Field
 
 from timeball.api.http.access import Access
-from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
+from timeball.api.http.cursor import PAGE, PageQuery, identifier, number, tags_of
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request
 from timeball.api.http.problems import FieldError, invalid
@@ -227,7 +227,7 @@ def _filter(request: Request, asked: PageQuery, *, oldest_first: bool) -> JobFil
     return JobFilter(
         request.tenant,
         statuses=asked.choices("status", STATUSES),
-        tags=_tags(request.each("tag"), asked.errors),
+        tags=tags_of(request.each("tag"), asked.errors),
         bounds=request.bounds,
         task_id=asked.text("taskId", JOB_ID, "No task can have this id; give the taskId of an answer."),
         from_at=from_at or 0,
@@ -239,11 +239,3 @@ def _filter(request: Request, asked: PageQuery, *, oldest_first: bool) -> JobFil
         kinds=asked.choices("kind", tuple(Kind)),
         oldest_first=oldest_first,
     )
-
-
-def _tags(given: Sequence[str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:
-    """Return the key and the value of each tag; a key has no colon."""
-    parts = [text.partition(":") for text in given]
-    if not all(key and colon for key, colon, _ in parts):
-        errors.append(FieldError("tag", "Give a key and a value separated by a colon, such as team:blue."))
-    return tuple((key, value) for key, _, value in parts)

@@ -9,8 +9,9 @@ from timeball.api.http.fields import INSTANT_SCHEMA
 from timeball.api.http.generations import DEPTH, RUN_ID
 from timeball.api.jobs.listing import ANY_TEXT, ORDERS, STATUSES, SUMMARY
 from timeball.api.limits import LIMIT_NAME
+from timeball.api.runs.listing import SORTS
 from timeball.domain.model.jobs.job import Priority
-from timeball.domain.model.reason import FAILURES
+from timeball.domain.model.reason import FAILURES, Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.terms.dependency import Children
 from timeball.engine.scheduling.list_jobs import MAX_SORTED, Kind
@@ -61,6 +62,10 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     ),
     "from": _query("Only rows whose (first) fire time is at this time or later.", INSTANT_SCHEMA),
     "to": _query("Only rows whose (first) fire time is at this time or earlier.", INSTANT_SCHEMA),
+    "sort": _query(
+        "By the end, or by the fire time; `-` means the newest first. By the end, live runs are the newest.",
+        {"enum": list(SORTS), "default": SORTS[0]},
+    ),
     "reason": _query("", {"enum": [reason.value for reason in FAILURES]}),
     "fingerprint": _query("", {"type": "string", "minLength": 1, "maxLength": 64}),
     "error": _query("", {"type": "string", "minLength": 1, "maxLength": ERROR_CHARACTERS}),
@@ -150,6 +155,23 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     },
     ("/v1/jobs", "from"): {"description": "Only jobs created at this time or later."},
     ("/v1/jobs", "to"): {"description": "Only jobs created at this time or earlier."},
+    ("/v1/runs", "jobId"): {"in": "query", "required": False, "description": "Only runs of this job."},
+    ("/v1/runs", "taskId"): {"in": "query", "required": False, "description": "Only runs whose job named this task."},
+    ("/v1/runs", "reason"): {
+        "description": "Only runs with this reason.",
+        "schema": {"enum": [reason.value for reason in Reason]},
+    },
+    ("/v1/runs", "tag"): {
+        "description": "Only runs of jobs with all of these tags, each a key and a value separated by a colon.",
+    },
+    ("/v1/runs", "from"): {
+        "description": "Only runs whose end (by `fireTime`: whose fire time) is at this time or later; a live run "
+        "counts with its start.",
+    },
+    ("/v1/runs", "to"): {
+        "description": "Only runs whose end (by `fireTime`: whose fire time) is at this time or earlier. If `status` "
+        "is missing or has `succeeded`, and without `jobId`, at most an hour after `from`, which is the default.",
+    },
     ("/v1/changes", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
     ("/v1/changes", "from"): {"description": "Only changes at this time or later."},
     ("/v1/changes", "to"): {"description": "Only changes at this time or earlier."},

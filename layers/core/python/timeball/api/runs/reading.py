@@ -72,7 +72,7 @@ class ExecutionPageAnswer(AnswerModel):
 @router.get(
     "/v1/jobs/{jobId}/runs", "List a job's runs, newest first", RunPageAnswer, query=RUN_PARAMETERS, access=Access.READ
 )
-def list_runs(edge: ApiContext, request: Request) -> Reply:
+def list_job_runs(edge: ApiContext, request: Request) -> Reply:
     """List a job's runs, newest first."""
     asked, job = PageQuery(request), job_key(request)
     query = _ledger_query(job, asked)
