@@ -128,6 +128,8 @@ def main() -> int:
     show("if executors took nothing more", hanging(1_000, 2 * MINUTES, takes_more=False))
     show("beside 1,500 for half an hour, each run of the others being allowed 300 s", hanging(1_500, 30 * MINUTES))
     show("if no executor had a successor", hanging(300, 15 * MINUTES, successors=0))
+    own = hanging(1_200, 30 * MINUTES, 1.5, hang_seconds=300, executors={"normal": 5}, successors=0)
+    show("if calls of up to 300 s had five executors and a queue of their own instead", own)
     show("if those of the others came each 97 s", hanging(1_500, 30 * MINUTES, each=97))
     show("if calls hung for 455 s, until successors are there", hanging(1_500, 30 * MINUTES, hang_seconds=455))
     show("if they came each 30 s, and were allowed 840 s", hanging(1_500, 30 * MINUTES, each=30, may_last_seconds=840))

@@ -12,27 +12,39 @@ from dataclasses import dataclass
 
 from tests.simulation.actors.executors import execute_messages
 from tests.simulation.actors.on_cue import (
+    ONE_A_SECOND,
+    ONE_AT_ONCE,
     Verb,
+    asks_for_a_job,
+    binds_tenants,
     calls_two_paths,
     cancels,
     cancels_its_run,
     claims,
+    closes_the_day,
     crowds,
     executes,
     fails,
+    freezes,
     gives_up,
     pauses,
     plans_slowly,
     process_of,
     purges,
+    pushes,
     resumes,
     retries_all,
     revises,
     scans,
     scans_in_small_chunks,
     submits,
+    submits_one_that_collects,
+    submits_three,
     submits_under_a_key,
+    submits_under_a_unique_key,
+    submits_with_a_calendar,
     swaps_a_dependency,
+    triggers,
     weaves,
 )
 from tests.simulation.actors.workers import judge_dead_letters, scan_each_second, watch_over_runs
@@ -43,6 +55,7 @@ from tests.simulation.world.process import CutOffError, Stop
 from timeball.domain.model.terms.policies import OverlapPolicy
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.time.schedule import At, Every
+from timeball.ports.errors import UnavailableError
 
 _MEANWHILE_MS = SECOND_MS
 
@@ -50,13 +63,17 @@ _CALM_SECONDS = 30
 
 _LONGEST_SECONDS = 300
 
+_LOSSY, _LIMITED, _QUOTAS = 2, 752, 1_044
+"""Stories of these kinds: messages are lost; jobs name limiters; tenants have quotas."""
+
 
 @dataclass(frozen=True)
 class Meeting:
     """The acts before, in seconds after the start; the actor that is stopped, when and how long; and others' acts.
 
-    With `stop_seconds` None the first actor never goes on. Workers start as soon as the others are done, or, if `late`,
-    after the first is done too.
+    With `stop_seconds` None the first actor never goes on. With `fails` it is not stopped: a call of its fails. Workers
+    start as soon as the others are done, or, if `late`, after the first is done too. `kind` is the number of a story
+    with the features that the meeting needs, such as limiters.
     """
 
     before: Sequence[tuple[float, Verb]]
@@ -65,6 +82,8 @@ class Meeting:
     stop_seconds: int | None = 4
     late: bool = False
     call_seconds: int = 3
+    fails: bool = False
+    kind: int = 0
 
     def complaints(self) -> Iterator[str]:
         """Yield the faults of all its endings."""
@@ -75,7 +94,7 @@ class Meeting:
 
     def _play(self, moment: int) -> tuple[int, Story]:
         """Play the meeting. The first actor stops at a moment. Return how many moments it has, and the story."""
-        story = Story(2 if purges in self.meanwhile else 0)
+        story = Story(_LOSSY if purges in self.meanwhile else self.kind)
         story.calm_down()
         story.receiver.takes_ms = (self.call_seconds * SECOND_MS,)
         moments = story.clock.run(self._told(story, moment))
@@ -88,7 +107,7 @@ class Meeting:
         await story.clock.sleep_until(START + int(self.first[0] * SECOND_MS))
         first = process_of(story, self.first[1])
         seconds = _LONGEST_SECONDS if self.stop_seconds is None else self.stop_seconds
-        first.stop = Stop(moment, seconds * SECOND_MS)
+        first.stop = Stop(moment, seconds * SECOND_MS, self.fails)
         tasks = [asyncio.create_task(_to_its_end(self.first[1](story, first)))]
         await story.clock.sleep_until(story.clock.now() + _MEANWHILE_MS)
         for verb in self.meanwhile:
@@ -106,7 +125,7 @@ class Meeting:
 
 
 async def _to_its_end(work: Awaitable[object]) -> None:
-    with suppress(ValueError, CutOffError):
+    with suppress(ValueError, CutOffError, UnavailableError):
         await work
 
 
@@ -188,6 +207,41 @@ MEETINGS = {
     ),
     "an execution that takes long to put a run in line, behind a run that is soon over": Meeting(
         [(0, submits_under_a_key), (1, scans)], (5, executes), [], stop_seconds=16, call_seconds=0
+    ),
+    "three executions of one instant, under a limiter with one slot": Meeting(
+        [(0, submits_three(flow=ONE_AT_ONCE)), (1, scans)], (5, executes), [], kind=_LIMITED
+    ),
+    "three executions of one instant, under a limiter of one a second": Meeting(
+        [(0, submits_three(flow=ONE_A_SECOND)), (1, scans)], (5, executes), [], call_seconds=0, kind=_LIMITED
+    ),
+    "three executions of a tenant that may have two at once": Meeting(
+        [(0, binds_tenants), (0, submits_three("user-1")), (1, scans)], (5, executes), [], kind=_QUOTAS
+    ),
+    "three executions of a tenant that may have one a second": Meeting(
+        [(0, binds_tenants), (0, submits_three("user-2")), (1, scans)], (5, executes), [], call_seconds=0, kind=_QUOTAS
+    ),
+    "an execution that sleeps longer than its lease, while others wait for its slot": Meeting(
+        [(0, submits_three(flow=ONE_AT_ONCE)), (1, scans)], (5, executes), [], stop_seconds=45, kind=_LIMITED
+    ),
+    "an execution of a run that was sent before a freeze": Meeting(
+        [(0, submits(_LATER)), (4, scans), (4.2, freezes)], (7.5, executes), []
+    ),
+    "an execution of a run that was sent before its calendar was closed": Meeting(
+        [(0, submits_with_a_calendar), (4, scans), (4.2, closes_the_day)], (7.5, executes), []
+    ),
+    "a submission of which a call fails": Meeting([], (0, asks_for_a_job), [], fails=True),
+    "a trigger of which a call fails": Meeting([(0, submits(Every(3600, START)))], (2, triggers), [], fails=True),
+    "a trigger of which a call fails, between two others that are collected": Meeting(
+        [(0, submits_one_that_collects), (1, pushes("push-1"))],
+        (2, pushes("push-2")),
+        [pushes("push-2"), pushes("push-3")],
+        fails=True,
+    ),
+    "a submission of which a call fails, between two others under its key": Meeting(
+        [(1, submits_under_a_unique_key("first"))],
+        (2, submits_under_a_unique_key("second")),
+        [submits_under_a_unique_key("third")],
+        fails=True,
     ),
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
     "an execution that wakes while another one has its run": Meeting(

@@ -166,6 +166,7 @@ def test_each_request_is_recorded_with_its_actor_and_its_resource(api: Api, rout
             "operationId": None,
             "before": None,
             "after": None,
+            "scheduleText": None,
         }
     ]
     of_the_job = api.call("GET", "/v1/changes", query={"actor": "key_2", "jobId": ids["job"]}).body["items"]

@@ -80,6 +80,7 @@ def test_a_new_job_has_one_revision(api: Api) -> None:
         "operationId": None,
         "before": None,
         "after": None,
+        "scheduleText": job["scheduleText"],
     }
     assert (only["after"]["name"], only["after"]["payload"]) == ("first", {"n": 1})
 

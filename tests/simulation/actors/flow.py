@@ -94,10 +94,10 @@ class _Again(Client):
         at = self.process.now() + (wait_ms or draw.choice((0, 10_000)))
         name = f"once-{next(self.story.names)}"
         spec = self.spec(name, At(at), draw, replace(flow, unique=unique), OverlapPolicy.ALLOW)
-        await self.ask("unique", spec.key, _submit_once, [spec], name, self.by)
+        await self.ask("unique", spec.key, submit_each_once, [spec], name, self.by)
 
 
-def _submit_once(context: Context, specs: Sequence[JobSpec], mark: str, by: Actor) -> list[tuple[Submission, Job]]:
+def submit_each_once(context: Context, specs: Sequence[JobSpec], mark: str, by: Actor) -> list[tuple[Submission, Job]]:
     return [submit_once(context, spec, mark, by) for spec in specs]
 
 

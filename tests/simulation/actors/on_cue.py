@@ -3,19 +3,27 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from tests.simulation.actors.client import Client
 from tests.simulation.actors.executions import caller_of
-from tests.simulation.story import START, Done, Story
+from tests.simulation.actors.flow import submit_each_once
+from tests.simulation.actors.quotas import bind
+from tests.simulation.story import MARQUESAS, START, THE_DAY_BEFORE, Done, Story
 from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.ids import JobKey, OperationKey
+from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
+from timeball.domain.model.tenants.actor import Actor
+from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.terms.dependency import Parent
-from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow
+from timeball.domain.model.terms.flow import ConcurrencyLimit, Debounce, Flow, RateLimit, Unique
 from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.operation import JobMatch, Operation, OperationAction
-from timeball.domain.time.instants import SECOND_MS
-from timeball.domain.time.schedule import At, Schedule, Timing
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import At, Every, Schedule, Timing
+from timeball.engine.blackouts.calendars import replace_calendar
+from timeball.engine.blackouts.freezes import create_freeze
 from timeball.engine.changes.change import Changed, Request, cancel, pause, resume, revise
 from timeball.engine.context import Context
 from timeball.engine.dependencies.parents import adopt
@@ -23,6 +31,7 @@ from timeball.engine.execution.claim import claim
 from timeball.engine.execution.execute import execute
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.runs.manual import cancel_runs
+from timeball.engine.runs.trigger import Trigger, trigger
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.engine.scheduling.dispatch import dispatch
@@ -69,6 +78,84 @@ async def submits_under_a_key(story: Story, process: Process) -> None:
     flow = Flow(concurrency=ConcurrencyLimit("key", 1))
     specs = [replace(_spec(At(START + 5_000)), key=_node(name), flow=flow) for name in ("first", "second")]
     await process.run(submit, story.context(process), specs, process.now())
+
+
+def submits_three(tenant: str = "acme", flow: Flow | None = None) -> Verb:
+    """Submit three jobs of one instant, under the limiters of a flow or the quotas of a tenant."""
+
+    async def verb(story: Story, process: Process) -> None:
+        spec = replace(_spec(At(START + 5_000)), flow=flow or Flow())
+        specs = [replace(spec, key=JobKey(tenant, f"job-{n}")) for n in range(3)]
+        await process.run(submit, story.context(process), specs, process.now())
+
+    return verb
+
+
+ONE_AT_ONCE, ONE_A_SECOND = Flow(concurrency=ConcurrencyLimit("key", 1)), Flow(rate=RateLimit("rate", 1))
+
+
+async def binds_tenants(story: Story, _: Process) -> None:
+    """Give two tenants quotas."""
+    bind(story)
+
+
+async def asks_for_a_job(story: Story, process: Process) -> None:
+    """Submit a job as a client does, who repeats a request without an answer or gives up."""
+    await Client(story, process).ask("submit", KEY, submit, [_spec(_IN_AN_HOUR)], process.now(), _SOMEBODY)
+
+
+async def triggers(story: Story, process: Process) -> None:
+    """Trigger the job as a client does, with a payload of the trigger's own."""
+    asked = Trigger(KEY, '{"n": 1}', has_payload=True, request="request-1", fingerprint="print-1")
+    await Client(story, process).ask("trigger", KEY, trigger, [asked], _SOMEBODY)
+
+
+async def submits_one_that_collects(story: Story, process: Process) -> None:
+    spec = replace(_spec(_IN_AN_HOUR), flow=Flow(debounce=Debounce(5, 20)))
+    await process.run(submit, story.context(process), [spec], process.now())
+
+
+async def submits_with_a_calendar(story: Story, process: Process) -> None:
+    spec = replace(_spec(At(START + 8_000)), calendar=CalendarUse("closed"))
+    await process.run(submit, story.context(process), [spec], process.now())
+
+
+async def closes_the_day(story: Story, process: Process) -> None:
+    """Close the day of the story's beginning in the job's calendar."""
+    now = process.now()
+    wanted = Calendar(CalendarKey(KEY.tenant, "closed"), MARQUESAS, now, now, (THE_DAY_BEFORE,))
+    await process.run(replace_calendar, story.context(process), wanted, None, now)
+
+
+async def freezes(story: Story, process: Process) -> None:
+    """Freeze the tenant for half a minute, from now on."""
+    now = process.now()
+    frozen = Freeze("freeze-1", now, now + 30_000, FreezeMatch(everything=True), now)
+    await process.run(create_freeze, story.context(process), KEY.tenant, frozen)
+
+
+def pushes(name: str) -> Verb:
+    """Trigger a job that collects triggers, as a client does."""
+
+    async def verb(story: Story, process: Process) -> None:
+        asked = Trigger(KEY, f'{{"n": "{name}"}}', has_payload=True, request=name, fingerprint=name)
+        await Client(story, process).ask("push", KEY, trigger, [asked], _SOMEBODY)
+
+    return verb
+
+
+def submits_under_a_unique_key(name: str) -> Verb:
+    """Submit a job that collects the submits under its key, as a client does."""
+
+    async def verb(story: Story, process: Process) -> None:
+        flow = Flow(Unique("only"), Debounce(5, 20))
+        spec = replace(_spec(At(process.now() + 5_000)), key=_node(name), flow=flow)
+        await Client(story, process).ask("unique", spec.key, submit_each_once, [spec], name, _SOMEBODY)
+
+    return verb
+
+
+_IN_AN_HOUR, _SOMEBODY = Every(3600, START + HOUR_MS), Actor("user-1")
 
 
 def revises(timing: Timing, calls: int = 1_000) -> Verb:

@@ -43,13 +43,17 @@ def _revives(run: Run, now: int) -> Run | None:
 
 FAULTS = {
     "a submission is acknowledged and not stored": Fault(
-        hoped_for("jobs.insert"), "each acknowledged submission is stored", 109
+        hoped_for("jobs.insert"), "each acknowledged submission is stored", meeting="a submission of which a call fails"
     ),
     "a trigger is acknowledged and not stored": Fault(
-        hoped_for("runs.insert", _is_by_hand), "each acknowledged trigger ran", 141
+        hoped_for("runs.insert", _is_by_hand),
+        "each acknowledged trigger ran",
+        meeting="a trigger of which a call fails",
     ),
     "a trigger's payload is lost": Fault(
-        inserted("runs.insert", lambda run: replace(run, work_digest=None)), "each acknowledged trigger ran", 26
+        inserted("runs.insert", lambda run: replace(run, work_digest=None)),
+        "each acknowledged trigger ran",
+        meeting="a trigger of which a call fails",
     ),
     "a retry by hand is acknowledged and not done": Fault(
         lost("runs.swap", _tries_again_by_hand), "a run that is retried by hand may start"
@@ -61,6 +65,7 @@ FAULTS = {
     "a run that fails for good a second time is not listed": Fault(
         given(DeadFilter, "matches", lambda asked, run: _matches(asked, run) and run.budget_at is None),
         "each dead letter is listed",
+        meeting="an operation that takes long, while a run that it retries fails again",
     ),
     "a report is acknowledged and not written": Fault(instead(report, _throws_away), "each accepted report counts"),
     "a report of an older attempt counts": Fault(

@@ -87,10 +87,10 @@ def _twice(held: GateWaits, gate: Gate, until: int) -> GateWaits:
 
 FAULTS = {
     "a gate counts for twice as long as it held a run": Fault(
-        given(GateWaits, "by", _twice), "lateness counts from the end of the last hold", 0
+        given(GateWaits, "by", _twice), "lateness counts from the end of the last hold", meeting="a pause, and a resume"
     ),
     "an unexpired running run is claimed": Fault(
-        instead(decide_claim, _claims_running_runs), "no lease is cut short", 2
+        instead(decide_claim, _claims_running_runs), "no lease is cut short", meeting="a pause, and a resume"
     ),
     "a claim ignores cancel_requested": Fault(
         instead(decide_claim, _ignores_that_it_is_asked_to_stop),
@@ -112,7 +112,9 @@ FAULTS = {
         instead(decide_claim, _drops_waiters_of_the_lock), "a run that waits for the overlap lock does not misfire", 5
     ),
     "a flood after an outage": Fault(
-        instead(decide_claim, _starts_late_runs), "no more runs start late than the catch-up policy allows", 11
+        instead(decide_claim, _starts_late_runs),
+        "no more runs start late than the catch up policy allows",
+        meeting="a scan that breaks off after an outage",
     ),
     "a claim drops a due key that it found": Fault(
         instead(claimed, _drops_the_due_key),
@@ -122,11 +124,14 @@ FAULTS = {
     "a run is claimed when its message comes": Fault(
         both(given(waves, "CLAIM_AHEAD_MS", LATEST), given(claim_rules, "EARLIEST_CLAIM_MS", LATEST)),
         "no run is claimed long before its instant",
+        meeting="a pause, and a resume",
     ),
     "a run that collects is claimed as early as any": Fault(
         instead(decide_claim, _forgets_that_it_collects), "no run is claimed long before its instant", 35
     ),
-    "a run is called when it is claimed": Fault(instead(claimed, _forgets_the_instant), "nothing is early", 1),
+    "a run is called when it is claimed": Fault(
+        instead(claimed, _forgets_the_instant), "nothing is early", meeting="a scan, and a pause and a resume"
+    ),
     "a call leaves after its lease": Fault(
         given(InFlight, "stop_at", lambda *_: LATEST),
         "attempts of a run come in order",

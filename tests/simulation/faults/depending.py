@@ -61,19 +61,25 @@ FAULTS = {
         instead(circle_of, lambda *_: ([], 0)), "nothing waits for itself", 31
     ),
     "a job with two parents does not wait": Fault(
-        instead(join, _at_any_time), "a job starts only if its rule holds", 1
+        instead(join, _at_any_time),
+        "a job starts only if its rule holds",
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a cycle does not wait for its parents": Fault(
         instead(cycle_of_parent, _in_any_cycle), "a cycle starts only if its rule holds", 21
     ),
     "a parent does not note its child": Fault(
-        lost("jobs.swap", _tells_a_parent), "each parent knows that it has children", 1
+        lost("jobs.swap", _tells_a_parent),
+        "each parent knows that it has children",
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a call gets no results of its parents": Fault(
         instead(handed, lambda payload, _: payload), "a call gets the results of its parents", 1
     ),
     "a parent's end does not reach its children": Fault(
-        instead(wake_children, lambda *_: None), "a job drops its due key after its children know of its end", 1
+        instead(wake_children, lambda *_: None),
+        "a job drops its due key after its children know of its end",
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "two jobs wake each other over an edge that is stale": Fault(
         both(instead(naming_any, _named_by_any_job), instead(is_as_notified, _as_not_yet_written)),
@@ -84,7 +90,9 @@ FAULTS = {
         instead(remove, _the_parent_first), "a job is cancelled after its children", 51
     ),
     "a child of a dead parent is not blocked": Fault(
-        instead(join, _without_an_actor), "a job that waits at the end has a parent that may still end", 6
+        instead(join, _without_an_actor),
+        "a job that waits at the end has a parent that may still end",
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
     ),
     "a child has a fire time of its own": Fault(
         instead(fire_time, _a_second_late), "a job runs once for its parents", 6

@@ -83,9 +83,15 @@ FAULTS = {
         given(MemoryDueIndex, "most_shards", lambda _, shards: shards), "nothing is stuck", 14
     ),
     "advance before insert": Fault(
-        late("runs.insert", behind="jobs.swap", which=_is_scheduled), "each due instant has one row", 5
+        late("runs.insert", behind="jobs.swap", which=_is_scheduled),
+        "each due instant has one row",
+        meeting="another schedule that takes long, and a slow plan of a fire that both have",
     ),
-    "advance before send": Fault(late("queue.send", behind="jobs.swap"), "nothing is stuck", 5),
+    "advance before send": Fault(
+        late("queue.send", behind="jobs.swap"),
+        "nothing is stuck",
+        meeting="an execution of a path that fails, and one of another path",
+    ),
     "advance unconditionally": Fault(
         _advanced_where(lambda *_: True),
         "each due instant has one row",
@@ -120,7 +126,11 @@ FAULTS = {
         meeting="a scan, and another schedule",
     ),
     "a run is inserted outside dispatch without a due key": Fault(
-        inserted("runs.insert", _without_its_due_key), "nothing is stuck", 17
+        inserted("runs.insert", _without_its_due_key), "nothing is stuck", meeting="a trigger of which a call fails"
     ),
-    "a retry is queued before it is sent": Fault(late("queue.send", behind="runs.swap"), "nothing is stuck"),
+    "a retry is queued before it is sent": Fault(
+        late("queue.send", behind="runs.swap"),
+        "nothing is stuck",
+        meeting="an operation that takes long, while a run that it retries fails again",
+    ),
 }

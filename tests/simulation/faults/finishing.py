@@ -117,6 +117,7 @@ FAULTS = {
     "effects are left out": Fault(
         both(instead(final_status, lambda *_: None), without(effects, "EFFECTS", releases)),
         "a job ends with its final run",
+        meeting="an operation that takes long, while a run that it retries fails again",
     ),
     "a message is deleted before the effects": Fault(
         instead(change_runs, _despite_failure), "a job ends with its final run", 100

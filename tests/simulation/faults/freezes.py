@@ -71,18 +71,44 @@ AT_ONCE, A_SECOND = "no more runs are under way than may", "no more runs begin i
 STUCK = "nothing is stuck"
 
 FAULTS = {
-    "a claim ignores quotas": Fault(without(claiming, "GATES", any_run), AT_ONCE, 14),
-    "a claim ignores limits": Fault(without(claiming, "GATES", any_run), AT_ONCE, 9),
-    "a limiter does not name a run that begins": Fault(instead(acquire, _notes_no_child), AT_ONCE, 14),
-    "a limiter with a name does not name a run that begins": Fault(instead(acquire, _notes_no_child), AT_ONCE, 9),
-    "a turn is given twice": Fault(instead(acquire, _notes_no_child), A_SECOND, 4),
-    "a turn of a key is given twice": Fault(instead(acquire, _notes_no_child), A_SECOND, 4),
-    "a limiter drops a holder that is not yet claimed": Fault(instead(has_slot, _only_visible_rows), AT_ONCE, 27),
+    "a claim ignores quotas": Fault(
+        without(claiming, "GATES", any_run), AT_ONCE, meeting="three executions of a tenant that may have two at once"
+    ),
+    "a claim ignores limits": Fault(
+        without(claiming, "GATES", any_run),
+        AT_ONCE,
+        meeting="three executions of one instant, under a limiter with one slot",
+    ),
+    "a limiter does not name a run that begins": Fault(
+        instead(acquire, _notes_no_child), AT_ONCE, meeting="three executions of a tenant that may have two at once"
+    ),
+    "a limiter with a name does not name a run that begins": Fault(
+        instead(acquire, _notes_no_child),
+        AT_ONCE,
+        meeting="three executions of one instant, under a limiter with one slot",
+    ),
+    "a turn is given twice": Fault(
+        instead(acquire, _notes_no_child), A_SECOND, meeting="three executions of a tenant that may have one a second"
+    ),
+    "a turn of a key is given twice": Fault(
+        instead(acquire, _notes_no_child),
+        A_SECOND,
+        meeting="three executions of one instant, under a limiter of one a second",
+    ),
+    "a limiter drops a holder that is not yet claimed": Fault(
+        instead(has_slot, _only_visible_rows),
+        AT_ONCE,
+        meeting="three executions of one instant, under a limiter with one slot",
+    ),
     "a run that is over keeps its slot": Fault(
         instead(has_slot, _all_named_runs), "no slot stays free while a run waits for it", 4
     ),
     "a run that its target took over loses its slot": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
-    "a slot is free when a lease is out": Fault(instead(has_slot, by_its_lease), AT_ONCE, 9),
+    "a slot is free when a lease is out": Fault(
+        instead(has_slot, by_its_lease),
+        AT_ONCE,
+        meeting="an execution that sleeps longer than its lease, while others wait for its slot",
+    ),
     "a slot is reserved for a run that is over": Fault(
         instead(has_slot, _in_any_state), "no slot stays free while a run waits for it", 12
     ),
@@ -98,14 +124,24 @@ FAULTS = {
         answered("runs.in_line", lambda ids: ids[::-1]), "a line is served in its order", 57
     ),
     "a claim keeps its place in a line": Fault(
-        instead(claimed, _still_in_line), "no run that is under way or over stands in a line", 7
+        instead(claimed, _still_in_line),
+        "no run that is under way or over stands in a line",
+        meeting="three executions of one instant, under a limiter with one slot",
     ),
     "a delivery is acknowledged though its new message was refused": Fault(
         given(MemoryInbox, "send_again", _as_taken), STUCK, 80
     ),
-    "a line counts as empty while its limit is full": Fault(instead(left_in_line, _no_run_without_room), STUCK, 289),
+    "a line counts as empty while its limit is full": Fault(
+        instead(left_in_line, _no_run_without_room),
+        STUCK,
+        meeting="three executions of one instant, under a limiter with one slot",
+    ),
     "a limiter does not check whether a run that it sent has begun": Fault(
         instead(left_in_line, _no_run_is_sent_in_vain), STUCK, 1082
     ),
-    "a limiter that others wait for is not due": Fault(instead(left_in_line, _nothing_due), STUCK, 257),
+    "a limiter that others wait for is not due": Fault(
+        instead(left_in_line, _nothing_due),
+        STUCK,
+        meeting="three executions of one instant, under a limiter with one slot",
+    ),
 }

@@ -49,7 +49,7 @@ FAULTS = {
         instead(answered_items, lambda _: []), "the items are those that the target named", 6
     ),
     "items have the numbers of others": Fault(
-        instead(item_run, _shifted), "each item's run is called with that item", 6
+        instead(item_run, _shifted), "a run of an item is called with that item", 6
     ),
     "a run with items ends as its first item does": Fault(
         instead(concluded, _with_half), "a run with items ends as these do", 1

@@ -46,10 +46,14 @@ def _without_a_due_key(run: Run) -> Run:
 
 FAULTS = {
     "a claim ignores freezes": Fault(
-        instead(read_blackouts, _nothing, within=claiming), "nothing starts in a freeze", 11
+        instead(read_blackouts, _nothing, within=claiming),
+        "nothing starts in a freeze",
+        meeting="an execution of a run that was sent before a freeze",
     ),
     "a claim ignores calendars": Fault(
-        instead(read_blackouts, _nothing, within=claiming), "nothing starts on a date of its calendar", 56
+        instead(read_blackouts, _nothing, within=claiming),
+        "nothing starts on a date of its calendar",
+        meeting="an execution of a run that was sent before its calendar was closed",
     ),
     "a process never reads freezes and calendars again": Fault(
         given(known, "KNOWN_MS", 10**9), "nothing starts in a freeze", 2
@@ -69,7 +73,9 @@ FAULTS = {
         given(Blackouts, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 36
     ),
     "a resume takes all that has not started for missed": Fault(
-        instead(resumed, _paused_ever_since), "a fire that is skipped as missed was missed", 68
+        instead(resumed, _paused_ever_since),
+        "a fire that is skipped as missed was missed",
+        meeting="a pause, and a resume",
     ),
     "a fire moves by one day, onto a closed day too": Fault(
         given(Blackouts, "starts_at", _by_a_day), "a moved fire starts on the next open day", 3

@@ -74,17 +74,27 @@ def _drops_earlier_cost(swap: Swap[Run]) -> Run:
 
 FAULTS = {
     "a run's row has only the cost of its newest attempt": Fault(
-        swapped("runs.swap", _drops_earlier_cost), "the cost of a run only grows"
+        swapped("runs.swap", _drops_earlier_cost),
+        "the cost of a run only grows",
+        meeting="an operation that takes long, while a run that it retries fails again",
     ),
     "the loser of a race counts the run's end too": Fault(
-        instead(change_runs, _reports_refused_items), "no run is counted twice"
+        instead(change_runs, _reports_refused_items), "no run is counted twice", meeting="an execution, and a cancel"
     ),
     "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 15),
     "an insert takes a row of the same content for its own": Fault(
         believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 114
     ),
-    "a change keeps no older revision": Fault(_without(Revision), _FOUND_BY),
-    "a change is not announced": Fault(_without(Announcement), _FOUND_BY),
+    "a change keeps no older revision": Fault(
+        _without(Revision),
+        _FOUND_BY,
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
+    ),
+    "a change is not announced": Fault(
+        _without(Announcement),
+        _FOUND_BY,
+        meeting="the failure of a parent of two jobs that have swapped which one waits for the other",
+    ),
     "the older revision is kept after the change": Fault(_afterwards(Revision), _FOUND_BY, 1),
     "a change is announced after it": Fault(_afterwards(Announcement), _FOUND_BY),
 }

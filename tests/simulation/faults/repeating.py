@@ -29,23 +29,31 @@ FAULTS = {
     "a unique key names each job that asks for it": Fault(
         answered("uniques.insert", lambda standing: [None] * len(standing)),
         "a job with a unique key is the one that it names",
-        5,
+        meeting="a submission of which a call fails, between two others under its key",
     ),
     "a unique key is given back at once": Fault(
         instead(stands_for, lambda *_: False),
         "a key names another job only when the one before has given it back",
-        5,
+        meeting="a submission of which a call fails, between two others under its key",
     ),
-    "a trigger is acknowledged and not collected": Fault(lost("runs.swap", _collects), _ONCE, 5),
+    "a trigger is acknowledged and not collected": Fault(
+        lost("runs.swap", _collects),
+        _ONCE,
+        meeting="a trigger of which a call fails, between two others that are collected",
+    ),
     "a submit is acknowledged and not collected": Fault(
-        lost("runs.swap", _collects), "a submit is in the job that answers it", 95
+        lost("runs.swap", _collects),
+        "a submit is in the job that answers it",
+        meeting="a submission of which a call fails, between two others under its key",
     ),
     "a repeated trigger counts as another one": Fault(instead(request_in, lambda *_: None), _ONCE, 5),
     "a run that has begun takes a trigger in": Fault(
         instead(may_collect, lambda run: not run.is_terminal), "a run collects until it begins", 5
     ),
     "a trigger does not postpone the start": Fault(
-        swapped("runs.swap", _as_soon_as_before), "a run waits while it collects triggers", 5
+        swapped("runs.swap", _as_soon_as_before),
+        "a run waits while it collects triggers",
+        meeting="a trigger of which a call fails, between two others that are collected",
     ),
     "a run looks for no newer one": Fault(
         without(claiming, "GATES", may_be_replaced), "no run starts after it found a newer run", 5

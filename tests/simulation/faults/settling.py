@@ -90,14 +90,16 @@ def _nothing(*_: Any) -> list[Any]:
 
 
 FAULTS = {
-    "live runs are not settled": Fault(answered("runs.ledger", _empty), "a cancel reaches every run", 6),
+    "live runs are not settled": Fault(
+        answered("runs.ledger", _empty), "a cancel reaches every run", meeting="a pause, and a cancel"
+    ),
     "a cancel writes the job's row only": Fault(
-        instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", 5
+        instead(reconcile, _settles_the_row_alone), "a cancel reaches every run", meeting="a pause, and a cancel"
     ),
     "a cancelled run starts": Fault(  # the cancel or the claim would end it, so here neither does
         both(instead(reconcile, _settles_the_row_alone), instead(decide_claim, _claims_cancelled_runs)),
         "nothing is called after its cancel",
-        5,
+        meeting="a resume, and a cancel",
     ),
     "no fence against a late insert": Fault(instead(fenced_through, lambda *_: 0), "each due instant has one row", 13),
     "no closing row where the new schedule has the fire": Fault(

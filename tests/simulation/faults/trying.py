@@ -94,13 +94,21 @@ FAULTS = {
         instead(answered, _taken_over_counts_as_done), "each verdict moves its run to the state that it names"
     ),
     "a run that its target refuses is tried again": Fault(
-        instead(decide_retry, _despite_refusals), "each verdict moves its run to the state that it names", 3
+        instead(decide_retry, _despite_refusals),
+        "each verdict moves its run to the state that it names",
+        meeting="an operation that takes long, while a run that it retries fails again",
     ),
-    "a run that a pause took back is claimed": Fault(_starts_anew(RunState.WITHDRAWN), "each move is legal", 1),
+    "a run that a pause took back is claimed": Fault(
+        _starts_anew(RunState.WITHDRAWN), "each move is legal", meeting="a pause, and another schedule"
+    ),
     "a second message starts a run that is over": Fault(
         _starts_anew(RunState.SUCCEEDED), "a run that is over does not change"
     ),
-    "a claim does not count": Fault(instead(claimed, _does_not_count), "an attempt is one more"),
+    "a claim does not count": Fault(
+        instead(claimed, _does_not_count),
+        "an attempt is one more",
+        meeting="an operation that takes long, while a run that it retries fails again",
+    ),
     "a retry misfires": Fault(
         instead(decide_claim, _takes_a_retry_for_a_first_start), "a skipped run was not called", 21
     ),
@@ -117,9 +125,9 @@ FAULTS = {
     ),
     "a retry at any age": Fault(instead(exhausted, _at_any_age), "no run has more attempts than its policy allows", 9),
     "at_most_once is ignored": Fault(
-        instead(after_attempt, _once_more), "an at-most-once run is called at most once", 2
+        instead(after_attempt, _once_more), "an at most once run is called at most once", 2
     ),
     "a run is called with its job's work": Fault(
-        handed(_its_jobs_work), "each call has the work that was asked for", 5
+        handed(_its_jobs_work), "each call has the work that was asked for", meeting="a trigger of which a call fails"
     ),
 }

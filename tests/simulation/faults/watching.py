@@ -30,13 +30,17 @@ def _sends_without_a_watch(context: Context, runs: Sequence[Run], now: int) -> l
 
 
 FAULTS = {
-    "a run is sent without a watch": Fault(lost("queue.watch"), "nothing is stuck", 6),
+    "a run is sent without a watch": Fault(
+        lost("queue.watch"), "nothing is stuck", meeting="a scan that breaks off, and a purge"
+    ),
     "a run is sent though its watch was refused": Fault(
         both(handed(_refuses_first_watches), instead(send, _sends_without_a_watch)),
         "nothing is stuck",
         meeting="an execution that breaks off, and a purge",
     ),
-    "a lost run is not sent again": Fault(_taking(Finding.LOST, Finding.ON_ITS_WAY), "nothing is stuck", 26),
+    "a lost run is not sent again": Fault(
+        _taking(Finding.LOST, Finding.ON_ITS_WAY), "nothing is stuck", meeting="a scan that breaks off, and a purge"
+    ),
     "a watch forgets a run that was sent again": Fault(
         _taking(Finding.ON_ITS_WAY, Finding.KEPT),
         "nothing is stuck",

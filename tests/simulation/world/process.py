@@ -52,11 +52,12 @@ class Weather:
 class Stop:
     """Where a process is stopped, and for how long: at which of the moments before and after each of its calls.
 
-    At moment -1 it never is, and its moments are only counted.
+    At moment -1 it never is, and its moments are only counted. With `fails` the call fails there instead.
     """
 
     moment: int = -1
     milliseconds: int = 0
+    fails: bool = False
 
 
 @dataclass
@@ -181,10 +182,13 @@ class Process:
 
     def reach(self) -> None:
         """Count a moment of a process that must be stopped, and stop here if it is the chosen one."""
-        if self.stop is not None and self.stop.moment == self.moments:
-            self.freeze(self.stop.milliseconds)
-            self.aside()
         self.moments += 1
+        if self.stop is None or self.stop.moment != self.moments - 1:
+            return
+        if self.stop.fails:
+            raise UnavailableError("it fails at this moment")
+        self.freeze(self.stop.milliseconds)
+        self.aside()
 
     def fails(self, share: float) -> bool:
         """Return whether this call is one of those that fail."""

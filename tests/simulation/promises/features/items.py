@@ -65,7 +65,7 @@ def _items_that_an_attempt_names_are_kept(story: Story) -> Iterator[str]:
             yield str(write)
 
 
-def _each_item_s_run_is_called_with_that_item(story: Story) -> Iterator[str]:
+def _a_run_of_an_item_is_called_with_that_item(story: Story) -> Iterator[str]:
     """If its cycle was rerun, an item is called with what it was before, or is now."""
     items: dict[RunId, list[str | None]] = {}
     for write, _, named in _fixed(story):
@@ -124,7 +124,7 @@ PROMISES = (
     _the_items_are_those_that_the_target_named,
     _acknowledged_items_are_among_the_items,
     _items_that_an_attempt_names_are_kept,
-    _each_item_s_run_is_called_with_that_item,
+    _a_run_of_an_item_is_called_with_that_item,
     _a_run_with_items_ends_as_these_do,
     _a_cycle_that_runs_again_runs_its_items_again,
     _a_head_run_that_failed_with_an_item_is_mended_with_it,

@@ -35,6 +35,7 @@ from timeball.api.jobs.document import document_of
 from timeball.api.jobs.notify import NOTICE_TARGETS
 from timeball.api.jobs.patch import kept_times
 from timeball.api.jobs.request import read_job_request
+from timeball.api.schedules.fields import text_of_schedule
 from timeball.api.targets.models import is_long
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import Job
@@ -89,6 +90,7 @@ class ChangeAnswer(AnswerModel):
         )
     )
     after: dict[str, Any] | None = Field(description="The job after the change, in the same form.")
+    schedule_text: str | None = Field(description="The schedule after the change in words; null without `after`.")
 
 
 class ChangePageAnswer(AnswerModel):
@@ -204,11 +206,13 @@ def _after(tenant: str, asked: PageQuery) -> tuple[int, Announcement] | None:
 
 def _answer(entry: ChangeEntry, bounds: Mapping[str, str] = NO_BOUNDS) -> ChangeAnswer:
     """Return the answer about a change, without the documents of a job outside of the bounds."""
+    after = _document(entry.after, bounds)
     return ChangeAnswer.about(
         entry,
         actor=None if entry.by == NO_ACTOR else entry.by,
         before=_document(entry.before, bounds),
-        after=_document(entry.after, bounds),
+        after=after,
+        schedule_text=None if entry.after is None or after is None else text_of_schedule(entry.after.spec),
     )
 
 

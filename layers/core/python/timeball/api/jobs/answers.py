@@ -32,7 +32,7 @@ from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
 from timeball.api.runs.answers import RetryPolicyAnswer, RunAnswer
-from timeball.api.schedules.fields import RulesAnswer
+from timeball.api.schedules.fields import RulesAnswer, ScheduleText, text_of_schedule
 from timeball.api.targets.models import TargetAnswer
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
@@ -115,6 +115,7 @@ class JobHeadAnswer(AnswerModel):
     owner: str | None = Field(description="Who answers for it: as stated, or the API key that created it by its name.")
     priority: Priority = Field(description="The priority of its runs.")
     schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
+    schedule_text: ScheduleText
     tags: Mapping[str, str] = Field(description="The tags of the job.")
 
 
@@ -244,6 +245,7 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, C
         "status": status or job.listed_status,
         "next_run_at": following[0] if following else None,
         "next_runs": following,
+        "schedule_text": text_of_schedule(spec),
         "schedule_type": _SCHEDULE_TYPES[type(spec.schedule.timing)],
         "dstPolicy": _dst_policy(spec.schedule.timing),
         "blocked_by": blocked_answer(job.blocked, job.key.job_id),

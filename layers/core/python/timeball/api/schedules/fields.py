@@ -9,11 +9,13 @@ from timeball.api.http.exchange import AnswerModel, time_of
 from timeball.api.http.fields import CalendarName, Instant
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
+from timeball.domain.model.jobs.job import JobSpec
 from timeball.domain.model.terms.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
 from timeball.domain.time.instants import LATEST, LONGEST_PERIOD_SECONDS, SECOND_MS, format_instant, parse_duration
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing
 from timeball.domain.time.stepper import DstOverlap, Gap
+from timeball.domain.time.words import schedule_text
 from timeball.domain.time.zones import load_zone
 
 
@@ -178,6 +180,21 @@ def schedule_fields(schedule: Schedule) -> dict[str, Any]:
         case Every(seconds, anchor_at):
             form = {"everySeconds": seconds, "anchorAt": format_instant(anchor_at)}
     return {**dict.fromkeys(_FORM_FIELDS), **form, **window}
+
+
+def text_of_schedule(spec: JobSpec) -> str:
+    """Return the schedule of a job in words, with what else must happen before it runs."""
+    if spec.inherits and spec.schedule.is_one_off:
+        return "after its parents"
+    text = schedule_text(spec.schedule)
+    if spec.event is not None and spec.schedule.is_recurring:
+        text += ", if an event came"
+    return f"{text}, after its parents" if spec.depends_on else text
+
+
+ScheduleText = Annotated[
+    str, Field(description="The schedule in words; the cron expression where these would be too long.")
+]
 
 
 class RulesAnswer(AnswerModel):

@@ -22,6 +22,7 @@ from timeball.api.schedules.fields import (
     CalendarUseField,
     RulesAnswer,
     ScheduleFields,
+    ScheduleText,
     ZoneName,
     bad_window,
     calendar_use,
@@ -34,6 +35,7 @@ from timeball.domain.planning.blackouts import Blackouts, moves_in
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule
 from timeball.domain.time.spans import spans_of
+from timeball.domain.time.words import schedule_text
 from timeball.engine.blackouts.calendars import standing_calendar
 from timeball.engine.blackouts.freezes import freezes_of
 
@@ -77,6 +79,7 @@ class FireAnswer(AnswerModel):
 class PreviewAnswer(AnswerModel):
     """The next fires of a schedule."""
 
+    schedule_text: ScheduleText
     items: list[FireAnswer] = Field(description="The fires.")
     rules: RulesAnswer = Field(description="The rules by which they were calculated.")
 
@@ -101,7 +104,9 @@ def preview_schedule(edge: ApiContext, request: Request) -> Reply:
     excluded = _excluded(edge, request.tenant, wanted, schedule)
     shown = preview(schedule, from_at, wanted.count or _COUNT, wanted.timezone or "UTC")
     fires = [{**asdict(fire), "fire_time": fire.fire_at, **_start(excluded, schedule, fire.fire_at)} for fire in shown]
-    return ok(PreviewAnswer.model_validate({"items": fires, "rules": RuleSet()}))
+    return ok(
+        PreviewAnswer.model_validate({"schedule_text": schedule_text(schedule), "items": fires, "rules": RuleSet()})
+    )
 
 
 def _excluded(edge: ApiContext, tenant: str, wanted: PreviewRequest, schedule: Schedule) -> Blackouts:

@@ -100,7 +100,7 @@ def parse_cron(expression: str) -> CronFields:
             f"at most {MAX_EXPRESSION_LENGTH}, or split it into several jobs",
         )
     source = expression.strip()
-    minute, hour, day_of_month, month, day_of_week = _split(source)
+    minute, hour, day_of_month, month, day_of_week = split_expression(source)
     minutes = read_values(minute, MINUTE)
     hours = read_values(hour, HOUR)
     months = read_values(month, MONTH)
@@ -133,7 +133,8 @@ def shapes_of(month: int) -> range:
     return range((_LENGTHS[month] - 28) * 7, (longest - 27) * 7)
 
 
-def _split(source: str) -> list[str]:
+def split_expression(source: str) -> list[str]:
+    """Return the five fields of an expression or a nickname, in upper case. Raises InvalidSchedule."""
     if not source:
         reject("The cron expression is empty", 'five fields, such as "0 9 * * MON-FRI"')
     for character in source:
