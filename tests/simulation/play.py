@@ -7,6 +7,7 @@ from tests.simulation.actors.events import receive_events, send_events
 from tests.simulation.actors.executions import tell_of_ends
 from tests.simulation.actors.executors import execute_messages
 from tests.simulation.actors.flow import come_again
+from tests.simulation.actors.generations import put_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.operations import operate
 from tests.simulation.actors.quotas import (
@@ -72,6 +73,7 @@ async def _play(story: Story) -> None:
     actors += [keep_tasks(story)] if story.has_tasks else []
     actors += [operate(story)] if story.has_operations else []
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
+    actors += [put_again(story)] if story.has_generations else []
     actors += [remove_nodes(story)] if story.has_removals else []
     actors += [run_again(story)] if story.has_reruns else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []

@@ -52,6 +52,7 @@ _QUOTAS_EACH = 5
 _KEYS_EACH = 5
 _RERUNS_EACH = 10
 _REMOVALS_EACH = 20
+_GENERATIONS_EACH = 20
 _EVENTS_EACH = 10
 _FLOWS_EACH = 30
 _WITH_EXECUTIONS = (9, 12, 28)
@@ -233,6 +234,11 @@ class Story:
     def has_removals(self) -> bool:
         """Whether this is one of the stories in which a user cancels jobs, and says what becomes of their children."""
         return self.seed % _REMOVALS_EACH == _REMOVALS_EACH // 2 + 1
+
+    @property
+    def has_generations(self) -> bool:
+        """Whether this is one of the stories in which a user puts ended jobs again."""
+        return self.seed % _GENERATIONS_EACH == _GENERATIONS_EACH // 2
 
     @property
     def has_events(self) -> bool:

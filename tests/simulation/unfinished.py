@@ -2,7 +2,6 @@
 
 from tests.simulation.promises.features.reckoning import waiting_for_nothing
 from tests.simulation.story import Story
-from timeball.domain.model.ids import Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 
@@ -47,10 +46,10 @@ def unended(story: Story) -> list[tuple[Job, Run]]:
     Jobs that end later are those that are not yet planned to their end, and paused recurring jobs.
     """
     found = []
-    for key, job in story.store.jobs.items():
+    for job in story.store.jobs.values():
         if job.final_fire_at is None or job.status not in (JobStatus.PENDING, JobStatus.PAUSED):
             continue
-        final = story.store.runs.get(RunId(key, job.final_fire_at, Origin.SCHEDULE))
+        final = story.store.runs.get(job.run_id(job.final_fire_at))
         waits = job.next_fire_at is not None or (job.status is JobStatus.PAUSED and not job.spec.schedule.is_one_off)
         if final is not None and final.is_terminal and not waits:
             found.append((job, final))

@@ -87,14 +87,6 @@ def test_preconditions_decide_before_anything_is_written(
     assert (api.store.jobs != before) is (status < 300)
 
 
-def test_an_ended_job_is_not_revived_but_the_same_put_is_answered(api: Api) -> None:
-    put(api, HOURLY)
-    api.call("DELETE", "/v1/jobs/nightly")
-    assert put(api, HOURLY).body["status"] == "cancelled"
-    answer = put(api, {**HOURLY, "name": "another"})
-    assert (answer.status, answer.body["type"]) == (409, "urn:timeball:problem:job-ended")
-
-
 @pytest.mark.parametrize("name", ["a.b", "a" * 65])
 def test_an_invalid_id_is_refused(api: Api, name: str) -> None:
     answer = put(api, HOURLY, name)

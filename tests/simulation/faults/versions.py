@@ -1,15 +1,17 @@
-"""Faults of tasks: which version a run uses, and which one its row shows."""
+"""Faults of versions: which one of a task a run uses and shows, and which generation of a job a run belongs to."""
 
 from dataclasses import replace
 
-from tests.simulation.faults.hands import Fault, both, instead, lost
+from tests.simulation.faults.hands import Fault, both, given, instead, lost
 from timeball.domain.changes.change import revised_task
 from timeball.domain.changes.resolve import version_for
+from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.task import Task, TaskRef, TaskSpec
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.runs.transitions import using
 from timeball.domain.model.terms.target import TaskUse
+from timeball.domain.planning.ledger import queued_run
 
 
 def _the_newest(run: Run, job: Job) -> TaskRef | None:
@@ -31,7 +33,18 @@ def _counts_no_version(task: Task, spec: TaskSpec, now: int) -> Task:
     return replace(revised_task(task, spec, now), version=task.version)
 
 
+def _of_the_first_generation(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
+    run = queued_run(job, origin, fire_at, now)
+    return replace(run, id=replace(run.id, generation=1))
+
+
 FAULTS = {
+    "a run of an earlier generation goes on": Fault(
+        given(Job, "owns", lambda *_: True), "nothing of an earlier generation is called", 50
+    ),
+    "a run's id lacks its generation": Fault(
+        instead(queued_run, _of_the_first_generation), "each due instant has one row", 10
+    ),
     "a retry takes a newer version of its task": Fault(
         instead(version_for, _the_newest), "a run keeps the version that it began with", 8
     ),

@@ -1,6 +1,5 @@
 """Promises about answers: each answer to a user or a target must be true."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -45,18 +44,18 @@ def _payload(story: Story, run: Run) -> str | None:
 
 def _nothing_is_called_after_its_cancel(story: Story) -> Iterator[str]:
     """The answer names the runs that were already claimed: their attempts of that moment may still call."""
-    cancelled_at: dict[JobKey, int] = {}
-    claimed: dict[JobKey, set[RunId]] = defaultdict(set)
+    cancelled_at: dict[tuple[JobKey, int], int] = {}
+    claimed: set[RunId] = set()
     for done in _answers(story, "cancel"):
         if done.answer.job is not None and done.answer.job.status is JobStatus.CANCELLED:
-            cancelled_at.setdefault(done.job, done.at)
-            claimed[done.job] |= set(done.answer.claimed)
+            cancelled_at.setdefault((done.job, done.answer.job.generation), done.at)
+            claimed |= set(done.answer.claimed)
     for arrival in story.receiver.arrivals:
-        at = cancelled_at.get(arrival.run.job)
-        if at is not None and arrival.at > at and arrival.run not in claimed[arrival.run.job]:
+        at = cancelled_at.get((arrival.run.job, arrival.run.generation))
+        if at is not None and arrival.at > at and arrival.run not in claimed:
             yield f"{arrival.run} attempt {arrival.attempt} was called {arrival.at - at} ms after its job's cancel"
     for write, before in story.store.history.claims():
-        at = cancelled_at.get(before.id.job)
+        at = cancelled_at.get((before.id.job, before.id.generation))
         if at is not None and write.at > at:
             yield f"{before.id} was claimed {write.at - at} ms after its job's cancel: {write}"
 
@@ -71,6 +70,7 @@ def _a_cancel_reaches_every_run(story: Story) -> Iterator[str]:
     for done in _answers(story, "cancel"):
         until_then = [write for write in history.of_job(done.job) if write.at <= done.at]
         writes = [write for write in until_then if write.after.status is JobStatus.CANCELLED]
+        writes = [write for write in writes if write.after.generation == done.answer.job.generation]
         for run in history.runs_of(done.job) if writes else ():
             before, standing = history.run_at(run, writes[0].at - 1), history.run_at(run, done.at)
             if before is None or before.is_terminal or standing is None or standing.is_terminal:
@@ -86,6 +86,8 @@ def _a_cancelled_job_has_no_new_fire(story: Story) -> Iterator[str]:
         if done.answer.job is None or done.answer.job.status is not JobStatus.CANCELLED:
             continue
         for run in history.runs_of(done.job):
+            if run.generation > done.answer.job.generation:
+                continue
             late = (write for write in history.of_run(run) if write.at > done.at and run.origin is Origin.SCHEDULE)
             for write in late:
                 if write.before is None or (write.before.is_superseded and not write.after.is_terminal):

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from tests.simulation.story import Story
-from tests.simulation.world.history import Write
+from tests.simulation.world.history import Reign, Write
 from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.reason import Reason
@@ -18,21 +18,31 @@ _FURTHEST_AHEAD_MS = 10 * 7 * DAY_MS
 
 def _each_due_instant_has_one_row(story: Story) -> Iterator[str]:
     for key, job in story.store.jobs.items():
-        ledger = _ledger(story, key)
-        reigns = list(story.store.history.reigns(key, story.ends_at))
         if any(write.after.waits for write in story.store.history.of_job(key)):
             continue  # its parents' schedules decide its own: see graphs.py
-        for reign in reigns:
-            if reign.schedule.max_runs is not None:
-                continue
-            for at in fires(reign.schedule, reign.first_at, min(reign.ended_at - 1, _is_written_to(job))):
-                if len(ledger[at]) != 1:
-                    yield f"{key.job_id} {at - reign.first_at} ms after its first fire {reign.first_at}: {ledger[at]}"
-        for at, rows in ledger.items():
-            if len(rows) > 1:
-                yield f"{key.job_id} at {at} has several rows: {rows}"
-            if not any(reign.has(at, _FURTHEST_AHEAD_MS) for reign in reigns):
-                yield f"{key.job_id} at {at} is no fire of any of its schedules: {rows}"
+        for generation in range(1, job.generation + 1):
+            yield from _of_a_generation(story, job, generation)
+
+
+def _of_a_generation(story: Story, job: Job, generation: int) -> Iterator[str]:
+    key, ledger = job.key, _ledger(story, job.key, generation)
+    reigns = _reigns(story, key, generation)
+    written_to = _is_written_to(job) if generation == job.generation else 10**15
+    for reign in reigns:
+        if reign.schedule.max_runs is not None:
+            continue
+        for at in fires(reign.schedule, reign.first_at, min(reign.ended_at - 1, written_to)):
+            if len(ledger[at]) != 1:
+                yield f"{key.job_id} {at - reign.first_at} ms after its first fire {reign.first_at}: {ledger[at]}"
+    for at, rows in ledger.items():
+        if len(rows) > 1:
+            yield f"{key.job_id} at {at} has several rows: {rows}"
+        if not any(reign.has(at, _FURTHEST_AHEAD_MS) for reign in reigns):
+            yield f"{key.job_id} at {at} is no fire of any of its schedules: {rows}"
+
+
+def _reigns(story: Story, key: JobKey, generation: int) -> list[Reign]:
+    return [one for one in story.store.history.reigns(key, story.ends_at) if one.generation == generation]
 
 
 def _is_written_to(job: Job) -> int:
@@ -40,12 +50,12 @@ def _is_written_to(job: Job) -> int:
     return job.next_fire_at - 1 if job.status is JobStatus.PAUSED and job.next_fire_at is not None else 10**15
 
 
-def _ledger(story: Story, key: JobKey) -> dict[int, list[Run]]:
-    """Return the rows of a job's schedule by each fire time that they cover."""
-    schedules = [reign.schedule for reign in story.store.history.reigns(key, story.ends_at)]
+def _ledger(story: Story, key: JobKey, generation: int) -> dict[int, list[Run]]:
+    """Return the rows of a job's schedule, in a generation, by each fire time that they cover."""
+    schedules = [reign.schedule for reign in _reigns(story, key, generation)]
     covered: dict[int, list[Run]] = defaultdict(list)
     for run in story.store.runs.values():
-        if run.id.job != key or run.id.origin is not Origin.SCHEDULE:
+        if (run.id.job, run.id.generation) != (key, generation) or run.id.origin is not Origin.SCHEDULE:
             continue
         if run.last_fire_at is None:
             covered[run.id.fire_at].append(run)
@@ -83,10 +93,10 @@ def _a_superseded_run_is_no_fire_of_the_newest_schedule(story: Story) -> Iterato
         if any(write.after.waits for write in history.of_job(run.id.job)):
             continue  # its parents decide when it fires
         at = run.id.fire_at
-        written_to = _written_to(history.of_job(run.id.job))
+        written_to = _written_to([one for one in history.of_job(run.id.job) if one.after.owns(run.id)])
         lacking = False
         timeless_at = [write.after.updated_at for write in history.of_job(run.id.job) if _is_timeless(write.after)]
-        for reign in reversed(list(history.reigns(run.id.job, story.ends_at))):
+        for reign in reversed(_reigns(story, run.id.job, run.id.generation)):
             lacking = lacking or any(reign.ended_at <= at for at in timeless_at)
             lacking = lacking or not is_occurrence(reign.schedule, at) or reign.schedule.max_runs is not None
             if not lacking and reign.has(at, -1) and at < written_to:

@@ -83,6 +83,7 @@ def _a_due_key_is_dropped_after_the_effects(story: Story) -> Iterator[str]:
 _REASONS_OF_A_JOB = frozenset(
     {
         Reason.JOB_CANCELLED,
+        Reason.EARLIER_GENERATION,
         Reason.SUPERSEDED,
         Reason.MISFIRED,
         Reason.CALENDAR,
@@ -129,7 +130,7 @@ def _cancelled_stays_cancelled(story: Story) -> Iterator[str]:
     for write in story.store.history.jobs:
         if write.before is None or write.before.status is not JobStatus.CANCELLED:
             continue
-        if write.after.status is not JobStatus.CANCELLED:
+        if write.after.status is not JobStatus.CANCELLED and write.after.generation == write.before.generation:
             yield str(write)
 
 

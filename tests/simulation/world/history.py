@@ -2,10 +2,10 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import itemgetter
+from itertools import groupby, pairwise
+from operator import attrgetter, itemgetter
 from typing import Generic, TypeVar
 
 from timeball.domain.backfill import Backfill
@@ -43,6 +43,7 @@ class Reign:
     begun_at: int
     first_at: int
     ended_at: int
+    generation: int
 
     def has(self, fire_at: int, leeway_ms: int = 0) -> bool:
         """Return whether an instant had to be planned. A fire that was planned ahead may lie after the reign's end."""
@@ -169,13 +170,20 @@ class History:
 
     def reigns(self, key: JobKey, ends_at: int) -> Iterator[Reign]:
         """Yield each schedule of a job, except those that had nothing to plan. The last one reigns until `ends_at`."""
-        begun, *versions = (write.after for write in self._jobs[key])
+        lives = [list(rows) for _, rows in groupby((one.after for one in self._jobs[key]), attrgetter("generation"))]
+        for rows, following in zip(lives, [*lives[1:], None], strict=True):
+            yield from self._reigns_of(rows, ends_at if following is None else following[0].updated_at)
+
+    @staticmethod
+    def _reigns_of(rows: Sequence[Job], ends_at: int) -> Iterator[Reign]:
+        """Yield the schedules of one generation."""
+        begun, *versions = rows
         for job in [*versions, None]:
             if job is None or job.spec.schedule != begun.spec.schedule or job.status is JobStatus.CANCELLED:
                 first_at = first_fire(begun.spec.schedule, begun.updated_at)
                 if first_at is not None:
                     ended_at = ends_at if job is None else job.updated_at
-                    yield Reign(begun.spec.schedule, begun.updated_at, first_at, ended_at)
+                    yield Reign(begun.spec.schedule, begun.updated_at, first_at, ended_at, begun.generation)
                 if job is None or job.status is JobStatus.CANCELLED:
                     return
                 begun = job

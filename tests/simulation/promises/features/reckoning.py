@@ -5,7 +5,7 @@ For a recurring job the state is computed in each of its cycles.
 
 from collections.abc import Mapping, Sequence
 
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import TriggerRule
@@ -31,7 +31,7 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
         if job.spec.schedule.is_one_off:
             stands.append(job.status if job.status in _DONE else _stands(jobs, job.key))
             continue
-        row = runs.get(RunId(job.key, run.id.fire_at, Origin.SCHEDULE))
+        row = runs.get(job.run_id(run.id.fire_at))
         if row is not None and row.is_terminal:
             stands.append(AS_JOBS[row.state])
         elif row is not None and row.waits and row.state is RunState.QUEUED:

@@ -40,7 +40,9 @@ def _a_rerun_clears_a_run_once(story: Story) -> Iterator[str]:
 
 
 def _is_reopened(write: Write[Job]) -> bool:
-    return write.before is not None and not write.before.is_open and write.after.is_open
+    before, after = write.before, write.after
+    is_the_same = before is not None and before.generation == after.generation
+    return before is not None and is_the_same and not before.is_open and after.is_open
 
 
 def _a_job_is_opened_again_by_a_rerun_alone(story: Story) -> Iterator[str]:

@@ -86,6 +86,8 @@ class Backfill:
     """The rules by which its fires were computed."""
     depth: int = 0
     """Its generation (generations.py)."""
+    generation: int = 1
+    """The generation of its job: it is cancelled when the next one begins."""
     version: int = 1
     """Counts the changes of users."""
     revision: int = 1
@@ -104,7 +106,7 @@ class Backfill:
     @property
     def last_run(self) -> RunId | None:
         """The newest run that was started."""
-        return None if self.last_run_at is None else run_id(self.key, self.last_run_at)
+        return None if self.last_run_at is None else run_id(self, self.last_run_at)
 
 
 class BackfillStep(Enum):
@@ -132,9 +134,9 @@ class BackfillPlan:
     """The last run, if it must be stopped."""
 
 
-def run_id(key: BackfillKey, fire_at: int) -> RunId:
+def run_id(backfill: Backfill, fire_at: int) -> RunId:
     """Return the identity of a backfill's run."""
-    return RunId(key.job, fire_at, Origin.BACKFILL, key.name)
+    return RunId(backfill.key.job, fire_at, Origin.BACKFILL, backfill.key.name, backfill.generation)
 
 
 def unbounded(schedule: Schedule) -> Schedule:
@@ -170,6 +172,7 @@ def new_backfill(
         key=key,
         schedule=unbounded(job.spec.schedule),
         depth=max(job.depth, depth),
+        generation=job.generation,
         first_at=fire_times[0],
         last_at=fire_times[-1],
         total=len(fire_times),
@@ -185,7 +188,7 @@ def new_backfill(
 
 def next_step(backfill: Backfill, job: Job | None, *, is_disabled: bool) -> BackfillStep:
     """Return the next step of a due, open backfill of a job; `is_disabled`: its tenant is."""
-    if job is None or job.status is JobStatus.CANCELLED:
+    if job is None or job.status is JobStatus.CANCELLED or job.generation != backfill.generation:
         return BackfillStep.CANCEL
     if is_disabled:
         return BackfillStep.REST
@@ -251,7 +254,7 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
 def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
     """Return the run of one fire of a backfill, which starts when the backfill is due. It gives way to live runs."""
     return Run(
-        id=run_id(backfill.key, fire_at),
+        id=run_id(backfill, fire_at),
         state=RunState.QUEUED,
         decided_at_version=1,
         priority=Priority.LOW,
@@ -271,7 +274,7 @@ def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Rea
 def possible_runs(backfill: Backfill) -> list[RunId]:
     """Return the runs that a backfill may have by now, including the runs of a plan that has not advanced it yet."""
     through_at = max(_next_fires(backfill), default=backfill.last_at)
-    return [run_id(backfill.key, at) for at in fires(backfill.schedule, backfill.first_at, through_at)]
+    return [run_id(backfill, at) for at in fires(backfill.schedule, backfill.first_at, through_at)]
 
 
 def refused_runs(backfill: Backfill, now: int) -> list[Run]:

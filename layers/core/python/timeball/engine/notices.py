@@ -214,7 +214,7 @@ def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
     query = LedgerQuery(job.key, most, states=DECIDED)
     while len(found) < most and in_vain < _IN_VAIN:
         page = context.store.runs.ledger(query)
-        new = [run for run in page.runs if counts(run)]
+        new = [run for run in page.runs if counts(run) and job.owns(run.id)]
         found, in_vain = found + new, in_vain + (not new)
         if page.next_before is None:
             break

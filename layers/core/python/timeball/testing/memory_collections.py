@@ -210,8 +210,8 @@ def _is_next(run: RunId, after: RunId, *, oldest_first: bool) -> bool:
     return _position(run) > _position(after) if oldest_first else _position(run) < _position(after)
 
 
-def _position(run: RunId) -> tuple[int, str, str]:
-    return run.fire_at, run.origin.value, run.series
+def _position(run: RunId) -> tuple[int, str, str, int]:
+    return run.fire_at, run.origin.value, run.series, run.generation
 
 
 def _with_work(job: Job, work: Work | None) -> Job:

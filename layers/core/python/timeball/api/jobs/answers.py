@@ -163,6 +163,7 @@ class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
     created_at: CreatedAt
     created_by: CreatedBy
     updated_at: UpdatedAt
+    generation: int = Field(description="Counts the lives of the job: a PUT of an ended job begins the next one.")
     version: Version
 
 

@@ -27,10 +27,10 @@ from timeball.api.http.exchange import (
     refuse_fields,
     stale,
 )
-from timeball.api.http.generations import given_depth
+from timeball.api.http.generations import generation_of, given_depth
 from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, refuse
-from timeball.api.http.quotas import quotas_of
+from timeball.api.http.quotas import count_submits, quotas_of, uncount_submits
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.candidates import Candidate, NewJob, settle
@@ -42,16 +42,18 @@ from timeball.api.jobs.spec import form_of, over_quotas, spec_of, tasks_of, unfi
 from timeball.api.schedules.fields import no_calendar
 from timeball.api.schemas.accepted import Allowance
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.jobs.job import Job, JobSpec
+from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 from timeball.engine.blackouts.calendars import calendar_of, note_end_of_use, note_uses
-from timeball.engine.changes.change import Changed, ChangeOutcome, pause, resume, revise
+from timeball.engine.changes.change import Changed, ChangeOutcome, pause, renew, resume, revise
 from timeball.engine.changes.change import Request as Change
 from timeball.engine.context import Context
+from timeball.engine.dependencies.examine import examine
 from timeball.engine.dependencies.graph_views import is_depended_on
 from timeball.engine.dependencies.parents import adopt
+from timeball.engine.resolving import resolved
 from timeball.ports.errors import ContendedError
 
 router = Router()
@@ -81,9 +83,9 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
     standing = edge.context.store.jobs.read([key], with_work=True)[0]
     wanted, errors, errors_now = read_job_request(body, now)
     kept = set() if standing is None else kept_times(standing, wanted)
-    errors_now = [error for error in errors_now if error.field not in kept]
-    if errors or errors_now:
-        raise invalid([*errors, *errors_now])
+    unkept = [error for error in errors_now if error.field not in kept]
+    if errors or unkept:
+        raise invalid([*errors, *unkept])
     _check_key(wanted, standing)
     check_job(request, wanted.tags)
     if standing is None:
@@ -93,7 +95,10 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
     check_version("job", standing.version, version, "replace")
-    return replace_job(edge, standing, wanted, Action.PUT, request)
+    if standing.is_open or (standing.status is not JobStatus.CANCELLED and is_as_asked(standing, wanted)):
+        return replace_job(edge, standing, wanted, Action.PUT, request)
+    refuse(errors_now)
+    return renew_job(edge, standing, wanted, request)
 
 
 def _check_key(wanted: JobRequest, standing: Job | None) -> None:
@@ -114,12 +119,60 @@ def _create_named(edge: ApiContext, request: Request, wanted: JobRequest, spec: 
     raise made or ContendedError(f"the unique key of job {spec.key.job_id} kept changing")
 
 
+def is_as_asked(standing: Job, wanted: JobRequest) -> bool:
+    """Say whether a job is as a request asks, whose relative times count from the beginning of its generation."""
+    return _replacing(standing, wanted, standing.begun_at) == standing.spec and standing.intent is None
+
+
+def _replacing(standing: Job, wanted: JobRequest, since: int) -> JobSpec:
+    """Return the spec that a request gives to a job that stands; relative times count from an instant (ms)."""
+    spec = timed_as(standing.spec, spec_of(wanted, standing.key, standing.spec.fingerprint, since))
+    return evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
+
+
+def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Request) -> Reply:
+    """Begin the next generation of a job that has ended. It counts as a new job: against quotas, and by its depth."""
+    context, now = edge.context, edge.context.clock.now()
+    spec = _replacing(standing, wanted, now)
+    check_flow(edge, request, spec.flow, standing.spec.flow)
+    refuse(misfits_of(edge, request, wanted, spec, evolve(standing.spec, task=None)))
+    spec = with_parents(edge, request, standing, spec)
+    if spec.depends_on:  # they may have gone since the last generation
+        (examined,) = examine(context, [spec], request.bounds)
+        refuse(field_errors(examined))
+    depth = generation_of(edge, request)
+    counted = count_submits(edge, request, 1)
+    done = None
+    try:
+        done = _begin(edge, standing, spec, depth, request.by)
+    finally:
+        if done is None or done.outcome is not ChangeOutcome.DONE:
+            uncount_submits(edge, counted, 1)
+    job = changed_job(done, "replace")
+    return created_reply(edge, NewJob(resolved(context, [job])[0]))
+
+
+def _begin(edge: ApiContext, standing: Job, spec: JobSpec, depth: int, by: Actor) -> Changed:
+    """Begin the next generation of a job. Raises ProblemError if its calendar, rule or schedule does not permit it."""
+    now = edge.context.clock.now()
+    if note_uses(edge.context, [spec], now):
+        raise invalid([no_calendar()])
+    if refused := unheard(edge, [spec], now):
+        raise refused[spec.key]
+    try:
+        (done,) = renew(edge.context, [(standing, spec)], by, depth)
+    except InvalidSchedule as bad:
+        give_rules_back(edge, [spec], now)
+        raise invalid([FieldError("endAt", str(bad))]) from None
+    if done.outcome is not ChangeOutcome.DONE:
+        give_rules_back(edge, [spec], now)
+    return done
+
+
 def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
     """Change a job to what a request asks for. A request that loses a race is refused, and changes nothing."""
     verb = "restore" if action is Action.RESTORE else "replace"
-    spec = spec_of(wanted, standing.key, standing.spec.fingerprint, standing.created_at)
-    spec = timed_as(standing.spec, spec)
-    spec = evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
+    spec = _replacing(standing, wanted, standing.begun_at)
     check_flow(edge, request, spec.flow, standing.spec.flow)
     if spec == standing.spec and standing.intent is None:
         return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)

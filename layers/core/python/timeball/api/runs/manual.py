@@ -116,7 +116,10 @@ def _done(answered: Answered, otherwise: str) -> Run:
         raise no_run()
     match refusal:
         case Refusal.JOB_CANCELLED:
-            raise ProblemError(Problem.JOB_ENDED, "The job is cancelled or gone; create another one to run it again.")
+            raise ProblemError(
+                Problem.JOB_ENDED,
+                "The job is cancelled or gone, or it has a later generation; trigger that one, or create another job.",
+            )
         case Refusal.WRONG_STATE if run.state is RunState.WITHDRAWN:
             raise ProblemError(
                 Problem.JOB_PAUSED, "The job is paused, which withdrew this run; resume the job instead."

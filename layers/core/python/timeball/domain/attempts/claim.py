@@ -134,6 +134,8 @@ def decide_claim(
         return Decision(ClaimAction.END, RunState.CANCELLED, run.reason or Reason.JOB_CANCELLED)
     if job.status is JobStatus.CANCELLED:
         return Decision(ClaimAction.END, RunState.CANCELLED, Reason.JOB_CANCELLED)
+    if not job.owns(run.id):
+        return Decision(ClaimAction.END, RunState.CANCELLED, Reason.EARLIER_GENERATION)
     if run.state is RunState.RUNNING:
         return _taken_over(run, job, now)
     return _excluded(run, job, now, rules, excluded) or _at_its_start(run, now, rules)

@@ -196,9 +196,14 @@ class Alignment(Enum):
     """It is sent: a pause took it back, or its plan may have died before the send."""
 
 
+def may_never_begin(run: Run, job: Job) -> bool:
+    """Say whether no attempt of a run may begin: its job is cancelled, or has a later generation."""
+    return job.status is JobStatus.CANCELLED or not job.owns(run.id)
+
+
 def alignment_of(run: Run, job: Job) -> Alignment:
     """Return the effect on a live run of a changed job as it was read."""
-    if job.status is JobStatus.CANCELLED:
+    if may_never_begin(run, job):
         return _alignment_with_cancelled(run)
     if run.id.origin is not Origin.SCHEDULE or not run.is_unstarted:
         return Alignment.KEEP

@@ -92,6 +92,8 @@ def run_evaluated(run: Run, job: Job | None, parents: Sequence[ParentStanding], 
     """Return the next row of a waiting run, whose children know its state, given its parents' states in its cycle."""
     if job is None or job.status is JobStatus.CANCELLED:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
+    if not job.owns(run.id):
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.EARLIER_GENERATION)
     if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
         return withdrawn(run)
     ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
@@ -201,7 +203,9 @@ def _released(run: Run, job: Job, parents: Sequence[ParentStanding], now: int) -
     named = _named_by(job, parents)
     if named is None:
         return evolve(free, waits=False)
-    of = RunId(named[0], named[1].fire_at or 0, Origin.SCHEDULE)
+    key, parent = named
+    generation = parent.generation if parent.ended is None else parent.ended.generation
+    of = RunId(key, parent.fire_at or 0, Origin.SCHEDULE, generation=generation)
     return evolve(free, fan=FanOut(of, since=run.budget_at))
 
 

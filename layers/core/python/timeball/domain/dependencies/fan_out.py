@@ -105,12 +105,14 @@ def waiting_again(head: Run, now: int) -> Run:
 
 def item_id(head: RunId, number: int) -> RunId:
     """Return the id of an item's run."""
-    return RunId(head.job, head.fire_at, Origin.DEPENDENCY, str(number))
+    return RunId(head.job, head.fire_at, Origin.DEPENDENCY, str(number), head.generation)
 
 
 def head_of(item: RunId) -> RunId | None:
     """Return the head of an item's run; None for any other run."""
-    return RunId(item.job, item.fire_at, Origin.SCHEDULE) if item.origin is Origin.DEPENDENCY else None
+    if item.origin is not Origin.DEPENDENCY:
+        return None
+    return RunId(item.job, item.fire_at, Origin.SCHEDULE, generation=item.generation)
 
 
 def item_run(head: Run, job: Job, number: int, digest: str, now: int) -> Run:

@@ -39,6 +39,8 @@ class ParentStanding:
     """The record that a child stores of an ended parent, whichever end it waits for; None: it has not ended."""
     over_at: int | None = None
     """When its run in a cycle ended (ms); None: unknown, or it has not ended."""
+    generation: int = 1
+    """The generation of a parent that has not ended."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,11 @@ def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: End
         return ParentStanding(State.GOING if is_new else State.CANCELLED if child.rerun_at is None else State.SUCCEEDED)
     fire_at = parent.final_fire_at
     if parent.status in _JOB_STATES:
-        ended = Ended(job_id, _JOB_STATES[parent.status], fire_at or 0, parent.created_at)
+        ended = Ended(job_id, _JOB_STATES[parent.status], fire_at or 0, parent.created_at, parent.generation)
         return kept_standing(ended, parent.key.tenant)
     if parent.blocked is not None:
-        return ParentStanding(State.BLOCKED, fire_at, parent.blocked.through(job_id))
-    return ParentStanding(State.GOING, fire_at)
+        return ParentStanding(State.BLOCKED, fire_at, parent.blocked.through(job_id), generation=parent.generation)
+    return ParentStanding(State.GOING, fire_at, generation=parent.generation)
 
 
 def standing_in_cycle(parent: ParentRows, child: Job, fire_at: int, now: int) -> ParentStanding:
@@ -126,7 +128,7 @@ def run_in_cycle(key: JobKey, job: Job | None, fire_at: int) -> RunId:
     """Return a job's run in the cycle of a fire time. A one-off has one run, the same in all cycles."""
     if job is not None and job.spec.schedule.is_one_off:
         fire_at = job.own_fire_at or 0
-    return RunId(key, fire_at, Origin.SCHEDULE)
+    return RunId(key, fire_at, Origin.SCHEDULE) if job is None else job.run_id(fire_at)
 
 
 def run_state_of(state: State) -> RunState:
@@ -141,7 +143,7 @@ def kept_of(child: Job | Run, job_id: str) -> Ended | None:
 
 def kept_standing(ended: Ended, tenant: str) -> ParentStanding:
     """Return the state of an ended parent."""
-    by = RunId(JobKey(tenant, ended.job_id), ended.fire_at, Origin.SCHEDULE)
+    by = RunId(JobKey(tenant, ended.job_id), ended.fire_at, Origin.SCHEDULE, generation=ended.generation)
     blocked = Blocked(by, (ended.job_id,)) if ended.state is State.DEAD else None
     return ParentStanding(ended.state, ended.fire_at or None, blocked, ended)
 
@@ -156,14 +158,14 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
     if row is None:
         is_to_come = parent.next_fire_at is not None and parent.next_fire_at <= fire_at
         if parent.is_open and is_to_come and is_occurrence(parent.spec.schedule, fire_at):
-            return ParentStanding(State.GOING, fire_at)
+            return ParentStanding(State.GOING, fire_at, generation=parent.generation)
         return ParentStanding(State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED, fire_at)
     if row.state in _RUN_STATES:
-        ended = Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at)
+        ended = Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at, row.id.generation)
         return evolve(kept_standing(ended, parent.key.tenant), over_at=row.finished_at)
     if row.blocked is not None:
-        return ParentStanding(State.BLOCKED, fire_at, row.blocked.through(job_id))
-    return ParentStanding(State.GOING, fire_at)
+        return ParentStanding(State.BLOCKED, fire_at, row.blocked.through(job_id), generation=row.id.generation)
+    return ParentStanding(State.GOING, fire_at, generation=row.id.generation)
 
 
 def by_its_end(standing: ParentStanding, on: ParentEnd) -> ParentStanding:

@@ -37,8 +37,10 @@ _SERIES_OF = {
 """The form of the rest of a run's id, for a run of a backfill, on an event, or of an item; all other runs have none."""
 
 _OCCURRENCES = "|".join(f"{letter}{_SERIES_OF.get(origin, '')}" for origin, letter in _LETTERS.items())
-RUN_ID = rf"{JOB_ID.pattern}\.(0|[1-9][0-9]{{0,14}})\.({_OCCURRENCES})"
+_GENERATION = r"[2-9]|[1-9][0-9]{1,5}"
+RUN_ID = rf"{JOB_ID.pattern}\.(0|[1-9][0-9]{{0,14}})\.({_OCCURRENCES})(\.({_GENERATION}))?"
 """The pattern of a run's id."""
+_RUN_ID = re.compile(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?(?:\.({_GENERATION}))?")
 
 
 @dataclass(frozen=True, order=True)
@@ -103,20 +105,23 @@ class RunId:
     """Why it exists."""
     series: str = ""
     """A backfill's name, an item's number, or an event's digest; empty for all other runs."""
+    generation: int = 1
+    """The generation of its job."""
 
     def __str__(self) -> str:
-        return f"{self.job.job_id}.{self.fire_at}.{_LETTERS[self.origin]}{self.series}"
+        of = "" if self.generation == 1 else f".{self.generation}"
+        return f"{self.job.job_id}.{self.fire_at}.{_LETTERS[self.origin]}{self.series}{of}"
 
     @classmethod
     def parse(cls, tenant: str, text: str) -> Self | None:
         """Return the run that a text names within a tenant; None if no run can have that name."""
-        match = re.fullmatch(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?", text)
+        match = _RUN_ID.fullmatch(text)
         if match is None or match[3] not in _ORIGINS:
             return None
         origin, series = _ORIGINS[match[3]], match[4] or ""
         if not re.fullmatch(_SERIES_OF.get(origin, ""), series):
             return None
-        return cls(JobKey(tenant, match[1]), int(match[2]), origin, series)
+        return cls(JobKey(tenant, match[1]), int(match[2]), origin, series, int(match[5] or 1))
 
 
 MOST_SHARDS = 1024

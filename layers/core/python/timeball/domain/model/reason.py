@@ -30,6 +30,10 @@ class Reason(StrEnum):
     OVERLAP = "overlap", "An earlier run of the job was still under way, and the overlap policy skips this one."
     REPLACED = "replaced", "A newer run replaced it, by the job's overlap policy or its `supersede`."
     JOB_CANCELLED = "job_cancelled", "The job was cancelled."
+    EARLIER_GENERATION = (
+        "earlier_generation",
+        "The job had ended and was put again under its id; only runs of its newest generation begin.",
+    )
     BACKFILL_CANCELLED = "backfill_cancelled", "The backfill that it belongs to was cancelled."
     RUN_CANCELLED = "run_cancelled", "A user cancelled this run."
     JOB_GONE = "job_gone", "The job no longer exists."

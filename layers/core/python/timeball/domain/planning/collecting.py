@@ -54,7 +54,7 @@ def collects_submits(spec: JobSpec) -> bool:
 def own_run(job: Job) -> RunId | None:
     """Return the run of a one-off, whether or not it is planned; None if its fire was moved away."""
     at = job.final_fire_at if job.next_fire_at is None else job.next_fire_at
-    return None if at is None else RunId(job.key, at, Origin.SCHEDULE)
+    return None if at is None else job.run_id(at)
 
 
 def stands_for(named: UniqueKeyRow, job: Job | None, run: Run | None, now: int) -> bool:

@@ -41,7 +41,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
     is_own = origin is Origin.SCHEDULE
     is_joined = is_own and bool(job.spec.depends_on)
     return Run(
-        id=RunId(job.key, fire_at, origin),
+        id=RunId(job.key, fire_at, origin, generation=job.generation),
         state=RunState.QUEUED,
         decided_at_version=job.schedule_version,
         priority=job.spec.priority,
@@ -52,7 +52,7 @@ def queued_run(job: Job, origin: Origin, fire_at: int, now: int) -> Run:
         depth=job.depth,
         joined=is_joined,
         let_go_at=now if is_joined and job.spec.schedule.is_one_off else None,
-        collected=Collected(1, job.created_at) if is_own and collects_submits(job.spec) else None,
+        collected=Collected(1, job.begun_at) if is_own and collects_submits(job.spec) else None,
     )
 
 
@@ -116,9 +116,10 @@ def skipped_around(job: Job, fire_times: Iterable[int], reason: Reason, standing
 
     No range spans a row, whichever schedule the row comes from.
     """
+    own = [row for row in standing if job.owns(row.id)]
 
     def group_of(at: int) -> tuple[bool, int]:
-        return any(row.covers(at) for row in standing), sum(row.id.fire_at <= at for row in standing)
+        return any(row.covers(at) for row in own), sum(row.id.fire_at <= at for row in own)
 
     groups = groupby(fire_times, group_of)
     return [_range_row(job, list(group), reason, now) for (is_covered, _), group in groups if not is_covered]
@@ -142,7 +143,7 @@ def event_row(job: Job, event: Event, digest: str | None, now: int, *, put_off: 
     """
     run = evolve(
         queued_run(job, Origin.EVENT, event.accepted_at, now),
-        id=event.run_of(job.key),
+        id=event.run_of(job.key, job.generation),
         depth=max(job.depth, event.depth),
         gate_waits=GateWaits(event.accepted_at).by("quota", now) if put_off else NO_WAITS,
     )

@@ -61,7 +61,7 @@ def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:
 
 def is_final(run: Run, job: Job) -> bool:
     """Say whether the end of a run is the end of its job."""
-    return job.final_fire_at is not None and run.covers(job.final_fire_at)
+    return job.final_fire_at is not None and job.owns(run.id) and run.covers(job.final_fire_at)
 
 
 def concludes(run: Run, job: Job | None) -> bool:

@@ -61,7 +61,7 @@ def streak_needed(job: Job) -> int:
 
 def may_notify(run: Run, job: Job | None) -> bool:
     """Say whether a run has ended and its job's user wants notices, or a pause after failures."""
-    if job is None or not run.is_terminal:
+    if job is None or not run.is_terminal or not job.owns(run.id):
         return False
     return job.spec.notify is not None or job.spec.pause_after_failures is not None
 

@@ -7,7 +7,7 @@ which run a calendar has moved: a job has at most one such run that waits, becau
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
@@ -94,7 +94,7 @@ def outlooks(context: Context, jobs: Sequence[Job], now: int | None = None) -> M
 
 def moved_runs(context: Context, jobs: Sequence[Job], now: int) -> Mapping[JobKey, Run]:
     """Return each job's waiting run that its calendar has moved to another day. Raises UnavailableError."""
-    last = [RunId(job.key, at, Origin.SCHEDULE) for job in jobs if (at := _last_fire(job, now)) is not None]
+    last = [job.run_id(at) for job in jobs if (at := _last_fire(job, now)) is not None]
     rows = context.store.runs.read(last) if last else []
     waiting = [row for row in rows if row is not None and row.is_unstarted and row.state is RunState.QUEUED]
     return {row.id.job: row for row in waiting if row.moved_to is not None}
@@ -107,6 +107,6 @@ def _last_fire(job: Job, now: int) -> int | None:
     try:
         earliest_at = now - MOST_MOVED_MS
         is_one_off = job.spec.schedule.is_one_off
-        return previous_fire(job.spec.schedule, now, earliest_at if is_one_off else max(earliest_at, job.created_at))
+        return previous_fire(job.spec.schedule, now, earliest_at if is_one_off else max(earliest_at, job.begun_at))
     except InvalidSchedule:  # such as a time zone that no longer exists
         return None

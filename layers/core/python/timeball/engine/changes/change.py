@@ -22,6 +22,7 @@ from functools import partial
 
 from timeball.domain.changes.change import cancelled, paused, resumed, revised
 from timeball.domain.changes.reach import revised_from
+from timeball.domain.changes.renewal import renewed
 from timeball.domain.dependencies.removal import detached
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
@@ -34,8 +35,8 @@ from timeball.engine.changes.skip import FireChoice, Skipping, skipped_row
 from timeball.engine.compare_and_swap import TRIES, put, until_done
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import wake_runs_of
-from timeball.engine.dependencies.parents import may_adopt
-from timeball.engine.quotas import note_changed_limits
+from timeball.engine.dependencies.parents import bind, may_adopt
+from timeball.engine.quotas import note_changed_limits, note_limits
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.ports.errors import ContendedError, UnavailableError
 
@@ -136,6 +137,26 @@ def detach(context: Context, keys: Sequence[JobKey], parent: JobKey, by: Actor =
     return [_detach(context, key, parent.job_id, by) for key in keys]
 
 
+def renew(
+    context: Context, requests: Sequence[tuple[Job, JobSpec]], by: Actor = NO_ACTOR, depth: int = 0
+) -> list[Changed]:
+    """Begin the next generation of each ended job, as it was read, with a spec; STALE if it has changed since.
+
+    Both include the work. The parents that it adds were proposed (parents.py). Raises InvalidSchedule before anything
+    is stored, UnavailableError as `cancel` does.
+
+    Order of writes of renew (a job that has ended):
+
+    1. The edges of its parents, and the parents' rows, as bind does.
+    2. Swap the job: its next generation, with an intent.
+    3. Reconcile: end the runs of the last generation, or ask them to stop; drop the intent; only then 2xx.
+
+    Safe: from step 2 on no claim begins a run of another generation, and no report of one counts; the scan repeats
+    step 3. A run's id has its generation, so no row is written again.
+    """
+    return [_renew(context, job, spec, by, depth) for job, spec in requests]
+
+
 def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NO_ACTOR) -> list[SkippedNext]:
     """Skip the next fire of each pending job that has not started. Raises UnavailableError, as `cancel` does.
 
@@ -152,9 +173,9 @@ def _skip_next(context: Context, asked: Skipping, by: Actor) -> SkippedNext:
         changed = _change(context, asking)
         if choice.repeated is not None:
             return SkippedNext(evolve(changed, outcome=ChangeOutcome.DONE), choice.repeated, is_repeated=True)
-        if changed.outcome is not ChangeOutcome.DONE or choice.fire_at is None:
+        if changed.outcome is not ChangeOutcome.DONE or choice.fire_at is None or changed.job is None:
             return SkippedNext(changed)
-        row = skipped_row(context, asked.job, choice.fire_at)
+        row = skipped_row(context, changed.job.run_id(choice.fire_at))
         if row is not None:
             return SkippedNext(changed, row)
         version = None  # that fire had started, or was no fire; this call itself has raised the version
@@ -180,6 +201,21 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     if _limits(spec) != _limits(job.spec):
         noting = partial(note_changed_limits, context, job.spec, spec)
         _now_or_later(noting, "the job's next run applies the changed limits")
+    return changed
+
+
+def _renew(context: Context, job: Job, spec: JobSpec, by: Actor, depth: int) -> Changed:
+    def verb(standing: Job, now: int) -> Job | None:
+        after = renewed(standing, spec, now, by, depth)
+        if after is not None and not may_adopt(standing, job, spec, now):
+            raise ContendedError(f"job {job.key.job_id} was not changed in time; ask again")
+        return None if after is None else revised_from(standing, after, now, context.rules.misfire_ms)
+
+    bind(context, [evolve(job, spec=spec)], context.clock.now())
+    changed = _change(context, _Asked(job.key, job.version, verb, Action.PUT, by))
+    if changed.outcome is ChangeOutcome.DONE:
+        noting = partial(note_limits, context, [spec], context.clock.now())
+        _now_or_later(noting, "the job's next run applies its limits")
     return changed
 
 

@@ -125,7 +125,7 @@ def _entries(context: Context, named: Sequence[Announcement]) -> list[ChangeEntr
     runs = dict(zip(run_ids, context.store.runs.read(run_ids), strict=True))
 
     def entry(one: Announcement) -> ChangeEntry | None:
-        if one.asked:
+        if "/" in one.asked:
             return revision.entry_of_request(one)
         if one.run is not None:
             run = runs[one.run]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timeball.domain.changes.change import Alignment, alignment_of
+from timeball.domain.changes.change import Alignment, alignment_of, may_never_begin
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.dependencies.evaluation import keeping_ends
 from timeball.domain.model.evolve import evolve
@@ -171,7 +171,7 @@ def _last_run(job: Job) -> RunId | None:
     """Return the run whose end concludes a job without a next fire. The job was due for it, and may no longer be."""
     if job.next_fire_at is not None or job.final_fire_at is None:
         return None
-    return RunId(job.key, job.final_fire_at, Origin.SCHEDULE)
+    return job.run_id(job.final_fire_at)
 
 
 def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> list[RunId]:
@@ -194,11 +194,12 @@ def _align_runs(context: Context, job: Job, runs: Sequence[Run], now: int) -> li
 def _aligned(job: Job, run: Run, now: int, misfire_ms: int) -> Run | None:
     """Return the new state of a live run, or None if it may stay as it is."""
     guarantor = guarantor_of(run, job, Guarantor.OWNER)
+    reason = Reason.JOB_CANCELLED if job.owns(run.id) else Reason.EARLIER_GENERATION
     match alignment_of(run, job):
         case Alignment.END:
-            return ended(run, RunState.CANCELLED, now, guarantor, Reason.JOB_CANCELLED)
+            return ended(run, RunState.CANCELLED, now, guarantor, reason)
         case Alignment.STOP:
-            return asked_to_stop(run, Reason.JOB_CANCELLED)
+            return asked_to_stop(run, reason)
         case Alignment.SUPERSEDE:
             return superseded(run, job.schedule_version, now, guarantor)
         case Alignment.WITHDRAW:
@@ -227,7 +228,7 @@ def _let_go(job: Job, run: Run, now: int, misfire_ms: int) -> Run:
 
 def _has_lost_its_reason(job: Job, run: Run) -> bool:
     """Return whether a running run would not have started under the job as it is now."""
-    if job.status is JobStatus.CANCELLED:
+    if may_never_begin(run, job):
         return True
     if run.id.origin is not Origin.SCHEDULE:
         return False

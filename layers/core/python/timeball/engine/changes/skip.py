@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from timeball.domain.changes.change import skipping
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Intent, Job, JobStatus
 from timeball.domain.model.jobs.job_states import past_skipped
 from timeball.domain.model.reason import Reason
@@ -57,14 +57,14 @@ class FireChoice:
     def make(self, job: Job, now: int) -> Job | None:
         """Return the job with the intent to skip its next fire; the same job if there is none, None if it has ended."""
         self.fire_at = _fire_to_skip(self.context, job, now)
-        self.repeated = self._noted(job.key, now)
+        self.repeated = self._noted(job, now)
         if self.repeated is not None:
             return job
         if not job.is_open:
             return None
         return job if self.fire_at is None else skipping(job, self.fire_at, now)
 
-    def _noted(self, job: JobKey, now: int) -> Run | None:
+    def _noted(self, job: Job, now: int) -> Run | None:
         """Note which fire the request is about. Return its row if the request has skipped it, or an earlier one.
 
         A noted fire may have started before it was skipped: then the request went on to the next one. It did the same
@@ -72,16 +72,16 @@ class FireChoice:
         """
         for number in range(TRIES if self.asked.request is not None else 0):
             name, fire_at = f"{self.asked.request} {number}", self.fire_at or _NONE
-            noted_at = self.context.store.requests.note([((job, name), fire_at)], now)[0]
-            row = skipped_row(self.context, job, noted_at)
+            noted_at = self.context.store.requests.note([((job.key, name), fire_at)], now)[0]
+            row = skipped_row(self.context, job.run_id(noted_at))
             if row is not None or noted_at == fire_at:
                 return row
         return None
 
 
-def skipped_row(context: Context, job: JobKey, fire_at: int) -> Run | None:
+def skipped_row(context: Context, fire: RunId) -> Run | None:
     """Return the row of a fire if a person skipped it."""
-    row = context.store.runs.read([RunId(job, fire_at, Origin.SCHEDULE)])[0]
+    row = context.store.runs.read([fire])[0]
     return None if row is None or row.reason is not Reason.SKIPPED_MANUALLY else row
 
 

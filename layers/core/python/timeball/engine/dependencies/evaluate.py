@@ -128,10 +128,9 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
         by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
     for fire_at, parents in by_fire.items():
         for page in _pages_of_children(context, parents):
-            rows = context.store.runs.read([run_in_cycle(child, None, fire_at) for child in page])
-            waiting = {run.id.job: run for run in rows if run is not None and _is_waiting(run)}
-            jobs = naming_any(context.store.jobs.read(list(waiting)), parents)
-            _wake(context, [waiting[job.key] for job in jobs])
+            jobs = naming_any(context.store.jobs.read(page), parents)
+            rows = context.store.runs.read([job.run_id(fire_at) for job in jobs]) if jobs else []
+            _wake(context, [run for run in rows if run is not None and _is_waiting(run)])
 
 
 def wake_runs_of(context: Context, jobs: Sequence[Job]) -> None:

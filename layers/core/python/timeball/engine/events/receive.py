@@ -171,7 +171,7 @@ def _portions(meant: Sequence[_Meant]) -> Iterator[list[_Meant]]:
     """Yield each event for each job once, in portions that fit in a function's memory."""
     portion: list[_Meant] = []
     characters = 0
-    for one in {one.event.run_of(one.job.key): one for one in meant}.values():
+    for one in {one.event.run_of(one.job.key, one.job.generation): one for one in meant}.values():
         if portion and characters + len(one.payload) > _PORTION_CHARACTERS:
             yield portion
             portion, characters = [], 0

@@ -135,8 +135,8 @@ def _heartbeat(context: Context, run_id: RunId, attempt: int) -> Answered:
 
 
 def _name(context: Context, one: Naming) -> Answered:
-    def after(run: Run, _: Job | None, now: int) -> Run | Refusal:
-        if not awaits_report(run, one.attempt):
+    def after(run: Run, job: Job | None, now: int) -> Run | Refusal:
+        if not awaits_report(run, one.attempt) or (job is not None and not job.owns(run.id)):
             return Refusal.STALE
         if not one.items:
             return run
@@ -168,7 +168,7 @@ def _waiting(run: Run, job: Job | None, attempt: int) -> Job | Refusal:
     """Return the job of a run whose attempt is under way and may be reported, or why it may not be."""
     if job is not None and not takes_report(run, job):
         return Refusal.NOT_EXPECTED
-    return job if job is not None and awaits_report(run, attempt) else Refusal.STALE
+    return job if job is not None and job.owns(run.id) and awaits_report(run, attempt) else Refusal.STALE
 
 
 def _names_too_much(context: Context, run: Run, report: Report) -> bool:

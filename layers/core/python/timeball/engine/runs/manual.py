@@ -115,7 +115,7 @@ def _save(context: Context, run_id: RunId, edit: Edit) -> str | None:
 
 
 def _renewed(run: Run, job: Job | None, now: int) -> Run | Refusal:
-    if job is None or job.status is JobStatus.CANCELLED:
+    if job is None or job.status is JobStatus.CANCELLED or not job.owns(run.id):
         return Refusal.JOB_CANCELLED
     if run.state is RunState.QUEUED and run.due_at is None:
         return due_again(run, max(run.not_before, now))  # its message may be lost: a queue keeps one for 14 days

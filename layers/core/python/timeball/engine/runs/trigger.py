@@ -199,7 +199,7 @@ def _collect(context: Context, job: Job, debounce: Debounce, one: Trigger, diges
         job, fire_at = _named(context, job, now)
         if one.request is not None:
             (fire_at,) = context.store.requests.note([((job.key, f"{one.request} {tries}"), fire_at)], now)
-        run_id = RunId(job.key, fire_at, Origin.MANUAL)
+        run_id = job.run_id(fire_at, Origin.MANUAL)
         standing = context.store.runs.read([run_id])[0]
         if standing is None:
             new = _new(context, job, run_id, arrival, debounce, now, by)
@@ -226,7 +226,7 @@ def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
     def another(_: int, job: Job) -> Job | None:
         if job.collecting is None:
             return evolve(job, collecting=now)
-        run = context.store.runs.read([RunId(job.key, job.collecting, Origin.MANUAL)])[0]
+        run = context.store.runs.read([job.run_id(job.collecting, Origin.MANUAL)])[0]
         may_come = run is None and now < job.collecting + MINUTE_MS  # the trigger that named it may be about to
         if may_come or (run is not None and run.collected is not None and collecting.may_collect(run)):
             return None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced, rechecked_later, with_spec
 from timeball.domain.model.jobs.job_states import concluded, held_back, pushed_back, replanned
 from timeball.domain.model.reason import Reason
@@ -162,7 +162,7 @@ def _recheck_later(context: Context, waiting: Sequence[tuple[Job, int | None]], 
 def _final_runs(jobs: Sequence[Job]) -> dict[RunId, Job]:
     """Return the final run of each job whose ledger is complete."""
     complete = [job for job in jobs if job.next_fire_at is None]
-    return {RunId(job.key, at, Origin.SCHEDULE): job for job in complete if (at := job.final_fire_at) is not None}
+    return {job.run_id(at): job for job in complete if (at := job.final_fire_at) is not None}
 
 
 def _after_wait(job: Job, until: int | None, now: int, *, is_in_range: bool) -> Job:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from timeball.domain.model.ids import JobKey, Origin, RunId, TaskKey
+from timeball.domain.model.ids import JobKey, RunId, TaskKey
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.runs.run import Run
@@ -245,7 +245,7 @@ def own_run_of(job: Job) -> RunId | None:
     timing = job.spec.schedule.timing
     if not isinstance(timing, At) or job.status not in _MAY_RUN or job.next_fire_at is not None:
         return None
-    return RunId(job.key, timing.at, Origin.SCHEDULE)
+    return job.run_id(timing.at)
 
 
 def shown_status(job: Job, own: Run | None) -> str:

@@ -31,8 +31,13 @@ _Value = TypeVar("_Value")
 _Plain = Callable[[Any], Any]
 
 
-def _to_ended(state: str, fire_at: str, created_at: str, job_id: str) -> Ended:
-    return Ended(job_id, State(state), int(fire_at), int(created_at))
+def _to_ended(state: str, fire_at: str, created_at: str, job_id: str, generation: str = "1") -> Ended:
+    return Ended(job_id, State(state), int(fire_at), int(created_at), int(generation))
+
+
+def _of_ended(one: Ended) -> str:
+    of = "" if one.generation == 1 else f" {one.generation}"
+    return f"{one.state} {one.fire_at} {one.created_at} {one.job_id}{of}"
 
 
 _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
@@ -47,10 +52,7 @@ _NAMES: Mapping[type, tuple[_Plain, _Plain]] = {
         lambda rules: f"{rules.version} {rules.tzdata}",
         lambda text: RuleSet(int(text.split()[0]), text.split()[1]),
     ),
-    Ended: (
-        lambda one: f"{one.state} {one.fire_at} {one.created_at} {one.job_id}",
-        lambda text: _to_ended(*text.split(" ", 3)),
-    ),
+    Ended: (_of_ended, lambda text: _to_ended(*text.split(" "))),
     Spent: (lambda spent: " ".join(map(str, spent.counts)), lambda text: Spent(*map(int, text.split()))),
 }
 """The types with a text form of their own: how it is written, and read."""

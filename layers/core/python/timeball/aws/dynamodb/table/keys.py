@@ -107,6 +107,8 @@ def job_key(key: JobKey) -> Key:
 def run_key(run: RunId) -> Key:
     """Return the key of a run's row: in its job's item collection, by fire time."""
     series = f"#{run.series}" if run.series else ""
+    if run.generation > 1:
+        series = f"#{run.series}#{run.generation:06d}"
     return {"pk": job_key(run.job)["pk"], "sk": f"{run_bound(run.fire_at)}#{run.origin}{series}"}
 
 
@@ -122,7 +124,8 @@ def attempt_key(run: RunId, number: int) -> Key:
 
 def attempts_prefix(run: RunId) -> str:
     """Return the prefix of the sort keys of a run's attempts."""
-    return f"RESULT#{run.fire_at:015d}#{run.origin}{run.series}#"
+    of = "" if run.generation == 1 else f".{run.generation:06d}"
+    return f"RESULT#{run.fire_at:015d}#{run.origin}{run.series}{of}#"
 
 
 def work_key(key: JobKey, digest: str) -> Key:
@@ -246,8 +249,9 @@ def owner_of_row(pk: str, sk: str) -> Owned:
         return LIMITERS.name_in(pk, sk)
     if sk.startswith(BACKFILL):
         return backfill_in(pk, sk)
-    _, fire_at, origin, *series = sk.split("#")
-    return RunId(job_of(pk), int(fire_at), Origin(origin), *series)
+    _, fire_at, origin, *others = sk.split("#")
+    series, generation = [*others, "", "1"][:2] if len(others) != 1 else (others[0], "1")
+    return RunId(job_of(pk), int(fire_at), Origin(origin), series, int(generation))
 
 
 def key_of(owned: Owned) -> Key:

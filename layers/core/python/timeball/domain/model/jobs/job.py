@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
@@ -79,6 +79,7 @@ class Verb(StrEnum):
     RESUME = "resume"
     RESCHEDULE = "reschedule"
     SKIP = "skip"
+    RENEW = "renew"
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,8 @@ class Job:
     skipped_from: int | None = None  # fires from here to `next_fire_at` have skipped rows already; None: none
     skipped_to: int | None = None  # later fires up to here have skipped rows too, except the calendar's; None: none
     rules: RuleSet = field(default_factory=RuleSet)  # the rules by which `next_fire_at` was computed
+    generation: int = 1  # counts its lives under this id: a PUT of an ended job begins the next one
+    generation_at: int | None = None  # when its generation began; None: at its creation
     change: Change = field(default_factory=Change)  # the newest change of a user
     created_by: str | None = None  # id of the API key that created it; None: no API key did
     default_owner: str | None = None  # the name of the API key that created it; None: no key, or one without a name
@@ -243,6 +246,20 @@ class Job:
     def owner(self) -> str | None:
         """Who answers for it: as stated, otherwise the holder of the API key that created it; None: not known."""
         return self.spec.owner or self.default_owner
+
+    @property
+    def begun_at(self) -> int:
+        """When its generation began (ms)."""
+        return self.created_at if self.generation_at is None else self.generation_at
+
+    def run_id(self, fire_at: int, origin: Origin = Origin.SCHEDULE) -> RunId:
+        """Return the id of its run at a fire time. Fires from before its generation belong to the last one."""
+        is_earlier = fire_at < self.begun_at and self.generation > 1 and not self.spec.schedule.is_one_off
+        return RunId(self.key, fire_at, origin, generation=self.generation - is_earlier)
+
+    def owns(self, run: RunId) -> bool:
+        """Say whether a run belongs to the present generation: no other run of the job may begin."""
+        return run.generation == self.generation
 
     @property
     def task_id(self) -> str | None:

@@ -71,7 +71,7 @@ class Announcement:
     fire_at: int
     """The instant of the run that a trigger will make (ms); 0: not a trigger."""
     asked: str
-    """`action/kind/id` of any other request; empty for a change of a job and for a trigger."""
+    """`action/kind/id` of any other request; empty for a change of a job; of a trigger the generation after 1."""
     key_id: str
     """The id of the API key that asks; empty: no user asks."""
     by: Actor = field(default=NO_ACTOR, compare=False)
@@ -80,7 +80,9 @@ class Announcement:
     @property
     def run(self) -> RunId | None:
         """The run that a trigger will make; None: it is no trigger."""
-        return RunId(self.job, self.fire_at, Origin.MANUAL) if self.version == 0 and not self.asked else None
+        if self.version or "/" in self.asked:
+            return None
+        return RunId(self.job, self.fire_at, Origin.MANUAL, generation=int(self.asked or 1))
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ def was_made(announced: Announcement, revision: Revision) -> bool:
 
 def trigger_announced(run: Run) -> Announcement:
     """Return the announcement of a run that a trigger is about to make."""
-    return Announcement(run.created_at, run.id.job, 0, run.id.fire_at, "", run.triggered_by.key_id or "")
+    of = "" if run.id.generation == 1 else str(run.id.generation)
+    return Announcement(run.created_at, run.id.job, 0, run.id.fire_at, of, run.triggered_by.key_id or "")
 
 
 def request_announced(tenant: str, resource: Resource, action: Action, by: Actor, at: int) -> Announcement:

@@ -102,6 +102,8 @@ class Ended:
     """Its fire time (ms); 0: unknown."""
     created_at: int
     """When the parent was created (ms): a later job with the same id is another parent."""
+    generation: int = 1
+    """The generation of the parent that ended."""
 
 
 class Edge(NamedTuple):

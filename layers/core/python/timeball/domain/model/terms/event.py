@@ -126,9 +126,9 @@ class Event:
         """Its size on the bus in bytes, as EventBridge counts them."""
         return len(BUS_SOURCE) + len(self.tenant) + len(on_the_bus(self).encode())
 
-    def run_of(self, job: JobKey) -> RunId:
+    def run_of(self, job: JobKey, generation: int) -> RunId:
         """Return the run of a job that the event makes: the same one however often the event comes."""
-        return RunId(job, self.accepted_at, Origin.EVENT, name_of_event(self.attributes))
+        return RunId(job, self.accepted_at, Origin.EVENT, name_of_event(self.attributes), generation)
 
 
 @dataclass(frozen=True)
