@@ -23,6 +23,7 @@ INNER = [(outer, str(field.alias)) for outer, (model, _) in NESTED.items() for f
 MAY_BE_NULL = {
     ("retryPolicy", "maxAgeSeconds"),
     ("catchUp", "maxRuns"),
+    ("catchUp", "maxAgeSeconds"),
     ("target", "body"),
     ("target", "secretId"),
 }

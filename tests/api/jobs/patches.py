@@ -101,7 +101,7 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
             "priority": "high",
         },
         {
-            "catchUp": {"policy": "all", "maxRuns": 10, "maxAgeSeconds": 3600},
+            "catchUp": {"policy": "all", "maxRuns": 10, "maxAgeSeconds": None},
             "overlapPolicy": "queueOne",
             "jitterSeconds": 30,
             "maxRetries": 1,
@@ -122,7 +122,7 @@ PATCHED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {**BERLIN, "catchUp": {"policy": "skip"}, "overlapPolicy": "skip", "jitterSeconds": 9, "maxRetries": 0},
         {"catchUp": None, "overlapPolicy": None, "jitterSeconds": None, "maxRetries": None},
         {
-            "catchUp": {"policy": "latest", "maxRuns": None, "maxAgeSeconds": 3600},
+            "catchUp": {"policy": "latest", "maxRuns": None, "maxAgeSeconds": None},
             "overlapPolicy": "allow",
             "jitterSeconds": 0,
             "maxRetries": 3,

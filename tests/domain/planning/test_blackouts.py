@@ -110,7 +110,8 @@ class _Oracle:
             return None
         later = [self.start_of(one) for one in fires(self.schedule, at, NOW)]
         missed = [one for one in later if one is not None and self._is_missed(one)]
-        if len(missed) <= self.catch_up.limit and starts_at >= NOW - self.catch_up.max_age_seconds * SECOND_MS:
+        age_seconds = self.catch_up.max_age_seconds or 3600  # by default, for fires that are less than two hours apart
+        if len(missed) <= self.catch_up.limit and starts_at >= NOW - age_seconds * SECOND_MS:
             return None
         was_frozen = any(start <= one < end for start, end in self.frozen for one in (at, starts_at))
         return Reason.FROZEN if was_frozen else Reason.MISFIRED

@@ -69,7 +69,12 @@ class CatchUpAnswer(AnswerModel):
 
     policy: CatchUpPolicy = Field(description="Which of the missed fires run.")
     max_runs: int | None = Field(description="The most missed fires that run; null unless the policy is `all`.")
-    max_age_seconds: int = Field(description="The age in seconds beyond which a missed fire does not run.")
+    max_age_seconds: int | None = Field(
+        description=(
+            "The age in seconds beyond which a missed fire does not run; null: the larger of an hour and half the "
+            "distance from the fire to the next one."
+        )
+    )
 
 
 class CalendarUseAnswer(AnswerModel):

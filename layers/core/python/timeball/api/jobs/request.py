@@ -64,8 +64,14 @@ class CatchUpField(Strict):
         le=MAX_CAUGHT_UP,
         description="With `all`, the most missed fires that run, the newest first; default 10.",
     )
-    max_age_seconds: int = Field(
-        3600, ge=1, le=31_622_400, description="The age in seconds beyond which a missed fire does not run."
+    max_age_seconds: int | None = Field(
+        None,
+        ge=1,
+        le=31_622_400,
+        description=(
+            "The age in seconds beyond which a missed fire does not run; default: the larger of an hour and half the "
+            "distance from the fire to the next one."
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.planning.blackouts import MOST_MOVED_MS
+from timeball.domain.planning.planner import oldest_caught_up
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import previous_fire
 
@@ -28,7 +29,7 @@ def earliest_live(job: Job, now: int, misfire_ms: int) -> int:
 
 def needs_note(job: Job, fire_at: int, now: int, misfire_ms: int) -> bool:
     """Say whether a run that starts only now must be noted, because it may live where no change searches."""
-    if job.spec.schedule.is_one_off or fire_at >= _starting_from(job, now - _latest_start_ms(job, misfire_ms)):
+    if job.spec.schedule.is_one_off or fire_at >= _starting_from(job, _oldest_start(job, now, misfire_ms)):
         return False
     is_noted = job.live_from is not None and job.live_from <= fire_at
     return not is_noted or now + _life_ms(job) > (job.live_until or 0)
@@ -63,7 +64,7 @@ def _has_expired(job: Job, now: int) -> bool:
 def _by_policy(job: Job, now: int, misfire_ms: int) -> int:
     if job.spec.schedule.is_one_off:
         return 0
-    return max(_starting_from(job, _begun_at(job, now) - _life_ms(job) - _latest_start_ms(job, misfire_ms)), 0)
+    return max(_starting_from(job, _oldest_start(job, _begun_at(job, now) - _life_ms(job), misfire_ms)), 0)
 
 
 def _starting_from(job: Job, at: int) -> int:
@@ -89,6 +90,12 @@ def _life_ms(job: Job) -> int:
     return life_ms if job.spec.task is None else max(life_ms, job.spec.task.life_ms)
 
 
-def _latest_start_ms(job: Job, misfire_ms: int) -> int:
+def _oldest_start(job: Job, at: int, misfire_ms: int) -> int:
+    """Return the earliest fire whose run may start at an instant or later, by its age and its waiting alone."""
     waits_ms = job.spec.dependency_timeout_seconds * SECOND_MS if job.spec.depends_on else 0
-    return max(job.spec.catch_up.max_age_seconds * SECOND_MS, misfire_ms) + _LATEST_START_MS + waits_ms
+    from_at = at - _LATEST_START_MS - waits_ms
+    try:
+        caught_up_at = oldest_caught_up(job.spec.schedule, job.spec.catch_up, from_at)
+    except InvalidSchedule:  # as below
+        caught_up_at = from_at - MOST_MOVED_MS
+    return min(caught_up_at, from_at - misfire_ms)

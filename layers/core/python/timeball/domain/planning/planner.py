@@ -13,14 +13,15 @@ never misfire.
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, fraction_of
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.policies import PACE_MS
+from timeball.domain.model.terms.policies import PACE_MS, CatchUp
 from timeball.domain.planning.blackouts import NOTHING, Blackouts
-from timeball.domain.time.instants import EARLIEST, SECOND_MS
-from timeball.domain.time.schedule import fires, next_fire
+from timeball.domain.time.instants import EARLIEST, HOUR_MS, SECOND_MS
+from timeball.domain.time.schedule import Schedule, fires, next_fire, previous_fire
 
 MAX_STEPS = 1_000
 """The most fires that one range skips: a job that is far behind continues with the next plan."""
@@ -132,7 +133,7 @@ def caught_up(
     limit, and by the fires within a pause, the jitter before it, and the time after which a fire is late.
     """
     policy = job.spec.catch_up
-    oldest_at = max(now - policy.max_age_seconds * SECOND_MS, since_at - _most_jitter_ms(job))
+    oldest_at = max(oldest_caught_up(job.spec.schedule, policy, now), since_at - _most_jitter_ms(job))
     before_at = missed_before(job, now, misfire_ms, excluded)
     latest_first: list[int] = []
     while len(latest_first) < policy.limit:
@@ -144,6 +145,22 @@ def caught_up(
             latest_first.append(fire_at)
         before_at = fire_at
     return latest_first[::-1]
+
+
+def oldest_caught_up(schedule: Schedule, policy: CatchUp, now: int) -> int:
+    """Return the instant (ms) before which no missed fire is caught up at `now`, by its age.
+
+    By default a fire may be as old as half the distance to the next fire, and at least an hour. Only the last fire
+    before `now` can be older than an hour: any earlier one is older than its whole distance to the next.
+    """
+    if policy.max_age_seconds is not None:
+        return now - policy.max_age_seconds * SECOND_MS
+    hour_ago = now - HOUR_MS
+    next_at = next_fire(evolve(schedule, end_at=None), now)  # the last fire of a window has a distance, too
+    if next_at is None or next_at - now <= HOUR_MS:
+        return hour_ago
+    last_at = previous_fire(schedule, now + 1, now - (next_at - now))
+    return hour_ago if last_at is None else min(hour_ago, last_at)
 
 
 def jitter_ms(key: JobKey, fire_at: int, jitter_seconds: int) -> int:

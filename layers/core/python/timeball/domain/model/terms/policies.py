@@ -30,8 +30,8 @@ class CatchUp:
     """Which missed fires run."""
     max_runs: int = 10
     """With ALL, the newest so many fires run."""
-    max_age_seconds: int = 3600
-    """Fires older than this do not run."""
+    max_age_seconds: int | None = None
+    """Fires older than this do not run; None: the larger of an hour and half the distance to the next fire."""
 
     @property
     def limit(self) -> int:
