@@ -216,6 +216,11 @@ def event_of(
     return event
 
 
+def sent_body(answer: Mapping[str, Any]) -> bytes:
+    """Return the bytes that API Gateway sends for an answer."""
+    return base64.b64decode(answer["body"]) if answer["isBase64Encoded"] else answer["body"].encode()
+
+
 def _body(body: bytes, *, as_base64: bool) -> dict[str, Any]:
     try:
         text = body.decode()

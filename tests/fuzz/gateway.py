@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from tests.api.client import Api, event_of
+from tests.api.client import Api, event_of, sent_body
 
 KEY = "tb_of_the_fuzzer"
 
@@ -30,7 +30,7 @@ def gateway(api: Api, before_each: Callable[[], None]) -> Application:
         answer = api.handle(_event(scope, await _body(receive)), LambdaContext())
         headers = [(name.lower().encode(), value.encode()) for name, value in answer["headers"].items()]
         await send({"type": "http.response.start", "status": answer["statusCode"], "headers": headers})
-        await send({"type": "http.response.body", "body": answer["body"].encode()})
+        await send({"type": "http.response.body", "body": sent_body(answer)})
 
     return application
 

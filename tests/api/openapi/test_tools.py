@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from tests.api.client import Api, event_of
+from tests.api.client import Api, event_of, sent_body
 
 pytestmark = pytest.mark.more
 
@@ -53,7 +53,7 @@ def url(api: Api) -> Iterator[str]:
             for name, value in answer["headers"].items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(answer["body"].encode())
+            self.wfile.write(sent_body(answer))
 
         def log_message(self, *_: object) -> None:
             """Print nothing."""

@@ -35,7 +35,7 @@ def test_a_job_names_a_task_and_shows_the_tasks_fields(api: Api, named: dict[str
     assert (job["timeoutSeconds"], job["maxRetries"]) == (60, 1)
     put(api, {**MAIL, "timeoutSeconds": 61})
     read = api.call("GET", f"/v1/jobs/{job['jobId']}")
-    assert (read.body["timeoutSeconds"], read.headers["ETag"]) == (61, '"1"')
+    assert (read.body["timeoutSeconds"], read.headers["ETag"][:3]) == (61, '"1.')
     (listed,) = api.call("GET", "/v1/jobs").body["items"]
     assert (listed["timeoutSeconds"], listed["taskId"]) == (61, "mail")
 

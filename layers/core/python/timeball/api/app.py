@@ -23,6 +23,7 @@ from timeball.api.http.caller import as_authorized, caller_of, denial
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.ids import ID_BYTES
 from timeball.api.http.problems import CONTENT_TYPE, Problem, ProblemError, not_found, problem_body
+from timeball.api.http.transfer import compressed
 from timeball.api.routes import PUBLIC_PATHS, ROUTERS, TAKE_CODES, methods_of, reported_run
 from timeball.aws.request_retries import in_time
 from timeball.domain.model.tenants.actor import parse_callers
@@ -144,7 +145,7 @@ def build_api(edge: ApiContext) -> Handler:
         resolver.context = {"edge": edge}
         answer = resolver.resolve(dict(event), context)
         answer["headers"] |= {"X-Request-Id": event["requestContext"]["requestId"], "Cache-Control": "no-store"}
-        return answer
+        return compressed(answer, event["headers"].get("accept-encoding"))
 
     return handle
 

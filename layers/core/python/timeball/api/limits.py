@@ -21,6 +21,7 @@ from timeball.api.http.exchange import (
     created,
     expected_version,
     expects_nothing,
+    moving,
     ok,
     read_body,
     stale,
@@ -178,7 +179,7 @@ def get_limit(edge: ApiContext, request: Request) -> Reply:
     view = read_limit(edge.context, key) if LIMIT_NAME.fullmatch(key.name) else None
     if view is None:
         raise not_found("None of your jobs has named this limit lately, and no bounds are set for it.")
-    return ok(_answer(view), version=view.limiter.fixed.version)
+    return moving(_answer(view), view.limiter.fixed.version)
 
 
 @router.put(

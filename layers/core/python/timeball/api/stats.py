@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.exchange import AnswerModel, IdOfJob, Reply, Request, Seconds, Time, attribute, ok
+from timeball.api.http.exchange import AnswerModel, IdOfJob, Reply, Request, Seconds, Time, as_of, attribute
 from timeball.api.http.route import Router
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.key import Role
@@ -171,7 +171,7 @@ def get_stats(edge: ApiContext, request: Request) -> Reply:
     if request.by.role == Role.ADMIN:
         since, counts = refused_callers(context, [tenant, *([UNKNOWN_TENANT] if is_operating else [])], now)
         stats["failed_authentications"] = {"since": since, "count": sum(counts.values()), "by_reason": counts}
-    return ok(StatsAnswer.model_validate(stats))
+    return as_of(StatsAnswer.model_validate(stats), "at")
 
 
 @router.get("/v1/slo", "Read how late runs were, and how many failed", SloAnswer, access=Access.READ)
@@ -179,7 +179,7 @@ def get_slo(edge: ApiContext, request: Request) -> Reply:
     """Read how punctual a tenant's runs were lately."""
     now = edge.context.clock.now()
     windows = read_windows(edge.context, request.tenant, now)
-    return ok(SloAnswer.model_validate({"at": now, "windows": {one.name: _window(one) for one in windows}}))
+    return as_of(SloAnswer.model_validate({"at": now, "windows": {one.name: _window(one) for one in windows}}), "at")
 
 
 def _window(window: StatsWindow) -> WindowAnswer:
@@ -201,7 +201,7 @@ def get_job_cost(edge: ApiContext, request: Request) -> Reply:
     """Read what a job's runs have cost, from its ledger."""
     job, now = read_job_row(edge, job_key(request)), edge.context.clock.now()
     costs = _costs(edge, job_costs(edge.context, job, now))
-    return ok(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **costs))
+    return as_of(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **costs), "at")
 
 
 def read_tenant_costs(edge: ApiContext, tenant: str) -> CostsAnswer:

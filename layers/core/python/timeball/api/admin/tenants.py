@@ -26,6 +26,7 @@ from timeball.api.http.exchange import (
     check_version,
     created,
     expected_version,
+    moving,
     ok,
     read_body,
 )
@@ -169,7 +170,7 @@ def get_tenant(edge: ApiContext, request: Request) -> Reply:
     used = used_of_quotas(edge.context, tenant.name, tenant.quotas.over(edge.context.rules.quotas))
     share, cost = _share(edge, tenant), read_tenant_costs(edge, tenant.name)
     answer = _answer(edge, tenant, TenantDetailAnswer, used, share=share, cost=cost)
-    return ok(answer, version=tenant.revision)
+    return moving(answer, tenant.revision)
 
 
 @router.patch(

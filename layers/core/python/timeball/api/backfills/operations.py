@@ -26,6 +26,7 @@ from timeball.api.http.exchange import (
     expected_version,
     idempotency_key,
     key_conflict,
+    moving,
     ok,
     read_body,
 )
@@ -174,7 +175,7 @@ def list_backfills(edge: ApiContext, request: Request) -> Reply:
 def get_backfill(edge: ApiContext, request: Request) -> Reply:
     """Read the progress of a backfill."""
     backfill = _standing(edge, _key(request))
-    return ok(_answer(backfill), version=backfill.version)
+    return moving(_answer(backfill), backfill.version, has_moved=backfill.updated_at != backfill.created_at)
 
 
 @router.delete(

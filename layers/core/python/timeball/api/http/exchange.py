@@ -4,6 +4,8 @@ Names are in camelCase. An answer has all of its fields, null where there is no 
 are types here, such as `CreatedAt`, with their descriptions; http/fields.py has those of requests.
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,11 +100,33 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers besides those that every answer has."""
     media_type: str = "application/json"
+    compared: str = ""
+    """The text from which the ETag of an answer that is read comes, if that is not its body."""
 
 
 def ok(answer: BaseModel, *, version: int | None = None, is_repeated: bool = False) -> Reply:
     """Return a 200, with an ETag if there is a version; `is_repeated` says that an Idempotency-Key was used again."""
     return Reply(200, text_of(answer), {**_versioned(version), **_replayed(is_repeated=is_repeated)})
+
+
+def moving(answer: BaseModel, version: int, *, has_moved: bool = True) -> Reply:
+    """Return a 200 about a resource that moves without a new version.
+
+    Its ETag is the version while it has certainly not moved since; otherwise it has the version and a digest.
+    """
+    text = text_of(answer)
+    return Reply(200, text, {"ETag": f'"{version}.{digest(text)}"' if has_moved else etag(version)})
+
+
+def as_of(answer: BaseModel, *moments: str) -> Reply:
+    """Return a 200 whose ETag ignores these fields of the answer, which say when it was read."""
+    compared = answer.model_dump_json(by_alias=True, exclude_unset=True, exclude={*moments})
+    return Reply(200, text_of(answer), compared=compared)
+
+
+def digest(text: str) -> str:
+    """Return the digest of an answer, as ETags have it."""
+    return base64.urlsafe_b64encode(hashlib.blake2b(text.encode(), digest_size=9).digest()).decode()
 
 
 def accepted(answer: BaseModel) -> Reply:
@@ -149,7 +173,7 @@ MERGE_PATCH: Final = ("application/merge-patch+json", "application/json")
 
 _IDEMPOTENCY_KEY: Final = re.compile(r"[!-~]{1,255}", re.ASCII)
 _ETAG: Final = re.compile(r'(?:W/)?"[!#-~]*"', re.ASCII)
-_OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})"', re.ASCII)
+_OWN_ETAG: Final = re.compile(r'"([1-9][0-9]{0,17})(?:\.[A-Za-z0-9_-]{12})?"', re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ A job whose run still collects triggers is shown with the present start of that 
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
-from timeball.api.http.exchange import Reply, Request, ok
+from timeball.api.http.exchange import Reply, Request, moving
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, recent_fields, shown_job, starting_at
 from timeball.api.runs.answers import run_answer
@@ -13,6 +13,7 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
+from timeball.domain.run_ends.recent import may_have_moved
 from timeball.engine.dependencies.graph_views import awaited_by_job
 from timeball.engine.scheduling.list_jobs import (
     own_run_of,
@@ -28,13 +29,23 @@ router = Router()
 def get_job(edge: ApiContext, request: Request) -> Reply:
     """Read a job with its newest run, and a one-off's own run too: triggers may have made newer runs."""
     job = read_job_row(edge, job_key(request), with_work=True)
-    return ok(standing_answer(edge, job), version=job.version)
+    latest = _newest_row(edge, job)
+    return moving(
+        _answer(edge, job, latest), job.version, has_moved=may_have_moved(job, latest, edge.context.clock.now())
+    )
 
 
 def standing_answer(edge: ApiContext, job: Job) -> JobAnswer:
     """Return the answer about a job that was read with its work."""
+    return _answer(edge, job, _newest_row(edge, job))
+
+
+def _newest_row(edge: ApiContext, job: Job) -> Run | None:
     newest = edge.context.store.runs.ledger(LedgerQuery(job.key, limit=1)).runs
-    latest = newest[0] if newest else None
+    return newest[0] if newest else None
+
+
+def _answer(edge: ApiContext, job: Job, latest: Run | None) -> JobAnswer:
     own = _own_run(edge, own_run_of(job), latest)
     status = shown_status(job, own)
     latest_run = None if latest is None else run_answer(latest)

@@ -21,7 +21,7 @@ from timeball.api.http.schema_rules import one_at_most
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.request import SCHEDULE_FORMS, TO_CALL, JobRequest
 from timeball.api.openapi.examples import example_of_answer, example_of_body
-from timeball.api.openapi.parameters import described_parameter
+from timeball.api.openapi.parameters import KNOWN_ETAGS, described_parameter
 from timeball.api.operations.operations import OperationAnswer
 from timeball.api.routes import ROUTES
 
@@ -149,8 +149,12 @@ def _operation(route: Route) -> dict[str, Any]:
         described["security"] = [{"apiKey": []}, {}]
         described["description"] += " Or needs a one-time code in the body, and no key."
     names = (*path_parameters, *route.query, *route.headers)
-    if names:
-        described["parameters"] = [described_parameter(name, route.path) for name in names]
+    parameters = [described_parameter(name, route.path) for name in names]
+    if route.method == "GET":
+        parameters.append(dict(KNOWN_ETAGS))
+        described["responses"]["304"] = {"description": "You have this answer already.", "headers": _texts("ETag")}
+    if parameters:
+        described["parameters"] = parameters
     if route.body:
         described["requestBody"] = {"required": not route.is_body_optional, "content": _body_content(route)}
     return described
@@ -166,7 +170,7 @@ def _responses(route: Route) -> dict[str, Any]:
     responses = {
         str(status): {
             "description": _DONE[status],
-            "headers": _headers(status, answer),
+            "headers": _headers(route, status, answer),
             "content": (
                 _json_content(answer, example_of_answer(route.operation_id, status))
                 if answer
@@ -202,12 +206,16 @@ def _problems_response(problems: list[Problem]) -> dict[str, Any]:
     return response
 
 
-def _headers(status: int, answer: type[BaseModel] | None) -> dict[str, Any]:
+def _headers(route: Route, status: int, answer: type[BaseModel] | None) -> dict[str, Any]:
     names = ["X-Request-Id"]
-    if answer in _VERSIONED:
+    if route.method == "GET" or answer in _VERSIONED:
         names.append("ETag")
     if status == 201:
         names += ["Location", "Idempotency-Replayed"]
+    return _texts(*names)
+
+
+def _texts(*names: str) -> dict[str, Any]:
     return {name: {"schema": {"type": "string"}} for name in names}
 
 

@@ -71,7 +71,7 @@ def _parameter(parameter: _Schema) -> tuple[str, str, str]:
 def _response(status: str, response: _Schema) -> tuple[str, str, str]:
     if "$ref" in response:
         return status, "", escape(_name(response["$ref"]).replace("-", " "))
-    answers = [_type(what["schema"]) for what in response["content"].values()]
+    answers = [_type(what["schema"]) for what in response.get("content", {}).values()]
     return status, ", ".join(answers), _prose(response["description"])
 
 

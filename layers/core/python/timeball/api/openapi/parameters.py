@@ -124,6 +124,16 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         '"3"',
     ),
 }
+KNOWN_ETAGS: Final[Mapping[str, Any]] = {
+    "name": "If-None-Match",
+    **_header(
+        "ETags of earlier answers, or `*`: a 304 without a body says that the answer still has one of them.",
+        _TEXT,
+        'W/"x1yVbnqZPd0a"',
+    ),
+}
+"""The header with which a caller reads only an answer that it does not have."""
+
 _AGAINST_A_LIMIT: Final = (
     "A repeat finds no dead letters left, and no answer is stored. Refused beside `limit`, where a repeat would go on."
 )

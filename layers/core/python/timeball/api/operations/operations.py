@@ -26,6 +26,7 @@ from timeball.api.http.exchange import (
     expected_version,
     idempotency_key,
     key_conflict,
+    moving,
     ok,
     read_body,
 )
@@ -183,7 +184,7 @@ def list_operations(edge: ApiContext, request: Request) -> Reply:
 def get_operation(edge: ApiContext, request: Request) -> Reply:
     """Read the progress of an operation."""
     operation = _standing(edge, _key(request))
-    return ok(_answer(operation), version=operation.version)
+    return moving(_answer(operation), operation.version, has_moved=operation.updated_at != operation.created_at)
 
 
 @router.delete(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import RunId
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
 
 OUTCOMES = 8
@@ -48,6 +49,20 @@ def recent_of(rows: Sequence[Run]) -> Recent:
         outcomes="".join(reversed(letters[:OUTCOMES])),
         finished_at=max((row.finished_at for row in rows if row.finished_at is not None), default=None),
     )
+
+
+def may_have_moved(job: Job, newest: Run | None, now: int) -> bool:
+    """Say whether a job may differ at an instant (ms) from the job that its newest change left, by its newest row.
+
+    A job that is due at once has a run from then on, which no executor has claimed yet. The task, the calendar and the
+    parents of a job change how it stands without a change of the job.
+    """
+    spec, change = job.spec, job.change
+    if spec.task is not None or spec.calendar is not None or spec.depends_on or job.status is not change.status:
+        return True
+    if newest is None:
+        return job.next_fire_at != change.next_fire_at
+    return newest.revision > 1 or newest.created_at != change.at or change.at < newest.id.fire_at <= now
 
 
 def _letter(row: Run) -> str | None:
