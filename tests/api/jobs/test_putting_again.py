@@ -60,6 +60,15 @@ def test_any_put_of_a_cancelled_job_begins_the_next_generation(api: Api) -> None
     assert actions == ["put", "cancel", "put", "cancel", "create"]
 
 
+def test_the_answer_shows_the_fires_from_now_on(api: Api) -> None:
+    often = {"handler": "https://example.com/hook", "everySeconds": 1}
+    put(api, often)
+    api.call("DELETE", "/v1/jobs/nightly")
+    api.clock.advance(HOUR_MS)
+    answer = put(api, often)
+    assert (answer.status, answer.body["nextRunAt"] >= "2026-11-21T10:30:00.250Z") == (201, True)
+
+
 @pytest.mark.parametrize("status", [JobStatus.COMPLETED, JobStatus.CANCELLED])
 def test_a_put_that_expects_no_job_is_refused(api: Api, status: JobStatus) -> None:
     put(api, HOURLY)

@@ -135,7 +135,7 @@ def create_job(edge: ApiContext, request: Request) -> Reply:
 def created_reply(edge: ApiContext, made: NewJob) -> Reply:
     """Return the answer with a job as it was at its creation."""
     job = made.job
-    answer = job_answer(job, job.created_at, calendars=outlooks(edge.context, [job]))
+    answer = job_answer(job, job.begun_at, calendars=outlooks(edge.context, [job]))
     return created(answer, f"/v1/jobs/{job.key.job_id}", version=job.version, is_repeated=made.is_repeated)
 
 
