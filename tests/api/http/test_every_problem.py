@@ -10,7 +10,7 @@ from tests.api.client import OPERATING, Answer, Api, event_of
 from tests.api.http.broken import broken_api
 from tests.api.runs.rows import called, dead, say, waiting
 from timeball.api.http.body import MAX_BYTES
-from timeball.api.http.generations import MOST
+from timeball.api.http.depths import MOST
 from timeball.api.http.problems import CONTENT_TYPE, Problem
 from timeball.domain.model.jobs.freeze import MAX_FREEZES
 from timeball.domain.model.runs.run import Run, RunState
@@ -33,6 +33,12 @@ def _of_an_ended_job(api: Api) -> Answer:
     path = f"/v1/jobs/{api.create(everySeconds=60)['jobId']}"
     api.call("DELETE", path)
     return api.call("PATCH", path, {"name": "x"})
+
+
+def _cancel_of_a_parent(api: Api) -> Answer:
+    parent = api.create(everySeconds=60)["jobId"]
+    api.call("PUT", "/v1/jobs/child", {**HANDLER, "dependsOn": [parent]})
+    return api.call("DELETE", f"/v1/jobs/{parent}")
 
 
 def _retry(api: Api, run: Run, **fields: object) -> Answer:
@@ -124,6 +130,7 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.TENANT_EXISTS: _a_tenant_twice,
     Problem.TENANT_ENABLED: lambda api: api.call("DELETE", f"{TENANTS}/globex"),
     Problem.JOB_ENDED: _of_an_ended_job,
+    Problem.HAS_CHILDREN: _cancel_of_a_parent,
     Problem.TOO_DEEP: lambda api: api.call("POST", "/v1/jobs", HANDLER, headers={"Timeball-Depth": str(MOST)}),
     Problem.QUOTA_EXCEEDED: _more_than_the_calls_of_a_job_may_ask_for,
     Problem.JOB_PAUSED: _retry_of_a_run_that_a_pause_took_back,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Answer, Api
-from timeball.api.http.generations import MOST
+from timeball.api.http.depths import MOST
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.execution.in_flight import call_of

@@ -85,7 +85,7 @@ class Backfill:
     rules: RuleSet = field(default_factory=RuleSet)
     """The rules by which its fires were computed."""
     depth: int = 0
-    """Its generation (generations.py)."""
+    """Its depth (depths.py)."""
     generation: int = 1
     """The generation of its job: it is cancelled when the next one begins."""
     version: int = 1
@@ -166,7 +166,7 @@ def new_backfill(
 ) -> Backfill:
     """Return the row of a backfill of these fires (at least one, in order).
 
-    Its generation is `depth`, or its job's if higher.
+    Its depth is `depth`, or its job's if higher.
     """
     return Backfill(
         key=key,

@@ -142,7 +142,7 @@ class Operation:
     fingerprint: str | None = None
     """A digest of what was asked for; None: unknown."""
     depth: int = 0
-    """The generation of what it triggers (generations.py)."""
+    """The depth of what it triggers (depths.py)."""
     rerun: Rerun | None = None
     """The cycle that is run again: its jobs are the only batch; None: no rerun."""
     children: Children | None = None

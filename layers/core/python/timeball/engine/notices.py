@@ -46,7 +46,7 @@ _IN_VAIN = 5
 
 
 def post(context: Context, notices: Sequence[tuple[int, JobSpec | None]]) -> None:
-    """Post the notices that are not None, each with its generation. A notice that is posted already stays.
+    """Post the notices that are not None, each with its depth. A notice that is posted already stays.
 
     Raises UnavailableError.
     """
@@ -196,12 +196,12 @@ def _is_noted(job: Job, runs: Sequence[Run]) -> bool:
 
 
 def _success(job: Job, run: Run) -> tuple[int, JobSpec | None]:
-    """Return the notice of a success, with the generation of its run."""
+    """Return the notice of a success, with the depth of its run."""
     return run.depth, notice_of_end(job, News.SUCCESS, end_of(run))
 
 
 def _failure(job: Job, by: Run) -> tuple[int, JobSpec | None]:
-    """Return the notice of the end since which a job is failing, with the generation of the run that shows it."""
+    """Return the notice of the end since which a job is failing, with the depth of the run that shows it."""
     return by.depth, None if job.failing is None else notice_of_end(job, News.FAILURE, job.failing)
 
 

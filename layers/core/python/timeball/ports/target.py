@@ -30,7 +30,7 @@ class Call:
     takes_report: bool
     """The target may take the attempt over and report later."""
     depth: int = 0
-    """The generation of the run (generations.py)."""
+    """The depth of the run (depths.py)."""
     has_parents: bool = False
     """The payload contains the results of the job's parents beside the user's payload."""
     task_id: str | None = None

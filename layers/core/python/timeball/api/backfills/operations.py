@@ -6,9 +6,10 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from timeball.api.backfills.request import BackfillRange, BackfillRequest, asks_for, fire_times, read_backfill_request
-from timeball.api.http import generations
+from timeball.api.http import depths
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
+from timeball.api.http.depths import call_depth
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, note, read_job_row
 from timeball.api.http.exchange import (
     AnswerModel,
@@ -30,7 +31,6 @@ from timeball.api.http.exchange import (
     ok,
     read_body,
 )
-from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import NewId
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
@@ -102,8 +102,8 @@ class DryRunAnswer(AnswerModel):
     status=201,
     body=BackfillRequest,
     also={200: DryRunAnswer},
-    headers=("Idempotency-Key", *generations.HEADERS),
-    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    headers=("Idempotency-Key", *depths.HEADERS),
+    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
     access=Access.OPERATE,
 )
 def create_backfill(edge: ApiContext, request: Request) -> Reply:
@@ -132,7 +132,7 @@ def _made(edge: ApiContext, request: Request, job: Job, wanted: BackfillRange, k
         raise invalid(errors)
     if wanted.dry_run:
         return ok(_dry_run_answer(job, found, wanted))
-    now, depth = edge.context.clock.now(), generation_of(edge, request)
+    now, depth = edge.context.clock.now(), call_depth(edge, request)
     note(edge, request, Action.CREATE, Resource(ResourceKind.BACKFILL, key.name, job.key.job_id))
     backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap_policy, now, depth)
     standing = create_backfills(edge.context, [backfill])[0]

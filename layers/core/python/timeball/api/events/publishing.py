@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import Field
 
 from timeball.api.events.request import MAX_EVENTS, EventsRequest, read_event
-from timeball.api.http import generations
+from timeball.api.http import depths
 from timeball.api.http.access import Access
 from timeball.api.http.body import compact, kind_of
+from timeball.api.http.depths import call_depth
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import (
     EVENTS,
@@ -24,7 +25,6 @@ from timeball.api.http.exchange import (
     ok,
     read_one_or_many,
 )
-from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import NewId
 from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields, refuse
 from timeball.api.http.quotas import check_product, count_events, large_payload, quotas_of
@@ -41,7 +41,7 @@ router = Router()
 
 
 _ROOM = 240
-"""The bytes of the acceptance time, the generation, the name of the matching rule, and a job's id."""
+"""The bytes of the acceptance time, the depth, the name of the matching rule, and a job's id."""
 
 
 class EventAnswer(AnswerModel):
@@ -75,8 +75,8 @@ class EventsAnswer(AnswerModel):
     status=202,
     also={200: EventsAnswer},
     body=EventsRequest,
-    headers=("Idempotency-Key", *generations.HEADERS),
-    problems=generations.PROBLEMS,
+    headers=("Idempotency-Key", *depths.HEADERS),
+    problems=depths.PROBLEMS,
     access=Access.SUBMIT,
 )
 def publish_events(edge: ApiContext, request: Request) -> Reply:
@@ -125,7 +125,7 @@ def _published(
     if wanted:
         jobs = count_subscribers(edge.context, request.tenant, MOST_OF_A_REQUEST // len(wanted))
         check_product(len(wanted), jobs, "events", "jobs that run on events")
-    depth = generation_of(edge, request, len(wanted)) if wanted else 0
+    depth = call_depth(edge, request, len(wanted)) if wanted else 0
     count_events(edge, request, len(wanted))
     done = iter(publish(edge.context, edge.events, request.tenant, wanted, depth) if wanted else [])
     return [one if isinstance(one, ProblemError) else _outcome(*next(done)) for one in read]

@@ -43,7 +43,7 @@ class Problem(Enum):
     CALENDAR_IN_USE = ("calendar-in-use", 409, "A job names the calendar")
     TOO_MANY_FREEZES = ("too-many-freezes", 409, "There are too many freezes")
     TOO_MANY_ITEMS = ("too-many-items", 409, "The run has named too many items")
-    TOO_DEEP = ("too-deep", 409, "The calls have too many generations")
+    TOO_DEEP = ("too-deep", 409, "The calls are nested too deep")
     RUN_OVER = ("run-over", 409, "The run is over")
     RUN_UNDER_WAY = ("run-under-way", 409, "The run is under way")
     TASK_IN_USE = ("task-in-use", 409, "Jobs name the task")

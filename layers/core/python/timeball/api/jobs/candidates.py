@@ -11,9 +11,9 @@ from typing import Final
 from timeball.api.dependencies.examining import BatchItem, examine_together
 from timeball.api.events.subscribing import give_rules_back, unheard
 from timeball.api.http.access import check_standing
+from timeball.api.http.depths import call_depth
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import Request, key_conflict, stale
-from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, ProblemError, invalid
 from timeball.api.http.quotas import count_again, count_submits, uncount_submits
@@ -158,7 +158,7 @@ def _submit(edge: ApiContext, request: Request, candidates: Sequence[Candidate],
     """Count jobs, then make rules for their patterns, then create them: a refused job leaves no rule behind."""
     if not candidates:
         return
-    depth = generation_of(edge, request, len(candidates))
+    depth = call_depth(edge, request, len(candidates))
     counted = _count(edge, request, candidates)
     refused = unheard(edge, [one.spec for one in _open(candidates)], now)
     uncount_submits(edge, counted, len(refused))
@@ -255,7 +255,7 @@ def _held(edge: ApiContext, request: Request, wanted: JobSpec, holder: Job) -> N
         return refused
     if not collects_submits(holder.spec):
         return NewJob(holder, stood=True)
-    depth, mark = generation_of(edge, request, 1), fingerprint(edge.random_bytes())
+    depth, mark = call_depth(edge, request, 1), fingerprint(edge.random_bytes())
     run = collect_submit(edge.context, holder, wanted, mark, depth, request.by)
     if run is not None:
         return NewJob(holder, stood=True)

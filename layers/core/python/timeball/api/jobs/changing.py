@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from timeball.api.dependencies.examining import field_errors, misnamed
 from timeball.api.events.subscribing import give_rules_back, let_go, unheard
-from timeball.api.http import generations
+from timeball.api.http import depths
 from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.body import canonical
+from timeball.api.http.depths import call_depth, given_depth
 from timeball.api.http.edge import ApiContext, job_key, new_job_key, no_job, read_job_row
 from timeball.api.http.exchange import (
     MERGE_PATCH,
@@ -27,7 +28,6 @@ from timeball.api.http.exchange import (
     refuse_fields,
     stale,
 )
-from timeball.api.http.generations import generation_of, given_depth
 from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, refuse
 from timeball.api.http.quotas import count_submits, quotas_of, uncount_submits
@@ -70,8 +70,8 @@ _Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
     JobAnswer,
     body=JobRequest,
     also={201: JobAnswer},
-    headers=("If-Match", "If-None-Match", *generations.HEADERS),
-    problems=(Problem.JOB_ENDED, *generations.PROBLEMS),
+    headers=("If-Match", "If-None-Match", *depths.HEADERS),
+    problems=(Problem.JOB_ENDED, *depths.PROBLEMS),
     access=Access.SUBMIT,
 )
 def put_job(edge: ApiContext, request: Request) -> Reply:
@@ -140,7 +140,7 @@ def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Requ
     if spec.depends_on:  # they may have gone since the last generation
         (examined,) = examine(context, [spec], request.bounds)
         refuse(field_errors(examined))
-    depth = generation_of(edge, request)
+    depth = call_depth(edge, request)
     counted = count_submits(edge, request, 1)
     done = None
     try:

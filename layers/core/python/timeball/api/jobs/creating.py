@@ -9,7 +9,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from timeball.api.dependencies.examining import next_round, refs_of
-from timeball.api.http import generations
+from timeball.api.http import depths
 from timeball.api.http.access import Access, check_flow, check_job
 from timeball.api.http.body import canonical, kind_of
 from timeball.api.http.cursor import fitting
@@ -114,8 +114,8 @@ class BatchAnswer(AnswerModel):
     status=201,
     also={200: JobAnswer},
     body=JobRequest,
-    headers=("Idempotency-Key", *generations.HEADERS),
-    problems=(Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    headers=("Idempotency-Key", *depths.HEADERS),
+    problems=(Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
     keeps_bounds=True,
     access=Access.SUBMIT,
 )
@@ -144,8 +144,8 @@ def created_reply(edge: ApiContext, made: NewJob) -> Reply:
     "Create up to a hundred jobs; each item has a result of its own",
     BatchAnswer,
     body=BatchRequest,
-    headers=("Idempotency-Key", *generations.HEADERS),
-    problems=generations.PROBLEMS,
+    headers=("Idempotency-Key", *depths.HEADERS),
+    problems=depths.PROBLEMS,
     keeps_bounds=True,
     access=Access.SUBMIT,
 )

@@ -2,9 +2,10 @@
 
 from pydantic import Field
 
-from timeball.api.http import generations
+from timeball.api.http import depths
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
+from timeball.api.http.depths import call_depth
 from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job
 from timeball.api.http.exchange import (
     Reply,
@@ -18,7 +19,6 @@ from timeball.api.http.exchange import (
     refuse_fields,
 )
 from timeball.api.http.fields import Payload
-from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, refuse
 from timeball.api.http.quotas import check_payload
@@ -52,8 +52,8 @@ class TriggerRequest(Strict):
     also={200: RunAnswer},
     body=TriggerRequest,
     is_body_optional=True,
-    headers=("Idempotency-Key", *generations.HEADERS),
-    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    headers=("Idempotency-Key", *depths.HEADERS),
+    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
     access=Access.SUBMIT,
 )
 def trigger_job(edge: ApiContext, request: Request) -> Reply:
@@ -73,7 +73,7 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
         has_payload=has_payload,
         request=None if idempotent is None else fingerprint(idempotent.encode()),
         fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
-        depth=generation_of(edge, request),
+        depth=call_depth(edge, request),
     )
     return _triggered(trigger(edge.context, [asked], request.by)[0])
 

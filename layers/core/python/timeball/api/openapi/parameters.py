@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from timeball.api.dead_letters.request import ERROR_CHARACTERS, DeadLetterFilter
 from timeball.api.http.cursor import DEFAULT_LIMIT, MAX_LIMIT
+from timeball.api.http.depths import DEPTH, RUN_ID
 from timeball.api.http.fields import INSTANT_SCHEMA
-from timeball.api.http.generations import DEPTH, RUN_ID
 from timeball.api.jobs.listing import ANY_TEXT, ORDERS, STATUSES, SUMMARY
 from timeball.api.limits import LIMIT_NAME
 from timeball.api.runs.listing import SORTS
@@ -110,7 +110,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "order-1",
     ),
     DEPTH: _header(
-        "The generation of the call during which the request is sent; what it creates has the next one.",
+        "The depth of the call during which the request is sent; what it creates has the next one.",
         {"type": "integer", "minimum": 0, "maximum": 9999},
         1,
     ),

@@ -5,10 +5,11 @@ from typing import Any
 
 from pydantic import Field
 
-from timeball.api.http import generations
+from timeball.api.http import depths
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
+from timeball.api.http.depths import call_depth
 from timeball.api.http.edge import ApiContext, job_cancelled, no_job, note
 from timeball.api.http.exchange import (
     AnswerModel,
@@ -30,7 +31,6 @@ from timeball.api.http.exchange import (
     ok,
     read_body,
 )
-from timeball.api.http.generations import generation_of
 from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import ItemProblem, Problem, ProblemError, invalid, not_found, problem_fields
 from timeball.api.http.route import Router
@@ -122,8 +122,8 @@ class OperationPageAnswer(AnswerModel):
     OperationAnswer,
     status=201,
     body=OperationRequest,
-    headers=("Idempotency-Key", *generations.HEADERS),
-    problems=(Problem.IDEMPOTENCY_CONFLICT, *generations.PROBLEMS),
+    headers=("Idempotency-Key", *depths.HEADERS),
+    problems=(Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
     access=Access.OPERATE,
 )
 def create_operation(edge: ApiContext, request: Request) -> Reply:
@@ -135,7 +135,7 @@ def create_operation(edge: ApiContext, request: Request) -> Reply:
         raise invalid(errors)
     key = key_of(edge, request.tenant, idempotent)
     bare = operation_of(wanted, key, edge.context.shards, edge.context.clock.now())
-    depth = generation_of(edge, request)
+    depth = call_depth(edge, request)
     operation = evolve(bare, by=request.by, fingerprint=fingerprint(canonical(body)), depth=depth)
     note(edge, request, Action.CREATE, Resource(ResourceKind.OPERATION, key.name))
     standing = engine.create_operation(edge.context, operation)

@@ -42,7 +42,7 @@ class Arrival:
     request: str | None = None
     """The `request_digest` of a request that may be repeated; None: it may not."""
     depth: int = 0
-    """Its generation."""
+    """Its depth."""
 
 
 def collects_submits(spec: JobSpec) -> bool:

@@ -49,7 +49,7 @@ _PORTION_CHARACTERS: Final = 16 * 1024 * 1024
 def publish(
     context: Context, bus: EventBus, tenant: str, events: Sequence[Mapping[str, Any]], depth: int = 0
 ) -> list[tuple[Event, EventRefusal | None]]:
-    """Accept a tenant's events, given as attributes, with a generation; return each, and why it was refused, if so.
+    """Accept a tenant's events, given as attributes, with a depth; return each, and why it was refused, if so.
 
     Raises UnavailableError before any event is put onto the bus.
 

@@ -64,7 +64,7 @@ class Trigger:
     """A digest of what is asked for, which identifies a repeat. Without a request it differs from that of any other
     trigger: it distinguishes two of the same millisecond."""
     depth: int = 0
-    """Its generation."""
+    """Its depth."""
 
 
 @dataclass(frozen=True)

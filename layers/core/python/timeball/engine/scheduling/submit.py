@@ -60,7 +60,7 @@ def submit(
     ancestors: Mapping[JobKey, int] = _NO_ANCESTORS,
     owner: str | None = None,
 ) -> list[Submitted]:
-    """Store each job as submitted at `now`, with its generation, and dispatch jobs that are due within the look-ahead.
+    """Store each job as submitted at `now`, with its depth, and dispatch jobs that are due within the look-ahead.
 
     `owner` owns the jobs whose specs state no owner. `ancestors` holds a lower bound of the number of jobs that each
     job depends on. The scan finds what the dispatch leaves undone, so a failed dispatch does not fail the submit.

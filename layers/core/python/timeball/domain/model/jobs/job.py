@@ -213,7 +213,7 @@ class Job:
     change: Change = field(default_factory=Change)  # the newest change of a user
     created_by: str | None = None  # id of the API key that created it; None: no API key did
     default_owner: str | None = None  # the name of the API key that created it; None: no key, or one without a name
-    depth: int = 0  # its generation (generations.py)
+    depth: int = 0  # how many calls of Timeball led to it (depths.py)
     waits: bool = False  # a one-off that its parents have not let run yet
     waits_since: int | None = None  # when a change made it wait; None: its creation did, or it never waited
     skips: Reason | None = None  # why its parents skip its fire; None: they do not

@@ -159,7 +159,7 @@ class Run:
     task_version: int | None = None
     """The version that its first claim fixed; None: not fixed yet, or released by a manual retry."""
     depth: int = 0
-    """Its generation (generations.py)."""
+    """Its depth (depths.py)."""
     joined: bool = False
     """It is a fire of the schedule of a job that has parents."""
     marked_succeeded: str | None = None

@@ -114,7 +114,7 @@ class Event:
     accepted_at: int
     """When it was first accepted (ms)."""
     depth: int = 0
-    """Its generation (generations.py)."""
+    """Its depth (depths.py)."""
 
     @property
     def payload(self) -> str:

@@ -1,7 +1,7 @@
-"""Generations: a user's request is of generation 0, and a request from a call of a run is of the run's next generation.
+"""Depths: a user's request has depth 0, and a request from a call of a run has the next depth after the run's.
 
 So a target that creates or starts jobs endlessly, or by mistake, multiplies them five times and no more. The target
-passes on a header of the call: `Timeball-Depth`, or `Timeball-Run-Id`, from which the generation is looked up. A
+passes on a header of the call: `Timeball-Depth`, or `Timeball-Run-Id`, from which the depth is looked up. A
 request with neither header counts as a user's.
 """
 
@@ -18,8 +18,8 @@ from timeball.ports.counters import CountWindow
 MOST: Final = 5
 
 
-def next_generation(depth: int) -> int | None:
-    """Return the generation of work that a run's call makes; None: the call must not make any."""
+def next_depth(depth: int) -> int | None:
+    """Return the depth of work that a run's call makes; None: the call must not make any."""
     return depth + 1 if depth < MOST else None
 
 
@@ -34,30 +34,30 @@ PROBLEMS: Final = (Problem.TOO_DEEP, Problem.QUOTA_EXCEEDED)
 _NUMBER: Final = re.compile(r"\d{1,4}", re.ASCII)
 
 
-def generation_of(edge: ApiContext, request: Request, amount: int = 1) -> int:
-    """Return the generation of what a request creates: 0 if the request does not come from a call of Timeball.
+def call_depth(edge: ApiContext, request: Request, amount: int = 1) -> int:
+    """Return the depth of what a request creates: 0 if the request does not come from a call of Timeball.
 
-    Raises ProblemError beyond the last generation, and if the calls of one job have asked for too much in this minute.
+    Raises ProblemError beyond the greatest depth, and if the calls of one job have asked for too much in this minute.
     """
     run = _run(request)
     depth = _depth(edge, request, run)
     if depth is None:
         return 0
-    generation = next_generation(depth)
-    if generation is None:
+    following = next_depth(depth)
+    if following is None:
         raise ProblemError(
             Problem.TOO_DEEP,
-            f"This request comes from a run of generation {MOST}, the last, so nothing is created: jobs that create "
+            f"This request comes from a run of depth {MOST}, the greatest, so nothing is created: jobs that create "
             "jobs would never end. If you mean it, send the request from a service of yours, without Timeball's "
             "headers.",
         )
     if run is not None:
         _count(edge, request, run, amount)
-    return generation
+    return following
 
 
 def given_depth(request: Request) -> int | None:
-    """Return the generation in the request's header; None without one. Raises ProblemError if it is not a number."""
+    """Return the depth in the request's header; None without one. Raises ProblemError if it is not a number."""
     text = request.headers.get(DEPTH.lower())
     if text is not None and not _NUMBER.fullmatch(text.strip()):
         raise invalid([FieldError(DEPTH, "Pass on the number from the call's header, or leave it out.")])
@@ -70,7 +70,7 @@ def _run(request: Request) -> RunId | None:
 
 
 def _depth(edge: ApiContext, request: Request, run: RunId | None) -> int | None:
-    """Return the generation of the run whose call sent the request; None if no run's call did."""
+    """Return the depth of the run whose call sent the request; None if no run's call did."""
     depth = given_depth(request)
     if depth is not None:
         return depth
