@@ -227,6 +227,7 @@ def _many(recorder: Recorder) -> None:
     send("GET", "/v1/operations")
     send("GET", f"/v1/operations/{one}")
     send("DELETE", f"/v1/operations/{one}")
+    send("GET", "/v1/upcoming")
     send("GET", "/v1/stats")
     send("GET", "/v1/slo")
     send("GET", "/")

@@ -36,6 +36,7 @@ from timeball.api.runs.listing import router as runs_of_all
 from timeball.api.runs.manual import router as manual
 from timeball.api.runs.reading import router as runs
 from timeball.api.schedules.preview import router as schedules
+from timeball.api.schedules.upcoming import router as upcoming
 from timeball.api.stats import router as stats
 from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.operations import router as tasks
@@ -91,7 +92,7 @@ ROUTERS = (
     *(creating_jobs, changing_jobs, removing_jobs, listing_jobs, reading_jobs, triggering_jobs),
     *(graphs, cycles, events, history),
     *(backfills, runs_of_all, runs, manual, callbacks, dead_letters),
-    *(operations, tasks, targets, schedules, calendars, freezes, limits, stats),
+    *(operations, tasks, targets, schedules, upcoming, calendars, freezes, limits, stats),
     *(tenants, signing_secret, sessions, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )

@@ -83,7 +83,7 @@ identifier = text_like(JOB_ID)
 class PageQuery:
     """The query string of a list. Bad values and unknown names are collected in `errors` until `after` is called."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, most: int = MAX_LIMIT, default: int = DEFAULT_LIMIT) -> None:
         self._values = request.query
         given = sorted(pair for pair in request.parameters_given() if pair[0] not in PAGE)
         self._query = (request.route, request.tenant, *request.path.values(), *given)
@@ -93,7 +93,7 @@ class PageQuery:
             FieldError(shortened(name), unknown_name("parameter", name, known))
             for name in islice(unknown, ENOUGH_ERRORS)
         ]
-        self.limit = self._limit()
+        self.limit = self._limit(most, default)
 
     def instant(self, name: str) -> int | None:
         """Return an instant (ms), or None if it is not given."""
@@ -180,13 +180,13 @@ class PageQuery:
         next_after = position_of(shown[-1]) if len(items) > self.limit else None
         return self.page(edge, ((answer_of(one), position_of(one)) for one in shown), next_after)
 
-    def _limit(self) -> int:
-        text = self._values.get("limit", str(DEFAULT_LIMIT))
+    def _limit(self, most: int, default: int) -> int:
+        text = self._values.get("limit", str(default))
         limit = number(text)
-        if limit is not None and 1 <= limit <= MAX_LIMIT and text == str(limit):
+        if limit is not None and 1 <= limit <= most and text == str(limit):
             return limit
-        self.errors.append(FieldError("limit", f"This must be a whole number from 1 to {MAX_LIMIT}."))
-        return DEFAULT_LIMIT
+        self.errors.append(FieldError("limit", f"This must be a whole number from 1 to {most}."))
+        return default
 
     def _page(self, texts: Sequence[str], next_after: Position | None) -> Reply:
         cursor = None if next_after is None else cursor_of(self._query, next_after)

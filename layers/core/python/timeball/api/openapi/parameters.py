@@ -182,6 +182,12 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "description": "Only runs whose end (by `fireTime`: whose fire time) is at this time or earlier. If `status` "
         "is missing or has `succeeded`, and without `jobId`, at most an hour after `from`, which is the default.",
     },
+    ("/v1/upcoming", "jobId"): {"in": "query", "required": False, "description": "Only fires of this job."},
+    ("/v1/upcoming", "from"): {"description": "Only fires at this time or later; default: now."},
+    ("/v1/upcoming", "to"): {
+        "description": "Only fires at this time or earlier, at most 400 days ahead; default: a day after `from`."
+    },
+    ("/v1/upcoming", "limit"): {"schema": {"type": "integer", "minimum": 1, "maximum": 1_000, "default": 1_000}},
     ("/v1/changes", "jobId"): {"in": "query", "required": False, "description": "Only changes of this job."},
     ("/v1/changes", "from"): {"description": "Only changes at this time or later."},
     ("/v1/changes", "to"): {"description": "Only changes at this time or earlier."},
