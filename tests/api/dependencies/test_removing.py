@@ -23,7 +23,7 @@ def test_a_job_with_open_children_is_refused_by_default_and_the_answer_names_the
     assert answer.status == 409
     assert answer.body["type"] == "urn:timeball:problem:has-children"
     assert answer.body["children"] == ["b", "c"]
-    assert "b, c depend on this job" in answer.body["detail"]
+    assert "Open jobs depend on this one (b, c)" in answer.body["detail"]
     assert statuses(diamond, "abcd") == ["pending"] * 4
 
 

@@ -61,6 +61,5 @@ def has_children(request: Request, removed: Removed) -> ProblemError:
         detail = "Jobs that your key may not see depend on this job, so it was not cancelled; ask an operator to do it."
     else:
         shown = f"{', '.join(seen[:3])}{'' if len(seen) <= 3 else f' and {len(seen) - 3} more'}"
-        verb = "depends" if len(seen) == 1 else "depend"
-        detail = f"{shown} {verb} on this job; add ?children=detach or ?children=cancel to say what becomes of them."
+        detail = f"Open jobs depend on this one ({shown}); add ?children=detach or ?children=cancel."
     return ProblemError(Problem.HAS_CHILDREN, detail, children=seen[:MAX_CHILDREN])
