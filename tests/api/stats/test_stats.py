@@ -9,12 +9,13 @@ from tests.api.client import NOW, Api, event_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.time.instants import HOUR_MS, format_instant
+from timeball.domain.time.instants import HOUR_MS, SECOND_MS, format_instant
 from timeball.domain.usage.hours import HourKey, hour_of
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.engine.tally import FLUSH_MS, Tally
 
 STATUSES = {"pending", "paused", "skipped", "blocked", "running", "completed", "failed", "cancelled"}
+NO_RUN = {"count": 0, "exact": True, "oldestAt": None, "ageSeconds": 0.0}
 NONE = {"count": 0, "exact": True, "standardError": 0.0}
 
 
@@ -37,9 +38,29 @@ def test_a_tenant_without_jobs_has_zero_of_everything(api: Api) -> None:
         "at": format_instant(NOW),
         "jobs": dict.fromkeys(STATUSES, NONE),
         "deadLetters": NONE,
+        "running": NO_RUN,
+        "waiting": NO_RUN,
         "queues": {name: {"waiting": 0, "inFlight": 0, "delayed": 0} for name in ("high", "normal", "low")},
         "failedAuthentications": {"since": "2026-11-20T09:00:00.000Z", "count": 0, "byReason": {}},
     }
+
+
+def test_runs_under_way_and_runs_that_wait_are_counted_with_the_age_of_the_oldest(api: Api) -> None:
+    for _ in range(3):
+        api.create()
+    runs = sorted(api.store.runs.values(), key=lambda run: run.id)
+    api.put(replace(runs[0], state=RunState.RUNNING, attempt=1, claimed_at=NOW, noted=True))
+    api.put(replace(runs[1], state=RunState.RETRYING, attempt=1, first_started_at=NOW + SECOND_MS))
+    api.put(replace(runs[2], noted=True))
+    api.put(replace(runs[2], id=replace(runs[2].id, fire_at=NOW + HOUR_MS), not_before=NOW + HOUR_MS, noted=True))
+    api.clock.advance(10 * SECOND_MS)
+    found = stats(api)
+    since = {"exact": True, "oldestAt": format_instant(NOW), "ageSeconds": 10.0}
+    assert (found["running"], found["waiting"]) == ({"count": 2, **since}, {"count": 1, **since})
+    assert stats(api, "globex")["running"] == NO_RUN
+    tag = api.call("GET", "/v1/stats").headers["ETag"]
+    api.clock.advance(SECOND_MS)
+    assert api.call("GET", "/v1/stats", headers={"If-None-Match": tag}).status == 304
 
 
 def test_jobs_are_counted_by_the_status_that_the_api_shows(api: Api) -> None:

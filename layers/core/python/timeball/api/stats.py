@@ -18,7 +18,19 @@ from timeball.domain.model.tenants.key import Role
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import items_of_requests, items_of_runs
 from timeball.domain.usage.hours import UNKNOWN_TENANT, Figures
-from timeball.engine.stats import Costs, StatsWindow, count_jobs, job_costs, read_windows, refused_callers, tenant_costs
+from timeball.engine.stats import (
+    UNDER_WAY,
+    WAITING,
+    Costs,
+    LiveRuns,
+    StatsWindow,
+    count_jobs,
+    job_costs,
+    live_runs,
+    read_windows,
+    refused_callers,
+    tenant_costs,
+)
 
 router = Router()
 
@@ -43,6 +55,15 @@ class DepthAnswer(AnswerModel):
     delayed: int = Field(description="Messages whose delivery is delayed.")
 
 
+class LiveAnswer(AnswerModel):
+    """Runs that have not ended, as far as the list of runs has them: without those on time for their first seconds."""
+
+    count: int = Field(description="How many there are.")
+    exact: bool = Field(description="Whether all were counted; false where there are at least so many.")
+    oldest_at: Time | None = Field(description="Since when the oldest one runs, or could have started; null: none.")
+    age_seconds: Seconds = Field(description="How long ago that is, in seconds; 0: there is none.")
+
+
 class RefusedAnswer(AnswerModel):
     """Requests with invalid keys: this tenant's, and for the operating tenant also those of unknown keys."""
 
@@ -59,6 +80,8 @@ class StatsAnswer(AnswerModel):
     at: Time = Field(description="When it was read.")
     jobs: dict[str, CountAnswer] = Field(description="The number of jobs in each status.")
     dead_letters: CountAnswer = Field(description="The number of dead letters.")
+    running: LiveAnswer = Field(description="Runs that have begun, also while they wait for their next attempt.")
+    waiting: LiveAnswer = Field(description="Runs that have not begun although their start has come.")
     queues: dict[str, DepthAnswer] | None = Field(
         description="The queue of each priority; null outside of the operating tenant."
     )
@@ -163,6 +186,8 @@ def get_stats(edge: ApiContext, request: Request) -> Reply:
         "at": now,
         "jobs": count_jobs(context, tenant),
         "dead_letters": context.store.runs.count_dead_letters(tenant),
+        "running": _live(live_runs(context, tenant, UNDER_WAY), now),
+        "waiting": _live(live_runs(context, tenant, WAITING), now),
         "queues": None,
         "failed_authentications": None,
     }
@@ -171,7 +196,13 @@ def get_stats(edge: ApiContext, request: Request) -> Reply:
     if request.by.role == Role.ADMIN:
         since, counts = refused_callers(context, [tenant, *([UNKNOWN_TENANT] if is_operating else [])], now)
         stats["failed_authentications"] = {"since": since, "count": sum(counts.values()), "by_reason": counts}
-    return as_of(StatsAnswer.model_validate(stats), "at")
+    age = {"age_seconds": True}
+    return as_of(StatsAnswer.model_validate(stats), {"at": True, "running": age, "waiting": age})
+
+
+def _live(live: LiveRuns, now: int) -> LiveAnswer:
+    age_ms = 0 if live.oldest_at is None else max(0, now - live.oldest_at)
+    return LiveAnswer.about(live, exact=live.is_exact, age_seconds=age_ms)
 
 
 @router.get("/v1/slo", "Read how late runs were, and how many failed", SloAnswer, access=Access.READ)
@@ -179,7 +210,9 @@ def get_slo(edge: ApiContext, request: Request) -> Reply:
     """Read how punctual a tenant's runs were lately."""
     now = edge.context.clock.now()
     windows = read_windows(edge.context, request.tenant, now)
-    return as_of(SloAnswer.model_validate({"at": now, "windows": {one.name: _window(one) for one in windows}}), "at")
+    return as_of(
+        SloAnswer.model_validate({"at": now, "windows": {one.name: _window(one) for one in windows}}), {"at": True}
+    )
 
 
 def _window(window: StatsWindow) -> WindowAnswer:
@@ -201,7 +234,7 @@ def get_job_cost(edge: ApiContext, request: Request) -> Reply:
     """Read what a job's runs have cost, from its ledger."""
     job, now = read_job_row(edge, job_key(request)), edge.context.clock.now()
     costs = _costs(edge, job_costs(edge.context, job, now))
-    return as_of(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **costs), "at")
+    return as_of(JobCostAnswer(job_id=job.key.job_id, at=format_instant(now), **costs), {"at": True})
 
 
 def read_tenant_costs(edge: ApiContext, tenant: str) -> CostsAnswer:

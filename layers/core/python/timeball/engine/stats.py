@@ -17,7 +17,8 @@ from timeball.domain.model.ids import LimiterKey
 from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, Priority
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.limiter import new_limiter
-from timeball.domain.model.runs.run import Run
+from timeball.domain.model.runs.notable import ordered_at
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.sharing.slots_and_tokens import tokens_taken, under_way
 from timeball.domain.sharing.stated_limits import bounds_of, is_bound
@@ -27,6 +28,7 @@ from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, Figures, HourK
 from timeball.domain.usage.spending import Estimate, part_of, spent_by
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
+from timeball.engine.runs.notable_runs import RunFilter, Span, notable_runs
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
 from timeball.ports.collections import LedgerQuery
 
@@ -36,6 +38,14 @@ MOST_ROWS: Final = 1_000
 """How many rows of a ledger one request reads: at most about 200 read units."""
 
 SAMPLED: Final = 1_000
+
+MOST_LIVE: Final = 300
+"""How many live runs one request counts: at most about 40 read units."""
+
+UNDER_WAY: Final = frozenset({RunState.RUNNING, RunState.RETRYING})
+"""The states of runs that have begun."""
+WAITING: Final = frozenset({RunState.QUEUED})
+"""The state of runs that may begin."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,25 @@ def job_costs(context: Context, job: Job, now: int) -> list[Costs]:
     begins = {name: window_from(name, now) for name in COST_WINDOWS}
     page = context.store.runs.ledger(LedgerQuery(job.key, MOST_ROWS, min(begins.values()), now))
     return [_costs(job, name, page.runs, has_more=page.next_before is not None, now=now) for name in begins]
+
+
+@dataclass(frozen=True)
+class LiveRuns:
+    """The notable runs of a tenant in some live states: how many, and since when the oldest (ms; None: no run)."""
+
+    count: int
+    is_exact: bool
+    oldest_at: int | None
+
+
+def live_runs(context: Context, tenant: str, states: frozenset[RunState]) -> LiveRuns:
+    """Count runs in some live states whose start has come; not exact from MOST_LIVE on. Raises UnavailableError.
+
+    The index has no plain run that is on time and runs for seconds only.
+    """
+    span = Span(to_at=context.clock.now(), oldest_first=True)
+    rows = next(notable_runs(context, RunFilter(tenant, states), MOST_LIVE, span), [])
+    return LiveRuns(len(rows), len(rows) < MOST_LIVE, ordered_at(rows[0]) if rows else None)
 
 
 def count_jobs(context: Context, tenant: str) -> dict[str, Estimate]:

@@ -118,9 +118,9 @@ def moving(answer: BaseModel, version: int, *, has_moved: bool = True) -> Reply:
     return Reply(200, text, {"ETag": f'"{version}.{digest(text)}"' if has_moved else etag(version)})
 
 
-def as_of(answer: BaseModel, *moments: str) -> Reply:
+def as_of(answer: BaseModel, moments: Mapping[str, Any]) -> Reply:
     """Return a 200 whose ETag ignores these fields of the answer, which say when it was read."""
-    compared = answer.model_dump_json(by_alias=True, exclude_unset=True, exclude={*moments})
+    compared = answer.model_dump_json(by_alias=True, exclude_unset=True, exclude=dict(moments))
     return Reply(200, text_of(answer), compared=compared)
 
 
