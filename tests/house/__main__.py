@@ -65,7 +65,7 @@ def _sizes(modules: Sequence[Path]) -> Iterator[Measure]:
     core = [one for one in sizes if one.path.is_relative_to(CORE) and one not in edge]
     lines = sum(one.code for one in core)
     yield Measure("files of the core", len(core), 250, 240, [])
-    yield Measure("lines of code of the core", lines, 19_842, 16_000, [])
+    yield Measure("lines of code of the core", lines, 19_850, 16_000, [])
     yield Measure(
         "lines of imports in a hundred of the core", 100 * sum(one.imports for one in core) / lines, 13.4, 11, []
     )

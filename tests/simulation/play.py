@@ -9,6 +9,7 @@ from tests.simulation.actors.executors import execute_messages
 from tests.simulation.actors.flow import come_again
 from tests.simulation.actors.generations import put_again
 from tests.simulation.actors.graphs import weave
+from tests.simulation.actors.listings import list_tenants_runs
 from tests.simulation.actors.operations import operate
 from tests.simulation.actors.quotas import (
     are_lines_left,
@@ -74,6 +75,7 @@ async def _play(story: Story) -> None:
     actors += [operate(story)] if story.has_operations else []
     actors += [weave(story, number) for number in (1, 2)] if story.has_graphs else []
     actors += [put_again(story)] if story.has_generations else []
+    actors += [list_tenants_runs(story)] if story.has_listings else []
     actors += [remove_nodes(story)] if story.has_removals else []
     actors += [run_again(story)] if story.has_reruns else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []

@@ -53,6 +53,7 @@ _KEYS_EACH = 5
 _RERUNS_EACH = 10
 _REMOVALS_EACH = 20
 _GENERATIONS_EACH = 20
+_LISTINGS_EACH = 12
 _EVENTS_EACH = 10
 _FLOWS_EACH = 30
 _WITH_EXECUTIONS = (9, 12, 28)
@@ -99,6 +100,8 @@ class Story:
     seed: int
     trace: Callable[[str], None] = field(default=lambda _: None)
     done: list[Done] = field(default_factory=list)
+    listings: list[Any] = field(default_factory=list)
+    """The lists of runs that a user has read (actors/listings.py)."""
     jobs: list[JobKey] = field(default_factory=list)
     touched: list[JobKey] = field(default_factory=list)
     skips: Counter[JobKey] = field(default_factory=Counter)
@@ -229,6 +232,11 @@ class Story:
     def has_reruns(self) -> bool:
         """Whether this is one of the stories in which a user reruns their cycles."""
         return self.has_graphs and self.seed % _RERUNS_EACH == _GRAPHS_EACH + 1
+
+    @property
+    def has_listings(self) -> bool:
+        """Whether this is one of the stories in which a user lists runs of all jobs."""
+        return self.seed % _LISTINGS_EACH == 4
 
     @property
     def has_removals(self) -> bool:

@@ -114,6 +114,7 @@ LISTS = {
     "/v1/calendars": "/v1/calendars",
     "/v1/freezes": "/v1/freezes",
     "/v1/operations": "/v1/operations",
+    "/v1/runs": "/v1/runs",
     "/v1/dead-letters": "/v1/dead-letters",
     "/v1/admin/keys": "/v1/admin/keys",
     "/v1/admin/tenants": "/v1/admin/tenants",

@@ -67,7 +67,8 @@ def test_a_run_is_slow_some_seconds_after_its_start(fields: dict[str, Any], now:
     ("fields", "expected"),
     [
         ({}, AT),  # when it may start
-        (CLAIMED, AT - 500),
+        (CLAIMED, AT),  # the claim does not move it
+        ({**CLAIMED, "claimed_at": AT + 7}, AT + 7),
         ({**CLAIMED, "first_started_at": AT - 400}, AT - 400),
         ({"state": RunState.RETRYING, "first_started_at": AT + 20, "claimed_at": AT + 9_000}, AT + 20),
         ({"state": RunState.FAILED, "first_started_at": AT + 20, "finished_at": AT + 70}, AT + 70),

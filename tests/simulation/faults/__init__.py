@@ -10,6 +10,7 @@ from tests.simulation.faults import (
     following,
     freezes,
     guarding,
+    listing,
     naming,
     notes,
     notices,
@@ -48,4 +49,5 @@ FAULTS = (
     | depending.FAULTS
     | notices.FAULTS
     | naming.FAULTS
+    | listing.FAULTS
 )

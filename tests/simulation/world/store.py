@@ -22,13 +22,14 @@ from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.runs.run import Permit, Run, Waiting
+from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS
 from timeball.ports.collections import LedgerPage, LedgerQuery
 from timeball.ports.due_index import DuePage, DueQuery, Owned
+from timeball.ports.rows import ListQuery
 from timeball.testing.memory_collections import MemoryJobs, MemoryRuns
 from timeball.testing.memory_kept import MemoryDueIndex
 from timeball.testing.memory_rows import Memory
@@ -231,6 +232,18 @@ class LaggingRuns(MemoryRuns):
         if len(found) <= query.limit:
             return replace(examined, runs=found)
         return LedgerPage(found[: query.limit], found[query.limit - 1].id)
+
+    def notable(self, states: Sequence[RunState], query: ListQuery[RunId]) -> list[Run]:
+        """Return the notable runs as they lately were: each run is shown up to a second and a half later."""
+        assert isinstance(self._memory, LaggingMemory)
+        now, history = self._memory.clock.now(), self._memory.history
+        shown = MemoryRuns(Memory())
+        for run in self:
+            at = now - int(1_500 * fraction_of("lag", run)) if self._memory.lags else now
+            writes = [one.after for one in history.of_run(run) if one.at <= at]
+            if writes and run.job.tenant == query.tenant:
+                shown[run] = writes[-1]
+        return shown.notable(states, query)
 
     def in_line(self, limiter: LimiterKey, part: Permit, limit: int) -> list[RunId]:
         """Return the runs that are visible in a line."""

@@ -148,7 +148,7 @@ def _page(asked: RunsQuery, found: _Found, limit: int, start: RunsCursor) -> Run
         return RunsPage(tuple(shown), cursors, cursors[-1])
     if found.through is None:
         return RunsPage(tuple(shown), cursors, None)
-    return RunsPage(tuple(shown), cursors, replace(start, after=_whole(asked, found.through)))
+    return RunsPage(tuple(shown), cursors, replace(start, after=_whole(asked, found.through, start)))
 
 
 def _complete(asked: RunsQuery, found: _Found, start: RunsCursor) -> list[Run]:
@@ -164,16 +164,23 @@ def _complete(asked: RunsQuery, found: _Found, start: RunsCursor) -> list[Run]:
     return sorted(runs, key=asked.position, reverse=not asked.oldest_first)
 
 
-def _whole(asked: RunsQuery, bound: Bound) -> Position:
-    """Return a position for a bound without a run: that of an id before all others."""
+def _whole(asked: RunsQuery, bound: Bound, start: RunsCursor) -> Position:
+    """Return a position for a bound without a run: that of an id before all others.
+
+    Where live runs were listed, it leaves out those that have ended since.
+    """
     is_live, at, *run = bound
+    if not is_live and not run:
+        at = min(at, _span(asked, start).ended_by + 1)
     return is_live, at, *(run or [RunId(JobKey(asked.where.tenant, "-"), 0, Origin.BACKFILL, "0")])
 
 
 def _span(asked: RunsQuery, start: RunsCursor) -> Span:
     """Return the part of the index for a page. Where live runs come first, those that ended since are left out."""
-    shows_live = start.after is not None and start.after[0] and not asked.oldest_first
-    return Span(asked.from_at, asked.to_at, start.began_at - _LAG_MS if shows_live else LATEST, asked.oldest_first)
+    if asked.oldest_first:
+        return Span(asked.from_at, asked.to_at, oldest_first=True)
+    shows_live = start.after is not None and start.after[0]
+    return Span(asked.from_at, asked.to_at, start.began_at - _LAG_MS if shows_live else start.began_at)
 
 
 def _by_end(context: Context, asked: RunsQuery, limit: int, start: RunsCursor) -> _Found:

@@ -38,10 +38,13 @@ def _waits(run: Run) -> bool:
 
 
 def ordered_at(run: Run) -> int:
-    """Return the instant (ms) that orders a run: its end; of a live run its start, past or to come."""
+    """Return the instant (ms) that orders a run: its end; of a live run its start, past or to come.
+
+    A live run never moves back: a list that has passed it does not meet it again.
+    """
     if run.is_terminal:
         return run.created_at if run.finished_at is None else run.finished_at
-    return next(at for at in (run.first_started_at, run.claimed_at, run.not_before) if at is not None)
+    return max(run.not_before, run.claimed_at or 0) if run.first_started_at is None else run.first_started_at
 
 
 def is_slow(run: Run, now: int) -> bool:
