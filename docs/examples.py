@@ -228,6 +228,7 @@ def _many(recorder: Recorder) -> None:
     send("GET", f"/v1/operations/{one}")
     send("DELETE", f"/v1/operations/{one}")
     send("GET", "/v1/upcoming")
+    send("POST", "/v1/freezes:preview", {"match": {"all": True}, "to": "2026-11-23T00:00:00Z"})
     send("GET", "/v1/stats")
     send("GET", "/v1/slo")
     send("GET", "/")

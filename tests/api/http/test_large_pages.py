@@ -112,6 +112,7 @@ LISTS = {
     "/v1/changes": "/v1/changes",
     "/v1/tasks": "/v1/tasks",
     "/v1/calendars": "/v1/calendars",
+    "/v1/upcoming": "/v1/upcoming",
     "/v1/freezes": "/v1/freezes",
     "/v1/operations": "/v1/operations",
     "/v1/runs": "/v1/runs",

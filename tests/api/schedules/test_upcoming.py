@@ -109,3 +109,20 @@ def test_keys_with_tags_and_other_tenants_see_only_their_jobs(api: Api) -> None:
 def test_a_bad_query_is_refused_by_its_parameters(api: Api, query: dict[str, str], fields: list[str]) -> None:
     answer = api.call("GET", "/v1/upcoming", query=query)
     assert (answer.status, sorted(answer.bad_fields())) == (400, fields)
+
+
+def test_a_preview_of_a_freeze_counts_the_fires_that_it_would_hold(api: Api) -> None:
+    hourly(api, "plain")
+    hourly(api, "paused")
+    hourly(api, "other", tags={"team": "blue"})
+    api.call("POST", "/v1/jobs/paused/pause")
+    body = {"from": ANCHOR, "to": "2026-11-21T13:00:00Z", "match": {"all": True}}
+    held = api.call("POST", "/v1/freezes:preview", body).body
+    assert (held["count"], held["isExact"]) == (6, True)
+    assert [one["jobId"] for one in held["items"]] == ["other", "plain"] * 3
+    blue = api.call("POST", "/v1/freezes:preview", {**body, "match": {"tags": {"team": "blue"}}}).body
+    assert blue["count"] == 3
+    endless = api.call("POST", "/v1/freezes:preview", {"match": {"jobIds": ["plain"]}}).body
+    assert (endless["count"], len(endless["items"]), endless["isExact"]) == (9_600, 100, True)
+    assert api.call("GET", "/v1/freezes").body["items"] == []
+    assert api.call("POST", "/v1/freezes:preview", {}).bad_fields() == ["match"]

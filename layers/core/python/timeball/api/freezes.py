@@ -29,16 +29,20 @@ from timeball.api.http.problems import FieldError, Problem, ProblemError, invali
 from timeball.api.http.request_model import Strict, read_fields, stated
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed, together
+from timeball.api.schedules.upcoming import MOST_DAYS, UpcomingAnswer, shown_fire
 from timeball.api.targets.http import TaskId
 from timeball.domain.model.ids import JOB_ID
 from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_SIZE, Freeze, FreezeMatch
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
+from timeball.domain.time.instants import DAY_MS
 from timeball.engine.blackouts import freezes as engine
 from timeball.engine.blackouts.freezes import FreezeOutcome, freezes_of
+from timeball.engine.scheduling.upcoming import Window, held_by
 
 router = Router()
 
 MAX_JOB_IDS: Final = 100
+_MOST_SHOWN: Final = 100
 _MAX_TAGS: Final = 10
 _WHICH: Final = 'Say which jobs: give tags, taskId, jobIds, or {"all": true}.'
 _NULL: Final = {"type": "null"}
@@ -181,6 +185,37 @@ def _freeze(wanted: FreezeRequest, name: str, now: int) -> Freeze:
     match["job_ids"] = tuple(sorted(set(match.get("job_ids", ()))))
     from_at = now if wanted.from_at is None else wanted.from_at
     return Freeze(name, from_at, wanted.to_at, FreezeMatch(**match), now, wanted.reason)
+
+
+class HeldAnswer(AnswerModel):
+    """The fires that a freeze would hold."""
+
+    count: int = Field(description="How many of the next fires it would hold.")
+    is_exact: bool = Field(description="False: there are more jobs or fires than a preview examines.")
+    items: list[UpcomingAnswer] = Field(description="The first of these fires, as they would start without it.")
+
+
+@router.post(
+    "/v1/freezes:preview",
+    "Show which fires a freeze would hold; nothing is stored",
+    HeldAnswer,
+    body=FreezeRequest,
+    access=Access.READ,
+)
+def preview_freeze(edge: ApiContext, request: Request) -> Reply:
+    """Show which fires a freeze would hold."""
+    now = edge.context.clock.now()
+    wanted, given, errors = read_fields(FreezeRequest, read_body(request))
+    said = {*given, *(error.field.split(".")[0] for error in errors)}
+    errors += [*_bad_times(wanted, now), *_bad_match(wanted.match, said)]
+    if errors:
+        raise invalid(errors)
+    freeze = _freeze(wanted, "preview", now)
+    to_at = min(freeze.span[1] - 1, now + MOST_DAYS * DAY_MS)
+    window = Window(request.tenant, now, to_at, freeze.match.matches, freeze.match.job_ids)
+    held = held_by(edge.context, window, freeze, _MOST_SHOWN)
+    items = [shown_fire(one) for one in held.first]
+    return ok(HeldAnswer(count=held.count, is_exact=held.is_exact, items=items))
 
 
 @router.get(

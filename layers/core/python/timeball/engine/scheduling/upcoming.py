@@ -5,21 +5,24 @@ jobs name. A tenant with more jobs gets their fires in parts: the next part begi
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
 
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.freeze import Freeze
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.planning.blackouts import Blackouts
 from timeball.domain.planning.fires_ahead import FireAhead, fires_ahead
-from timeball.domain.time.instants import InvalidSchedule
+from timeball.domain.time.instants import SECOND_MS, InvalidSchedule
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
 from timeball.ports.rows import ListQuery
 
 MOST_JOBS = 1_000
+MOST_EXAMINED = 10_000
+"""The most fires that a preview of a freeze examines."""
 
 ListedAt = tuple[int, JobKey]
 """A job's position in the listing: its creation, and its key."""
@@ -78,6 +81,31 @@ def merged_fires(context: Context, jobs: Sequence[Job], window: Window) -> Itera
     return merge(*each, key=lambda one: (one.fire_at, one.job.job_id))
 
 
+@dataclass(frozen=True)
+class Held:
+    """The fires that a freeze would hold: their number and the first ones."""
+
+    count: int
+    first: tuple[FireAhead, ...]
+    is_exact: bool
+    """Whether all jobs and fires were examined."""
+
+
+def held_by(context: Context, window: Window, freeze: Freeze, shown: int) -> Held:
+    """Return which fires of a window would start, or are due, while a freeze lasts. Raises UnavailableError."""
+    from_at, to_at = freeze.span
+    jobs, left = read_open(context, window, None)
+    earlier_ms = max((job.spec.jitter_seconds for job in jobs), default=0) * SECOND_MS
+    ahead = merged_fires(context, jobs, replace(window, from_at=max(window.from_at, from_at - earlier_ms)))
+    examined = list(islice(ahead, MOST_EXAMINED + 1))
+    held = [one for one in examined if _is_within(one, from_at, to_at)]
+    return Held(len(held), tuple(held[:shown]), left is None and len(examined) <= MOST_EXAMINED)
+
+
+def _is_within(fire: FireAhead, from_at: int, to_at: int) -> bool:
+    return fire.starts_at is not None and any(from_at <= at < to_at for at in (fire.fire_at, fire.starts_at))
+
+
 def _ahead(job: Job, window: Window, misfire_ms: int, excluded: Blackouts) -> Iterator[FireAhead]:
     try:
         yield from fires_ahead(job, window.from_at, window.to_at, misfire_ms, excluded)
@@ -86,4 +114,4 @@ def _ahead(job: Job, window: Window, misfire_ms: int, excluded: Blackouts) -> It
 
 
 def _from(window: Window, from_at: int) -> Window:
-    return Window(window.tenant, max(window.from_at, from_at), window.to_at, window.matches, window.job_ids)
+    return replace(window, from_at=max(window.from_at, from_at))
