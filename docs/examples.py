@@ -182,6 +182,8 @@ def _graphs(recorder: Recorder) -> None:
     at = send("GET", f"/v1/runs/{run.id}")["fireTime"]
     send("GET", f"/v1/cycles/extract/{at}")
     send("POST", f"/v1/cycles/extract/{at}:rerun", {"mode": "failed"})
+    whole = send("POST", "/v1/jobs/extract/trigger", {"downstream": True})["cycleId"]
+    send("GET", f"/v1/cycles/load/{whole}")
 
 
 def _backfills(recorder: Recorder) -> None:

@@ -36,6 +36,7 @@ class TestCreating:
             "remaining": 2,
             "paceSeconds": 1,
             "overlapPolicy": "allow",
+            "graph": False,
             "scheduleRules": {"version": RuleSet().version, "tzdata": RuleSet().tzdata},
             "createdAt": "2026-11-21T09:30:00.250Z",
             "updatedAt": "2026-11-21T09:30:00.250Z",

@@ -60,6 +60,7 @@ class TestDryRuns:
             "instants": instants,
             "paceSeconds": 1,
             "overlapPolicy": "skip",
+            "graph": False,
             "scheduleRules": {"version": RuleSet().version, "tzdata": RuleSet().tzdata},
         }
         assert not api.store.backfills

@@ -114,7 +114,7 @@ def test_an_unknown_cycle_is_a_404_and_an_invalid_time_a_400() -> None:
         assert api.call("GET", f"/v1/cycles/nobody/{fire_time()}").status == 404
         assert api.call("GET", f"/v1/cycles/a/{format_instant(7)}").status == 404
         bad = api.call("GET", "/v1/cycles/a/noon")
-        assert (bad.status, bad.bad_fields()) == (400, ["fireTime"])
+        assert (bad.status, bad.bad_fields()) == (400, ["cycleId"])
         with_offset = fire_time().replace("Z", "%2B00:00")
         assert api.call("GET", f"/v1/cycles/a/{with_offset}").status == 200
 

@@ -40,7 +40,7 @@ def test_failed_runs_run_again_and_the_runs_that_they_blocked_go_on_by_themselve
         graph.failing.clear()
         answer = rerun(api, "failed", "d")
         assert (answer.status, answer.body["action"]) == (201, "rerun")
-        assert answer.body["rerun"] == {"jobId": "d", "fireTime": fire_time(), "mode": "failed"}
+        assert answer.body["rerun"] == {"jobId": "d", "cycleId": fire_time(), "fireTime": fire_time(), "mode": "failed"}
         assert answer.headers["Location"] == f"/v1/operations/{answer.body['operationId']}"
         graph.until(30)
         assert set(states(api, "a").values()) == {"succeeded"}
@@ -211,7 +211,7 @@ def test_an_invalid_rerun_is_refused() -> None:
         api = api_of(graph)
         assert rerun(api, "some").bad_fields() == ["mode"]
         assert api.call("POST", f"/v1/cycles/a/{fire_time()}:rerun", {}).bad_fields() == ["mode"]
-        assert api.call("POST", "/v1/cycles/a/noon:rerun", {"mode": "all"}).bad_fields() == ["fireTime"]
+        assert api.call("POST", "/v1/cycles/a/noon:rerun", {"mode": "all"}).bad_fields() == ["cycleId"]
         assert rerun(api, "all", "nobody").status == 404
         foreign = rerun(api, "all", "b", bounds={"team": "blue"})
         assert (foreign.status, foreign.body["type"]) == (403, "urn:timeball:problem:forbidden")

@@ -23,7 +23,7 @@ TOLD_ELSEWHERE: Final = {
     "POST /v1/events": "it changes no existing object; the runs that it creates record it",
     "POST /v1/admin/keys/{keyId}/rotate": "it has two entries: a new key, and the end of the old one",
     "POST /v1/admin/tenants/{tenant}/keys/{keyId}/rotate": "the same",
-    "POST /v1/cycles/{jobId}/{fireTime}:rerun": "its runs and jobs have them: tests/api/cycles/test_running_again.py",
+    "POST /v1/cycles/{jobId}/{cycleId}:rerun": "its runs and jobs have them: tests/api/cycles/test_running_again.py",
     "POST /v1/runs/{runId}/complete": "a target reports, and the attempt records it",
     "POST /v1/runs/{runId}/fail": "a target reports, and the attempt records it",
     "POST /v1/runs/{runId}/heartbeat": "a target reports, and the attempt records it",

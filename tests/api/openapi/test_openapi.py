@@ -219,7 +219,7 @@ def test_the_requests_of_the_manual_are_accepted(api: Api) -> None:
         head, _, body = f"\n{rest}".partition("\n\n")
         headers = dict(line.split(": ") for line in head.splitlines() if line)
         run = dead(api, job) if path.endswith(("/retry", "/succeed")) else waiting(api)
-        where = path.format(**job, runId=run.id, fireTime=job["nextRunAt"])
+        where = path.format(**job, runId=run.id, cycleId=job["nextRunAt"])
         answer = api.call(method, where, raw=body.strip().encode(), headers=headers, query=dict(parse_qsl(query)))
         assert answer.status in {200, 201, 202}, answer.text
         seen.append(f"{method} {path}")

@@ -5,7 +5,7 @@ from random import Random
 from tests.simulation.actors.client import Client
 from tests.simulation.story import Story
 from tests.simulation.world.receiver import WEAVERS
-from timeball.domain.model.ids import OperationKey, RunId
+from timeball.domain.model.ids import CycleId, JobKey, OperationKey
 from timeball.domain.model.tenants.actor import Actor
 from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
 from timeball.engine.context import Context
@@ -23,13 +23,14 @@ async def run_again(story: Story) -> None:
         if runs:
             asked, mode = draw.choice(runs), draw.choice([*RerunMode])
             name = f"rerun{next(story.names)}"
-            await client.request("rerun", asked.job, _rerun, asked, mode, name)
+            cycle = CycleId(asked.fire_at) if story.store.runs[asked].root is None else asked.cycle
+            await client.request("rerun", asked.job, _rerun, asked.job, cycle, mode, name)
 
 
-def _rerun(context: Context, asked: RunId, mode: RerunMode, name: str) -> Operation | None:
+def _rerun(context: Context, asked: JobKey, of: CycleId, mode: RerunMode, name: str) -> Operation | None:
     """Request a rerun as the API does."""
-    (job,) = context.store.jobs.read([asked.job])
-    cycle = None if job is None else read_cycle(context, job, asked.fire_at)
+    (job,) = context.store.jobs.read([asked])
+    cycle = None if job is None else read_cycle(context, job, of)
     nodes = [] if cycle is None else meant(cycle, mode)
     if cycle is None or cycle.is_cut or (mode is not RerunMode.FAILED and being_run(nodes)):
         return None
@@ -44,7 +45,7 @@ def _rerun(context: Context, asked: RunId, mode: RerunMode, name: str) -> Operat
         updated_at=now,
         by=Actor(name),
         due_at=now,
-        rerun=Rerun(asked.job.job_id, asked.fire_at, mode),
+        rerun=Rerun(asked.job_id, of.fire_at, mode, of.origin, of.series),
         batch=tuple(node.job.key.job_id for node in nodes),
         is_begun=True,
         matched=len(nodes),

@@ -19,13 +19,14 @@ from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
 from timeball.api.operations.operations import OperationAnswer, created_operation, key_of
 from timeball.api.runs.answers import RunAnswer, run_answer
-from timeball.domain.model.ids import OperationKey
+from timeball.domain.dependencies.named_cycle import cycle_text, parse_cycle
+from timeball.domain.model.ids import CycleId, OperationKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.terms.dependency import State, TriggerRule
 from timeball.domain.operation import JobMatch, Operation, OperationAction, Rerun, RerunMode
-from timeball.domain.time.instants import format_instant, parse_instant
+from timeball.domain.time.instants import format_instant
 from timeball.engine.dependencies.graph_views import Cycle, Node, read_cycle
 from timeball.engine.operations.operation import create_operation
 from timeball.engine.operations.rerun import being_run, meant
@@ -57,6 +58,7 @@ class CycleAnswer(AnswerModel):
     """The jobs of a graph in one cycle, parents first."""
 
     job_id: str = Field(description="The job in the request's path.")
+    cycle_id: str = Field(description="The id of the cycle: its fire time, if the schedule began it.")
     fire_time: Time = Field(description="The fire time of the cycle.")
     is_over: bool = Field(
         description=(
@@ -68,21 +70,22 @@ class CycleAnswer(AnswerModel):
 
 
 @router.get(
-    "/v1/cycles/{jobId}/{fireTime}",
+    "/v1/cycles/{jobId}/{cycleId}",
     "Read all runs of a graph's cycle, with their dependencies",
     CycleAnswer,
     access=Access.READ,
 )
 def get_cycle(edge: ApiContext, request: Request) -> Reply:
     """Read all runs of a graph's cycle. A key that is bounded to tags sees only jobs within its bounds."""
-    fire_at = _fire_time(request)
-    cycle = _cycle(edge, request, fire_at)
+    cycle_id = _cycle_id(request)
+    cycle = _cycle(edge, request, cycle_id)
     nodes = [node for node in cycle.nodes if are_within(node.job.spec.tags, request.bounds)]
     items = fitting(map(_item, nodes), edge.page_bytes)
     return ok(
         CycleAnswer(
             job_id=request.path["jobId"],
-            fire_time=format_instant(fire_at),
+            cycle_id=cycle_text(cycle_id),
+            fire_time=format_instant(cycle_id.fire_at),
             is_over=not any(node.standing.state is State.GOING for node in nodes),
             items=items,
             is_cut=cycle.is_cut or len(items) < len(nodes),
@@ -110,24 +113,26 @@ def _status(node: Node) -> RunState | JobStatus:
     return _TO_COME.get(node.standing.state, JobStatus.PENDING)
 
 
-def _cycle(edge: ApiContext, request: Request, fire_at: int) -> Cycle:
+def _cycle(edge: ApiContext, request: Request, cycle_id: CycleId) -> Cycle:
     """Return the cycle of the graph of the job in a path. Raises ProblemError."""
     job = read_job_row(edge, job_key(request))
-    cycle = read_cycle(edge.context, job, fire_at)
+    cycle = read_cycle(edge.context, job, cycle_id)
     if cycle is None:
-        raise _no_cycle(job)
+        raise _no_cycle(job, cycle_id)
     return cycle
 
 
-def _fire_time(request: Request) -> int:
-    """Return the fire time (ms) in a path. Raises ProblemError if it is not a time."""
+def _cycle_id(request: Request) -> CycleId:
+    """Return the cycle that a path names. Raises ProblemError if it can name none."""
     try:
-        return parse_instant(unquote(request.path["fireTime"]).replace(" ", "+"))
+        return parse_cycle(unquote(request.path["cycleId"]).replace(" ", "+"))
     except ValueError as bad:
-        raise invalid([FieldError("fireTime", str(bad))]) from None
+        raise invalid([FieldError("cycleId", str(bad))]) from None
 
 
-def _no_cycle(job: Job) -> ProblemError:
+def _no_cycle(job: Job, cycle_id: CycleId) -> ProblemError:
+    if cycle_id.series:
+        return not_found("The job has no run in this cycle; list its runs at /v1/jobs/{jobId}/runs.")
     fire_at = job.own_fire_at
     if not job.spec.schedule.is_one_off or fire_at is None:
         return not_found("The job has no such fire time; list its runs at /v1/jobs/{jobId}/runs.")
@@ -149,7 +154,7 @@ class RerunRequest(Strict):
 
 
 @router.post(
-    "/v1/cycles/{jobId}/{fireTime}:rerun",
+    "/v1/cycles/{jobId}/{cycleId}:rerun",
     "Run a graph's cycle again: the failed runs, these and their descendants, or all runs",
     OperationAnswer,
     status=201,
@@ -168,8 +173,10 @@ def rerun_cycle(edge: ApiContext, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     key = key_of(edge, request.tenant, idempotent)
-    rerun = Rerun(job_key(request).job_id, _fire_time(request), RerunMode(wanted.mode or RerunMode.FAILED))
-    asked = fingerprint(canonical({**body, "jobId": rerun.job_id, "fireAt": rerun.fire_at}))
+    cycle_id, mode = _cycle_id(request), RerunMode(wanted.mode or RerunMode.FAILED)
+    rerun = Rerun(job_key(request).job_id, cycle_id.fire_at, mode, cycle_id.origin, cycle_id.series)
+    named = {"series": rerun.series} if rerun.series else {}
+    asked = fingerprint(canonical({**body, "jobId": rerun.job_id, "fireAt": rerun.fire_at, **named}))
     standing = None if idempotent is None else edge.context.store.operations.read([key])[0]
     if standing is None:
         operation = _operation(edge, request, key, rerun, asked)
@@ -180,7 +187,7 @@ def rerun_cycle(edge: ApiContext, request: Request) -> Reply:
 
 def _operation(edge: ApiContext, request: Request, key: OperationKey, rerun: Rerun, asked: str) -> Operation:
     """Return the operation; its one batch are the jobs that run again. Raises ProblemError."""
-    cycle = _cycle(edge, request, rerun.fire_at)
+    cycle = _cycle(edge, request, rerun.cycle)
     if cycle.is_cut:
         most = edge.context.rules.max_ancestors
         raise invalid([FieldError("jobId", f"Its graph has more than {most} jobs; retry its runs one by one.")])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from itertools import islice
 
+from timeball.domain.dependencies.named_cycle import begun
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, Origin, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job, JobStatus, Priority, RuleSet
@@ -88,6 +89,8 @@ class Backfill:
     """Its depth (depths.py)."""
     generation: int = 1
     """The generation of its job: it is cancelled when the next one begins."""
+    graph: bool = False
+    """Whether each fire begins a named cycle, in which all jobs that depend on the job run too."""
     version: int = 1
     """Counts the changes of users."""
     revision: int = 1
@@ -252,8 +255,11 @@ def cancelled_backfill(backfill: Backfill, now: int) -> Backfill:
 
 
 def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
-    """Return the run of one fire of a backfill, which starts when the backfill is due. It gives way to live runs."""
-    return Run(
+    """Return the run of one fire of a backfill, which starts when the backfill is due. It gives way to live runs.
+
+    With a graph it begins a named cycle: it waits, due, until the other jobs of the cycle have their rows.
+    """
+    run = Run(
         id=run_id(backfill, fire_at),
         state=RunState.QUEUED,
         decided_at_version=1,
@@ -263,12 +269,13 @@ def backfill_run(backfill: Backfill, fire_at: int, now: int) -> Run:
         created_at=now,
         depth=backfill.depth,
     )
+    return evolve(begun(run), due_at=run.not_before) if backfill.graph else run
 
 
 def skipped_backfill_run(backfill: Backfill, fire_at: int, now: int, reason: Reason = Reason.OVERLAP) -> Run:
     """Return the row of a fire of a backfill that does not run, by default because of the previous run."""
     run = backfill_run(backfill, fire_at, now)
-    return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason)
+    return evolve(run, state=RunState.SKIPPED, finished_at=now, reason=reason, root=None, waits=False, due_at=None)
 
 
 def possible_runs(backfill: Backfill) -> list[RunId]:

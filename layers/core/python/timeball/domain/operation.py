@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from timeball.domain.dependencies.named_cycle import cycle_text
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import OperationKey
+from timeball.domain.model.ids import CycleId, OperationKey, Origin
 from timeball.domain.model.jobs.job import OPEN, JobStatus
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
 from timeball.domain.model.terms.dependency import Children
@@ -64,6 +65,20 @@ class Rerun:
     """The fire time of the cycle (ms)."""
     mode: RerunMode
     """The part that is run again."""
+    origin: Origin = Origin.SCHEDULE
+    """Why the cycle exists."""
+    series: str = ""
+    """The name of a named cycle; empty: it has none."""
+
+    @property
+    def cycle(self) -> CycleId:
+        """The cycle."""
+        return CycleId(self.fire_at, self.origin, self.series)
+
+    @property
+    def cycle_id(self) -> str:
+        """The text that names the cycle to people."""
+        return cycle_text(self.cycle)
 
 
 class OperationStatus(StrEnum):

@@ -25,6 +25,7 @@ from timeball.domain.backfill import (
     waiting,
 )
 from timeball.domain.backfill_slots import BackfillSlots, allot, holders
+from timeball.domain.dependencies.named_cycle import run_of
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import BackfillKey, RunId
 from timeball.domain.model.reason import Reason
@@ -37,6 +38,7 @@ from timeball.domain.time.instants import LATEST
 from timeball.engine.blackouts.read import read_quotas, read_stopped
 from timeball.engine.compare_and_swap import compare_and_swap, read_or_insert
 from timeball.engine.context import Context
+from timeball.engine.dependencies.named_cycles import read_descendants
 from timeball.engine.metrics import skipped
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
@@ -173,7 +175,7 @@ def _written(context: Context, rows: Sequence[Run], now: int) -> dict[RunId, Run
     A row of an earlier plan that died stays as it is, whether it started the fire or skipped it.
     """
     standing = _inserted(context, rows, now)
-    queued = [row for row in standing if row.state is RunState.QUEUED]
+    queued = [row for row in standing if row.state is RunState.QUEUED and not row.waits]
     sent = send(context, queued, now)
     unsent = {row.id for row, is_sent in zip(queued, sent, strict=True) if not is_sent}
     return {row.id: row for row in standing if row.id not in unsent}
@@ -194,12 +196,20 @@ def _stop_own_runs(context: Context, backfill: Backfill, now: int) -> tuple[RunI
     Only its own runs are read, whose number is bounded: many other runs may lie within its range. Raises
     UnavailableError.
     """
-    runs = context.store.runs.read(possible_runs(backfill))
+    runs = context.store.runs.read(_possible_runs(context, backfill))
     live = [run for run in runs if run is not None and not run.is_terminal]
     stopped = _stop(context, live, Reason.BACKFILL_CANCELLED, now)
     if not all(one.done for one in stopped):
         raise UnavailableError(f"the runs of backfill {backfill.key.name} kept changing")
     return tuple(one.row.id for one in stopped if one.row is not None and one.row.state is RunState.RUNNING)
+
+
+def _possible_runs(context: Context, backfill: Backfill) -> list[RunId]:
+    """Return the runs that a backfill may have by now, in all jobs of its cycles. Raises UnavailableError."""
+    roots = possible_runs(backfill)
+    (job,) = context.store.jobs.read([backfill.key.job]) if backfill.graph else (None,)
+    members = [] if job is None else read_descendants(context, job)
+    return [*roots, *(run_of(member, root.cycle) for root in roots for member in members)]
 
 
 def _stop(context: Context, runs: Sequence[Run], reason: Reason, now: int) -> list[Swapped[Run]]:
@@ -210,7 +220,7 @@ def _stop(context: Context, runs: Sequence[Run], reason: Reason, now: int) -> li
             return None
         if run.state is RunState.RUNNING:
             return asked_to_stop(run, reason)
-        return ended(run, RunState.CANCELLED, now, Guarantor.OWNER, reason)
+        return ended(run, RunState.CANCELLED, now, Guarantor.OWNER if run.root is None else Guarantor.SCAN, reason)
 
     return compare_and_swap(context.store.runs.swap, runs, stopped, now)
 

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from timeball.api.backfills.request import BackfillRange, BackfillRequest, asks_for, fire_times, read_backfill_request
+from timeball.api.dependencies.named_cycles import check_graph
 from timeball.api.http import depths
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number
@@ -36,6 +37,7 @@ from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
 from timeball.api.schedules.fields import RulesAnswer
 from timeball.domain.backfill import Backfill, BackfillStatus, new_backfill
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import SERIES, BackfillKey
 from timeball.domain.model.jobs.job import Job, JobStatus, RuleSet
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
@@ -65,6 +67,9 @@ class BackfillAnswer(AnswerModel):
     overlap_policy: OverlapPolicy = attribute(
         "overlap", description="The policy for a fire while the run before it is live."
     )
+    graph: bool = Field(
+        description="Whether each fire time has a whole cycle: also of all jobs that depend on the job."
+    )
     schedule_rules: RulesAnswer = attribute("rules", description="The rules by which its fire times were calculated.")
     created_at: CreatedAt
     updated_at: UpdatedAt
@@ -92,6 +97,7 @@ class DryRunAnswer(AnswerModel):
     instants: list[Time] = Field(description="The first 1000 fire times.")
     pace_seconds: int = Field(description="The seconds between the starts of two runs.")
     overlap_policy: OverlapPolicy = Field(description="The policy for a fire while the run before it is live.")
+    graph: bool = Field(description="Whether each fire time would have a whole cycle.")
     schedule_rules: RulesAnswer = Field(description="The rules by which the fire times were calculated.")
 
 
@@ -103,7 +109,13 @@ class DryRunAnswer(AnswerModel):
     body=BackfillRequest,
     also={200: DryRunAnswer},
     headers=("Idempotency-Key", *depths.HEADERS),
-    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
+    problems=(
+        Problem.JOB_ENDED,
+        Problem.NO_CYCLES,
+        Problem.GRAPH_TOO_LARGE,
+        Problem.IDEMPOTENCY_CONFLICT,
+        *depths.PROBLEMS,
+    ),
     access=Access.OPERATE,
 )
 def create_backfill(edge: ApiContext, request: Request) -> Reply:
@@ -130,11 +142,14 @@ def _made(edge: ApiContext, request: Request, job: Job, wanted: BackfillRange, k
     found, errors = fire_times(job.spec.schedule, wanted)
     if errors:
         raise invalid(errors)
+    if wanted.graph:
+        check_graph(edge, request, job, len(found))
     if wanted.dry_run:
         return ok(_dry_run_answer(job, found, wanted))
     now, depth = edge.context.clock.now(), call_depth(edge, request)
     note(edge, request, Action.CREATE, Resource(ResourceKind.BACKFILL, key.name, job.key.job_id))
     backfill = new_backfill(key, job, found, wanted.pace_seconds, wanted.overlap_policy, now, depth)
+    backfill = evolve(backfill, graph=wanted.graph)
     standing = create_backfills(edge.context, [backfill])[0]
     if standing != backfill:
         return _repeated(wanted, standing)

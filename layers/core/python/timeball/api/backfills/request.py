@@ -36,6 +36,13 @@ class BackfillRequest(Strict):
     overlap_policy: Annotated[OverlapPolicy, ByValue] | None = Field(
         None, description="The policy for a fire while the run before it is live; default `allow`."
     )
+    graph: bool | None = Field(
+        None,
+        description=(
+            "Run a whole cycle for each fire time: the job, and then all jobs that depend on it, also indirectly, by "
+            "their rules. Default false."
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class BackfillRange:
     dry_run: bool = False
     pace_seconds: int = 1
     overlap_policy: OverlapPolicy = OverlapPolicy.ALLOW
+    graph: bool = False
 
 
 def read_backfill_request(body: Mapping[str, Any], now: int) -> tuple[BackfillRange, list[FieldError]]:
@@ -99,4 +107,5 @@ def asks_for(wanted: BackfillRange, standing: Backfill) -> bool:
     found = list(islice(instants(standing.schedule, wanted.from_at, wanted.to_at), standing.total + 1))
     if [*found[:1], *found[-1:]] != [standing.first_at, standing.last_at] or len(found) != standing.total:
         return False
-    return (wanted.pace_seconds, wanted.overlap_policy) == (standing.pace_seconds, standing.overlap)
+    terms = (standing.pace_seconds, standing.overlap, standing.graph)
+    return (wanted.pace_seconds, wanted.overlap_policy, wanted.graph) == terms

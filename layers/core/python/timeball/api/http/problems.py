@@ -44,6 +44,8 @@ class Problem(Enum):
     TOO_MANY_FREEZES = ("too-many-freezes", 409, "There are too many freezes")
     TOO_MANY_ITEMS = ("too-many-items", 409, "The run has named too many items")
     TOO_DEEP = ("too-deep", 409, "The calls are nested too deep")
+    NO_CYCLES = ("no-cycles", 409, "The job runs once")
+    GRAPH_TOO_LARGE = ("graph-too-large", 409, "Too many jobs depend on the job")
     RUN_OVER = ("run-over", 409, "The run is over")
     RUN_UNDER_WAY = ("run-under-way", 409, "The run is under way")
     TASK_IN_USE = ("task-in-use", 409, "Jobs name the task")

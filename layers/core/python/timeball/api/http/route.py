@@ -32,7 +32,7 @@ _ID = "([^/]+)"
 """Any text, which the operation checks: so a wrong id is answered by its resource."""
 _TIME = r"((?:[^/:]|:(?=\d))+)"
 """A colon before a letter begins a verb, as in `:rerun`."""
-_TIMES = {"fireTime"}
+_TIMES = {"cycleId"}
 _OF_A_BODY = (Problem.MALFORMED_BODY, Problem.BODY_TOO_LARGE, Problem.UNSUPPORTED_MEDIA_TYPE)
 _OF_A_KEY = (
     *(Problem.UNAUTHENTICATED, Problem.FORBIDDEN, Problem.TENANT_DISABLED),

@@ -2,11 +2,12 @@
 
 from pydantic import Field
 
+from timeball.api.dependencies.named_cycles import check_graph, no_cycles
 from timeball.api.http import depths
 from timeball.api.http.access import Access
 from timeball.api.http.body import canonical, compact
 from timeball.api.http.depths import call_depth
-from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job
+from timeball.api.http.edge import ApiContext, job_cancelled, job_key, no_job, read_job_row
 from timeball.api.http.exchange import (
     Reply,
     Request,
@@ -42,6 +43,13 @@ class TriggerRequest(Strict):
     payload: Payload = Field(
         None, description="The body of this run's calls instead of the job's payload: any JSON, at most 256 KB."
     )
+    downstream: bool | None = Field(
+        None,
+        description=(
+            "Run a whole cycle: the job, and then all jobs that depend on it, also indirectly, by their rules; the "
+            "answer's `cycleId` names it. Default false."
+        ),
+    )
 
 
 @router.post(
@@ -53,7 +61,13 @@ class TriggerRequest(Strict):
     body=TriggerRequest,
     is_body_optional=True,
     headers=("Idempotency-Key", *depths.HEADERS),
-    problems=(Problem.JOB_ENDED, Problem.IDEMPOTENCY_CONFLICT, *depths.PROBLEMS),
+    problems=(
+        Problem.JOB_ENDED,
+        Problem.NO_CYCLES,
+        Problem.GRAPH_TOO_LARGE,
+        Problem.IDEMPOTENCY_CONFLICT,
+        *depths.PROBLEMS,
+    ),
     access=Access.SUBMIT,
 )
 def trigger_job(edge: ApiContext, request: Request) -> Reply:
@@ -67,6 +81,8 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
     if has_payload:
         check_payload(edge, request, wanted.payload)
         refuse_misfit(edge, key, wanted.payload)
+    if wanted.downstream:
+        check_graph(edge, request, read_job_row(edge, key))
     asked = Trigger(
         key,
         payload=compact(wanted.payload) if has_payload else None,
@@ -74,6 +90,7 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
         request=None if idempotent is None else fingerprint(idempotent.encode()),
         fingerprint=fingerprint(edge.random_bytes() if idempotent is None else canonical(body)),
         depth=call_depth(edge, request),
+        downstream=bool(wanted.downstream),
     )
     return _triggered(trigger(edge.context, [asked], request.by)[0])
 
@@ -81,6 +98,8 @@ def trigger_job(edge: ApiContext, request: Request) -> Reply:
 def _triggered(done: Triggered) -> Reply:
     if done.outcome is Triggering.CANCELLED:
         raise job_cancelled()
+    if done.outcome is Triggering.ONCE:
+        raise no_cycles()
     if done.run is None:
         raise no_job()
     if done.outcome is Triggering.CONFLICT:

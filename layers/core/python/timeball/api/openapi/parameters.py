@@ -10,6 +10,7 @@ from timeball.api.http.fields import INSTANT_SCHEMA
 from timeball.api.jobs.listing import ANY_TEXT, ORDERS, STATUSES, SUMMARY
 from timeball.api.limits import LIMIT_NAME
 from timeball.api.runs.listing import SORTS
+from timeball.domain.dependencies.named_cycle import NAMED_CYCLE
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.reason import FAILURES, Reason
 from timeball.domain.model.runs.run import RunState
@@ -38,8 +39,10 @@ def _header(description: str, schema: Mapping[str, Any], example: object) -> Map
 
 _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "jobId": _path("The id of the job.", _ID),
-    "fireTime": _path(
-        "The fire time of the cycle; for a graph of jobs that run once, the fire time of any of them.", INSTANT_SCHEMA
+    "cycleId": _path(
+        "The cycle: its fire time, or for a graph of jobs that run once the fire time of any of them; the `cycleId` of "
+        "a trigger, `manual-…`; or of a backfill, `{backfillId}-{fireTime}`.",
+        {"type": "string", "anyOf": [{"pattern": INSTANT_SCHEMA["pattern"]}, {"pattern": NAMED_CYCLE}]},
     ),
     "revision": _path("A version of the job.", {"type": "integer", "minimum": 1}),
     "actor": _query(

@@ -65,6 +65,7 @@ class RerunAnswer(AnswerModel):
     """The cycle that runs again."""
 
     job_id: str = Field(description="The job in the path of the request.")
+    cycle_id: str = Field(description="The id of the cycle.")
     fire_time: Time = attribute("fire_at", description="The fire time of the cycle.")
     mode: RerunMode = Field(description="Which runs of the cycle run again.")
 

@@ -19,6 +19,8 @@ from timeball.api.http.exchange import (
     WhyItFailed,
     attribute,
 )
+from timeball.domain.dependencies.fan_out import number_of
+from timeball.domain.dependencies.named_cycle import cycle_of, cycle_text
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.reason import Reason
@@ -87,6 +89,9 @@ class RunAnswer(AnswerModel):
     count: int = Field(description="The number of instants that this row stands for.")
     origin: Origin = attribute("shown_origin", description="Why the run exists.")
     backfill_id: str | None = Field(description="The backfill that it belongs to.")
+    cycle_id: str | None = Field(
+        description="The cycle of its graph, for `GET /v1/cycles/{jobId}/{cycleId}`; null for a run beside all cycles."
+    )
     item: int | None = Field(description="The number of the item that it runs for, from 1.")
     items: ItemsAnswer | None = Field(
         description="Set if its target is not called because it stands for the runs of items."
@@ -179,7 +184,8 @@ def run_answer(run: Run, model: type[RunAnswer] = RunAnswer, **others: Any) -> R
         run,
         last_fire_time=run.last_fire_at if run.count > 1 else None,
         backfill_id=run.id.series if run.id.origin is Origin.BACKFILL else None,
-        item=int(run.id.series) if run.id.origin is Origin.DEPENDENCY else None,
+        cycle_id=None if (cycle := cycle_of(run)) is None else cycle_text(cycle),
+        item=number_of(run.id),
         items=_items_answer(run.fan),
         next_attempt_at=next_attempt_at(run),
         callback=_callback_answer(run, run.callback),

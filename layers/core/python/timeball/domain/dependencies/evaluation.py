@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from timeball.domain.dependencies.trigger_rule import CycleStep, JoinDecision, ParentStanding, join
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.ids import CycleId, JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
@@ -90,12 +90,10 @@ def job_evaluated(job: Job, parents: Sequence[ParentStanding], now: int) -> Job:
 
 def run_evaluated(run: Run, job: Job | None, parents: Sequence[ParentStanding], now: int) -> Run:
     """Return the next row of a waiting run, whose children know its state, given its parents' states in its cycle."""
-    if job is None or job.status is JobStatus.CANCELLED:
+    if job is None:
         return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
-    if not job.owns(run.id):
-        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.EARLIER_GENERATION)
-    if job.status is JobStatus.PAUSED and run.is_unstarted:  # a run of a rerun goes on, as a retry does
-        return withdrawn(run)
+    if (after := _regardless_of_parents(run, job, now)) is not None:
+        return after
     ends_at = run.aging_since + job.spec.dependency_timeout_seconds * SECOND_MS
     decision = decide(run, job, parents, ends_at, now)
     reason = Reason.WAITING_FOR_PARENTS if decision.blocked is None else Reason.BLOCKED
@@ -109,6 +107,28 @@ def run_evaluated(run: Run, job: Job | None, parents: Sequence[ParentStanding], 
             return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, decision.reason), waits=False)
         case CycleStep.RUN:
             return _released(marked, job, parents, now)
+
+
+def _regardless_of_parents(run: Run, job: Job, now: int) -> Run | None:
+    """Return a waiting run as its job alone decides; None: its parents decide.
+
+    A pause takes an unstarted run back, and a resume decides about it; but not about a run of a named cycle, which is
+    skipped. A run of a rerun has been started: it goes on, as a retry does.
+    """
+    if job.status is JobStatus.CANCELLED:
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.JOB_CANCELLED)
+    if not job.owns(run.id):
+        return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.EARLIER_GENERATION)
+    if job.status is not JobStatus.PAUSED or not run.is_unstarted or run.begins_cycle:
+        return None
+    if run.root is None:
+        return withdrawn(run)
+    return evolve(ended(run, RunState.SKIPPED, now, Guarantor.SCAN, Reason.PAUSED), waits=False)
+
+
+def stopped_with_backfill(run: Run, now: int) -> Run:
+    """Return a waiting run of a named cycle whose backfill was cancelled."""
+    return ended(run, RunState.CANCELLED, now, Guarantor.SCAN, Reason.BACKFILL_CANCELLED)
 
 
 def keeping_ends(child: Waiting, parents: Sequence[ParentStanding]) -> Waiting:
@@ -195,17 +215,23 @@ def _used_ends(row: Job | Run, job: Job) -> tuple[Ended, ...]:
 
 
 def _released(run: Run, job: Job, parents: Sequence[ParentStanding], now: int) -> Run:
-    """Return a run that its parents let run. A run with items goes on waiting: for the list of its items."""
+    """Return a run that its parents let run. A run with items goes on waiting: for the list of its items.
+
+    A run whose parents are all outside its named cycle has waited for none.
+    """
     begin_at = max(run.not_before, now)
     over_at = max((parent.over_at or 0 for parent in parents), default=0) or now
-    free = evolve(run, reason=None, ended=_used_ends(run, job), let_go_at=min(over_at, now))
+    is_let_go = any(parent.state is not State.OUTSIDE for parent in parents)
+    let_go_at = min(over_at, now) if is_let_go else None
+    free = evolve(run, reason=None, ended=_used_ends(run, job), let_go_at=let_go_at)
     free = evolve(free, not_before=begin_at, due_at=begin_at)
     named = _named_by(job, parents)
-    if named is None:
+    if named is None or named[1].state is State.OUTSIDE:
         return evolve(free, waits=False)
     key, parent = named
     generation = parent.generation if parent.ended is None else parent.ended.generation
-    of = RunId(key, parent.fire_at or 0, Origin.SCHEDULE, generation=generation)
+    cycle = CycleId(parent.fire_at or 0) if run.root is None else run.id.cycle
+    of = cycle.run_of(key, generation)
     return evolve(free, fan=FanOut(of, since=run.budget_at))
 
 

@@ -5,6 +5,7 @@ that reads that row, at any time, sees the same items under the same numbers, fr
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -105,20 +106,25 @@ def waiting_again(head: Run, now: int) -> Run:
 
 def item_id(head: RunId, number: int) -> RunId:
     """Return the id of an item's run."""
-    return RunId(head.job, head.fire_at, Origin.DEPENDENCY, str(number), head.generation)
+    of = "" if head.origin is Origin.SCHEDULE else f"{head.origin[0]}{head.series}"
+    return RunId(head.job, head.fire_at, Origin.DEPENDENCY, f"{number}{of}", head.generation)
+
+
+def number_of(item: RunId) -> int | None:
+    """Return the number of an item's run, from 1; None for any other run."""
+    return int(re.split("[a-z]", item.series)[0]) if item.origin is Origin.DEPENDENCY else None
 
 
 def head_of(item: RunId) -> RunId | None:
     """Return the head of an item's run; None for any other run."""
-    if item.origin is not Origin.DEPENDENCY:
-        return None
-    return RunId(item.job, item.fire_at, Origin.SCHEDULE, generation=item.generation)
+    return item.cycle.run_of(item.job, item.generation) if item.origin is Origin.DEPENDENCY else None
 
 
 def item_run(head: Run, job: Job, number: int, digest: str, now: int) -> Run:
     """Return the run of an item; `digest` names its payload."""
     run = queued_run(job, Origin.DEPENDENCY, head.id.fire_at, max(now, head.budget_at or 0))
-    return evolve(run, id=item_id(head.id, number), not_before=head.not_before, work_digest=digest, let_go_at=now)
+    run = evolve(run, id=item_id(head.id, number), root=head.root)
+    return evolve(run, not_before=head.not_before, work_digest=digest, let_go_at=now)
 
 
 def is_of_before(item: Run, meant: Run, fan: FanOut) -> bool:

@@ -55,6 +55,8 @@ class ParentRows:
     """Its run in the cycle of the child's run, or the skipped range there; of a one-off its only run."""
     kept: Ended | None = None
     """The child's record of how the parent ended; None: it has none."""
+    is_outside: bool = False
+    """It has no run in the named cycle of the child's run."""
 
 
 class CycleStep(StrEnum):
@@ -117,6 +119,8 @@ def standing_of(job_id: str, parent: Job | None, child: Job, now: int, kept: End
 def standing_in_cycle(parent: ParentRows, child: Job, fire_at: int, now: int) -> ParentStanding:
     """Return the state of a parent in the cycle of a fire time. A one-off is a gate: it has one state in all cycles."""
     job_id = parent.key.job_id
+    if parent.is_outside:
+        return ParentStanding(State.OUTSIDE)
     if parent.job is not None and parent.job.spec.schedule.is_one_off:
         return standing_of(job_id, parent.job, child, now, parent.kept)
     if parent.run is None and parent.kept is not None:
@@ -162,7 +166,8 @@ def cycle_of_parent(job_id: str, parent: Job | None, row: Run | None, fire_at: i
         return ParentStanding(State.CANCELLED if parent.status is JobStatus.CANCELLED else State.SKIPPED, fire_at)
     if row.state in _RUN_STATES:
         ended = Ended(job_id, _RUN_STATES[row.state], fire_at, parent.created_at, row.id.generation)
-        return evolve(kept_standing(ended, parent.key.tenant), over_at=row.finished_at)
+        blocked = Blocked(row.id, (job_id,)) if ended.state is State.DEAD else None
+        return evolve(kept_standing(ended, parent.key.tenant), blocked=blocked, over_at=row.finished_at)
     if row.blocked is not None:
         return ParentStanding(State.BLOCKED, fire_at, row.blocked.through(job_id), generation=row.id.generation)
     return ParentStanding(State.GOING, fire_at, generation=row.id.generation)
@@ -182,9 +187,12 @@ def join(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
     """Decide about a cycle, given the states of its parents.
 
     A blocking run is reported even if other parents may still let the cycle run. The cycle is skipped only after no
-    parent is going or blocked: then no other order of the same ends would let it run.
+    parent is going or blocked: then no other order of the same ends would let it run. A job all of whose parents are
+    outside a named cycle runs.
     """
-    states = [parent.state for parent in parents]
+    states = [parent.state for parent in parents if parent.state is not State.OUTSIDE]
+    if parents and not states:
+        return JoinDecision(CycleStep.RUN)
     blocked = next((parent.blocked for parent in parents if _holds_up(rule, parent.state)), None)
     if _is_met(rule, states):
         return JoinDecision(CycleStep.RUN)

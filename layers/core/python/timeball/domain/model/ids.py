@@ -14,7 +14,7 @@ JOB_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 SERIES = re.compile(r"[a-z0-9]{1,26}")
-"""The form of a backfill's name, and of the digest that names an event in a run's id."""
+"""The form of a backfill's name, of a manual cycle's, and of the digest that names an event in a run's id."""
 
 
 class Origin(StrEnum):
@@ -30,17 +30,18 @@ class Origin(StrEnum):
 _LETTERS = {origin: origin.value[0] for origin in Origin}
 _ORIGINS = {letter: origin for origin, letter in _LETTERS.items()}
 _SERIES_OF = {
+    Origin.MANUAL: f"(?:{SERIES.pattern})?",
     Origin.BACKFILL: SERIES.pattern,
     Origin.EVENT: SERIES.pattern,
-    Origin.DEPENDENCY: "[1-9][0-9]{0,3}",
+    Origin.DEPENDENCY: f"[1-9][0-9]{{0,3}}(?:[mb]{SERIES.pattern})?",
 }
-"""The form of the rest of a run's id, for a run of a backfill, on an event, or of an item; all other runs have none."""
+"""The form of the rest of a run's id, for a run of a named cycle, of a backfill, on an event, or of an item."""
 
 _OCCURRENCES = "|".join(f"{letter}{_SERIES_OF.get(origin, '')}" for origin, letter in _LETTERS.items())
 _GENERATION = r"[2-9]|[1-9][0-9]{1,5}"
 RUN_ID = rf"{JOB_ID.pattern}\.(0|[1-9][0-9]{{0,14}})\.({_OCCURRENCES})(\.({_GENERATION}))?"
 """The pattern of a run's id."""
-_RUN_ID = re.compile(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])({SERIES.pattern})?(?:\.({_GENERATION}))?")
+_RUN_ID = re.compile(rf"({JOB_ID.pattern})\.(0|[1-9][0-9]{{0,14}})\.([a-z])([a-z0-9]{{1,31}})?(?:\.({_GENERATION}))?")
 
 
 @dataclass(frozen=True, order=True)
@@ -94,6 +95,22 @@ class LimiterKey:
 
 
 @dataclass(frozen=True, order=True)
+class CycleId:
+    """What the runs of a cycle have in common: their ids differ by their jobs alone."""
+
+    fire_at: int
+    """The fire time (ms)."""
+    origin: Origin = Origin.SCHEDULE
+    """Why the cycle exists: a schedule, a manual trigger or a backfill."""
+    series: str = ""
+    """Its name, if it has one of its own: the backfill's, or the trigger's; empty for a cycle of the schedule."""
+
+    def run_of(self, job: JobKey, generation: int) -> "RunId":
+        """Return the run that a job of a generation has in the cycle."""
+        return RunId(job, self.fire_at, self.origin, self.series, generation)
+
+
+@dataclass(frozen=True, order=True)
 class RunId:
     """One occurrence of a job. Its text is what the API and the target see."""
 
@@ -104,9 +121,17 @@ class RunId:
     origin: Origin
     """Why it exists."""
     series: str = ""
-    """A backfill's name, an item's number, or an event's digest; empty for all other runs."""
+    """A backfill's or cycle's name, an item's number, or an event's digest; empty for all other runs."""
     generation: int = 1
     """The generation of its job."""
+
+    @property
+    def cycle(self) -> CycleId:
+        """The cycle of the run, and of an item's head."""
+        if self.origin is not Origin.DEPENDENCY:
+            return CycleId(self.fire_at, self.origin, self.series)
+        name = self.series.lstrip("0123456789")
+        return CycleId(self.fire_at, _ORIGINS[name[0]], name[1:]) if name else CycleId(self.fire_at)
 
     def __str__(self) -> str:
         of = "" if self.generation == 1 else f".{self.generation}"

@@ -24,6 +24,7 @@ class Reason(StrEnum):
     CALENDAR = "calendar", "The job's calendar excludes its date."
     FROZEN = "frozen", "It was due during a freeze, and the catch-up policy skips it."
     SKIPPED_MANUALLY = "skipped_manually", "A user skipped it."
+    PAUSED = "paused", "The job was paused when its turn in the cycle came."
     JOB_PAUSED = "job_paused", "The job was paused when the event came."
     IN_TIME = "in_time", "It was a notice of a late run, and that run is in time."
     SUPERSEDED = "superseded", "The job was rescheduled, and the new schedule does not have this instant."

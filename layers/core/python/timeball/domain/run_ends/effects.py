@@ -49,8 +49,9 @@ def frees_slots(run: Run, _: Job | None) -> bool:
 
 
 def joins_cycles(run: Run, job: Job) -> bool:
-    """Say whether runs of other jobs may wait for this run, in the cycle of its fire time."""
-    return job.has_children and not job.spec.schedule.is_one_off and run.id.origin is Origin.SCHEDULE
+    """Say whether runs of other jobs may wait for this run, in its cycle."""
+    is_in_cycle = run.id.origin is Origin.SCHEDULE or (run.root is not None and run.id.origin is not Origin.DEPENDENCY)
+    return is_in_cycle and job.has_children and not job.spec.schedule.is_one_off
 
 
 def guarantor_of(run: Run, job: Job | None, otherwise: Guarantor) -> Guarantor:

@@ -8,6 +8,7 @@ jobs depends on one process: the scan finds each.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from timeball.domain.backfill import BackfillStatus
 from timeball.domain.changes.reach import earliest_live
 from timeball.domain.dependencies.evaluation import (
     Need,
@@ -16,9 +17,11 @@ from timeball.domain.dependencies.evaluation import (
     job_evaluated,
     need_of,
     run_evaluated,
+    stopped_with_backfill,
     with_children_notified,
     woken,
 )
+from timeball.domain.dependencies.named_cycle import names_of, run_of
 from timeball.domain.dependencies.trigger_rule import (
     ParentRows,
     ParentStanding,
@@ -29,7 +32,7 @@ from timeball.domain.dependencies.trigger_rule import (
     standing_of,
 )
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import JobKey, RunId
+from timeball.domain.model.ids import BackfillKey, CycleId, JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import Blocked
@@ -37,6 +40,7 @@ from timeball.domain.run_ends.notices import notice_of_block
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any
+from timeball.engine.dependencies.named_cycles import fill_cycles
 from timeball.engine.metrics import moved
 from timeball.engine.notices import post
 from timeball.ports.collections import LedgerQuery
@@ -123,13 +127,13 @@ def wake_cycles(context: Context, runs: Sequence[Run]) -> None:
 
     Raises UnavailableError.
     """
-    by_fire: dict[int, list[JobKey]] = {}
+    by_cycle: dict[CycleId, list[JobKey]] = {}
     for run in runs:
-        by_fire.setdefault(run.id.fire_at, []).append(run.id.job)
-    for fire_at, parents in by_fire.items():
+        by_cycle.setdefault(run.id.cycle, []).append(run.id.job)
+    for cycle, parents in by_cycle.items():
         for page in _pages_of_children(context, parents):
             jobs = naming_any(context.store.jobs.read(page), parents)
-            rows = context.store.runs.read([job.run_id(fire_at) for job in jobs]) if jobs else []
+            rows = context.store.runs.read([run_of(job, cycle) for job in jobs]) if jobs else []
             _wake(context, [run for run in rows if run is not None and _is_waiting(run)])
 
 
@@ -184,17 +188,25 @@ def parents_of_runs(context: Context, runs: Sequence[tuple[Run, Job]]) -> Mappin
     """
     keys = list(dict.fromkeys(key for _, job in runs for key in job.spec.parent_keys))
     jobs = dict(zip(keys, context.store.jobs.read(keys), strict=True))
-    pairs = dict.fromkeys((key, run.id.fire_at) for run, job in runs for key in job.spec.parent_keys)
-    names = list(dict.fromkeys(run_in_cycle(key, jobs[key], fire_at) for key, fire_at in pairs))
-    rows = dict(zip(names, context.store.runs.read(names), strict=True))
+    asked = [(run, key) for run, job in runs for key in job.spec.parent_keys]
+    names = dict.fromkeys(name for run, key in asked for name in _names_of(run, key, jobs[key]))
+    rows = dict(zip(names, context.store.runs.read(list(names)), strict=True))
 
     def parent_of(run: Run, child: Job, key: JobKey) -> ParentRows:
+        row = next((row for name in _names_of(run, key, jobs[key]) if (row := rows[name]) is not None), None)
+        if run.root is not None:
+            kept = kept_of(run, key.job_id)
+            return ParentRows(key, jobs[key], row, kept, is_outside=row is None and kept is None)
         kept = kept_of(run, key.job_id) or kept_of(child, key.job_id)
-        row = rows[run_in_cycle(key, jobs[key], run.id.fire_at)]
         row = row or (None if kept else range_over(context, jobs[key], run.id.fire_at))
         return ParentRows(key, jobs[key], row, kept)
 
     return {run.id: [parent_of(run, job, key) for key in job.spec.parent_keys] for run, job in runs}
+
+
+def _names_of(run: Run, key: JobKey, job: Job | None) -> Sequence[RunId]:
+    """Return the names that the run of a parent may have in the cycle of a run."""
+    return [run_in_cycle(key, job, run.id.fire_at)] if run.root is None else names_of(key, job, run.id.cycle)
 
 
 def range_over(context: Context, parent: Job | None, fire_at: int) -> Run | None:
@@ -246,15 +258,43 @@ def _next_jobs(context: Context, jobs: Sequence[Job]) -> list[Job]:
 
 def _next_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
     """Write the next rows of waiting runs; return those that were written."""
+    fill_cycles(context, [run for run in runs if run.begins_cycle and run.is_unstarted])
     jobs = dict(zip([run.id for run in runs], context.store.jobs.read([run.id.job for run in runs]), strict=True))
     now = context.clock.now()
-    standings = standings_of_runs(context, [(run, job) for run in runs if (job := jobs[run.id]) is not None], now)
-    swaps = [Swap(run, run_evaluated(run, jobs[run.id], standings.get(run.id, []), now)) for run in runs]
+    swaps = _run_swaps(context, runs, jobs, now)
     blocks = [(jobs[run.id], run, blocked) for run, blocked in _new_blocks(swaps)]
     post(context, [(run.depth, notice_of_block(job, blocked, now, run)) for job, run, blocked in blocks if job])
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
     return _written(swapped)
+
+
+def _run_swaps(context: Context, runs: Sequence[Run], jobs: Mapping[RunId, Job | None], now: int) -> list[Swap[Run]]:
+    """Evaluate the parents of waiting runs; return the changes of these runs."""
+    standings = standings_of_runs(context, [(run, job) for run in runs if (job := jobs[run.id]) is not None], now)
+    stopped = _of_cancelled_backfills(context, runs)
+
+    def after(run: Run) -> Run:
+        if run.id in stopped:
+            return stopped_with_backfill(run, now)
+        return run_evaluated(run, jobs[run.id], standings.get(run.id, []), now)
+
+    return [Swap(run, after(run)) for run in runs]
+
+
+def _of_cancelled_backfills(context: Context, runs: Sequence[Run]) -> set[RunId]:
+    """Return the runs of named cycles whose backfill is cancelled: a cancel may not have found them."""
+    keys = {
+        run.id: BackfillKey(JobKey(run.id.job.tenant, run.root), run.id.series)
+        for run in runs
+        if run.root is not None and run.id.origin is Origin.BACKFILL
+    }
+    if not keys:
+        return set()
+    distinct = list(dict.fromkeys(keys.values()))
+    rows = dict(zip(distinct, context.store.backfills.read(distinct), strict=True))
+    is_over = {key for key, row in rows.items() if row is not None and row.status is BackfillStatus.CANCELLED}
+    return {run_id for run_id, key in keys.items() if key in is_over}
 
 
 def _new_blocks(swaps: Sequence[Swap[Waiting]]) -> list[tuple[Waiting, Blocked]]:

@@ -4,19 +4,22 @@ The graph of a recurring job consists of the jobs that share its fire times. A g
 other jobs that depend on the gate. A graph of one-offs has one cycle, whatever the fire times of its jobs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
+from timeball.domain.dependencies.named_cycle import layers
 from timeball.domain.dependencies.trigger_rule import (
     ParentRows,
     ParentStanding,
     by_its_end,
+    cycle_of_parent,
     is_awaited,
     run_in_cycle,
     standing_in_cycle,
 )
-from timeball.domain.model.ids import JobKey
+from timeball.domain.model.ids import CycleId, JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.dependency import State
@@ -24,6 +27,7 @@ from timeball.domain.time.schedule import is_occurrence
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import range_over, standings_of_jobs, standings_of_runs
 from timeball.engine.dependencies.examine import naming_any
+from timeball.engine.dependencies.named_cycles import read_descendants, read_members
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,14 @@ def is_depended_on(context: Context, parent: JobKey) -> bool:
     return any(row.is_open for row in naming_any(rows, [parent]))
 
 
-def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
-    """Read the cycle at a fire time of the graph around a job, level by level; None if there is no such cycle.
+def read_cycle(context: Context, job: Job, cycle: CycleId) -> Cycle | None:
+    """Read a cycle of the graph around a job, level by level; None if there is no such cycle.
 
     Raises UnavailableError.
     """
+    if cycle.series:
+        return _read_named(context, job, cycle)
+    fire_at = cycle.fire_at
     jobs, is_cut = _graph_of(context, job)
     runs = _runs(context, job, jobs, fire_at)
     if job.spec.schedule.is_one_off:
@@ -94,17 +101,34 @@ def read_cycle(context: Context, job: Job, fire_at: int) -> Cycle | None:
         return None
     now = context.clock.now()
     standings = {one.key: standing_in_cycle(ParentRows(one.key, one, runs[one.key]), one, fire_at, now) for one in jobs}
-    nodes = [
-        Node(
+    return Cycle(tuple(_nodes(job, jobs, runs, standings)), is_cut)
+
+
+def _read_named(context: Context, job: Job, cycle: CycleId) -> Cycle | None:
+    """Read the named cycle in which a job has a run; jobs that no longer exist are left out."""
+    row = read_members(context, [job], cycle)[job.key]
+    if row is None or row.root is None:
+        return None
+    (root,) = context.store.jobs.read([JobKey(job.key.tenant, row.root)])
+    found = [] if root is None else [root, *read_descendants(context, root, context.rules.max_ancestors)]
+    runs = read_members(context, found, cycle) | {job.key: row}
+    jobs = {one.key: one for one in [*found, job] if runs[one.key] is not None}
+    standings = {key: cycle_of_parent(key.job_id, one, runs[key], cycle.fire_at) for key, one in jobs.items()}
+    nodes = tuple(_nodes(job, list(jobs.values()), runs, standings))
+    return Cycle(nodes, is_cut=len(found) > context.rules.max_ancestors)
+
+
+def _nodes(
+    start: Job, jobs: Sequence[Job], runs: Mapping[JobKey, Run | None], standings: Mapping[JobKey, ParentStanding]
+) -> Iterator[Node]:
+    for one in chain.from_iterable(layers(jobs)):
+        yield Node(
             one,
             runs[one.key],
             standings[one.key],
             _waiting_for(one, runs[one.key], standings),
-            is_gate=one.spec.schedule.is_one_off is not job.spec.schedule.is_one_off,
+            is_gate=one.spec.schedule.is_one_off is not start.spec.schedule.is_one_off,
         )
-        for one in _parents_first(jobs)
-    ]
-    return Cycle(tuple(nodes), is_cut)
 
 
 def awaited_by_job(context: Context, job: Job) -> list[str]:
@@ -204,15 +228,3 @@ def _graph_of(context: Context, start: Job) -> tuple[list[Job], bool]:
         return [row for row in rows if row.key in above | below]
 
     return _walk(context, start, following, belonging, is_alike)
-
-
-def _parents_first(jobs: Sequence[Job]) -> list[Job]:
-    """Return the jobs with parents first, and otherwise ordered by their ids."""
-    left = {job.key: job for job in sorted(jobs, key=lambda job: job.key)}
-    order: list[Job] = []
-    while left:
-        ready = [job for job in left.values() if not any(key in left for key in job.spec.parent_keys)]
-        order += ready or left.values()
-        taken = {job.key for job in ready or left.values()}
-        left = {key: job for key, job in left.items() if key not in taken}
-    return order

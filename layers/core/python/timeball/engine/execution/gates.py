@@ -48,6 +48,9 @@ _MOST: Final = 20
 """How many of the newest runs are read. If more runs of a backfill, which replace none, are among them, a run starts
 that need not."""
 
+_NEWEST: Final = 20
+"""How many of the newest runs with a result are read, of a parent outside a named cycle: some may be items."""
+
 _RUNS: Final = frozenset(RunState) - {RunState.SKIPPED, RunState.CANCELLED}
 
 
@@ -104,8 +107,16 @@ def _handed(context: Context, job: Job, parents: Sequence[ParentRows]) -> Decisi
     return Decision(ClaimAction.CLAIM, job=with_spec(job, work=evolve(work, payload=payload)))
 
 
+def _newest_result(context: Context, parent: Job | None) -> Run | None:
+    """Return the newest run that has succeeded or failed of a parent outside a named cycle."""
+    if parent is None:
+        return None
+    query = LedgerQuery(parent.key, _NEWEST, states=frozenset({RunState.SUCCEEDED, RunState.FAILED}))
+    return next((row for row in context.store.runs.ledger(query).runs if row.id.origin is not Origin.DEPENDENCY), None)
+
+
 def _passed(context: Context, name: str, parent: ParentRows) -> PassedParent:
-    run = parent.run
+    run = _newest_result(context, parent.job) if parent.is_outside else parent.run
     if run is None:
         if parent.kept is not None:
             return PassedParent(name, run_state_of(parent.kept.state).value)

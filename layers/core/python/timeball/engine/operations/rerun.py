@@ -7,6 +7,7 @@ is finished has a mark of the operation's instant, so a repeat does not clear it
 from collections.abc import Sequence
 from enum import Enum, auto
 
+from timeball.domain.dependencies.named_cycle import run_of
 from timeball.domain.dependencies.rerun import is_cleared, is_under_way, job_cleared, run_cleared, stays
 from timeball.domain.dependencies.trigger_rule import run_in_cycle
 from timeball.domain.model.ids import JobKey
@@ -76,7 +77,7 @@ def rerun_one(context: Context, operation: Operation, rerun: Rerun, key: JobKey)
         (job,) = context.store.jobs.read([key], with_work=True)
         if job is None or job.status is JobStatus.CANCELLED:
             return JobFault.JOB_GONE if job is None else JobFault.JOB_CANCELLED
-        named = run_in_cycle(key, job, rerun.fire_at)
+        named = run_of(job, rerun.cycle) if rerun.series else run_in_cycle(key, job, rerun.fire_at)
         (run,) = context.store.runs.read([named])
         match rerun_step(operation, rerun, job, run):
             case RerunStep.RETRY:

@@ -130,7 +130,8 @@ def next_step(head: Run, fan: FanOut, job: Job | None) -> HeadStep:
     if head.state is RunState.QUEUED:
         if status is JobStatus.CANCELLED:
             return HeadStep.CANCEL
-        return HeadStep.WITHDRAW if status is JobStatus.PAUSED and head.is_unstarted else HeadStep.BEGIN
+        is_taken_back = status is JobStatus.PAUSED and head.is_unstarted and head.root is None
+        return HeadStep.WITHDRAW if is_taken_back else HeadStep.BEGIN
     if head.cancel_requested or status is JobStatus.CANCELLED:
         return HeadStep.STOP
     if fan.released < fan.count:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from timeball.domain.dependencies.named_cycle import begun, cycle_name
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
-from timeball.domain.model.jobs.revision import request_announced, trigger_announced
+from timeball.domain.model.jobs.revision import Announcement, request_announced, trigger_announced
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, Resource, ResourceKind
 from timeball.domain.model.terms.flow import Debounce
@@ -46,6 +47,7 @@ class Triggering(StrEnum):
     CONFLICT = "conflict"  # the same request asked for something else before
     NOT_FOUND = "not_found"  # there is no such job
     CANCELLED = "cancelled"  # the job is cancelled
+    ONCE = "once"  # a job that runs once has no cycle of its own
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Trigger:
     trigger: it distinguishes two of the same millisecond."""
     depth: int = 0
     """Its depth."""
+    downstream: bool = False
+    """Whether all jobs that depend on the job run too, in a cycle of their own."""
 
 
 @dataclass(frozen=True)
@@ -124,29 +128,46 @@ def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, 
 
 def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
     job = context.store.jobs.read([one.job], with_work=one.has_payload)[0]
-    if job is None:
-        return Triggered(Triggering.NOT_FOUND, None)
-    if job.status is JobStatus.CANCELLED:
-        return Triggered(Triggering.CANCELLED, None)
+    refused = _refused(job, one)
+    if job is None or refused is not None:
+        return Triggered(refused or Triggering.NOT_FOUND, None)
     now = context.clock.now()
     digest = _save_payload(context, job, one, now)
-    if job.spec.flow.debounce is not None:
+    if job.spec.flow.debounce is not None and not one.downstream:
         return _collect(context, job, job.spec.flow.debounce, one, digest, by)
     (seen,) = resolved(context, [job])
     noted_at = now
     if one.request is not None:
         (noted_at,) = context.store.requests.note([((one.job, one.request), now)], now)
+    if (other := _of_other_kind(context, job, one, noted_at)) is not None:
+        return Triggered(Triggering.CONFLICT, other)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
         run = _manual_run(seen, one, fire_at, now, digest, by)
-        context.store.changes.note([trigger_announced(run)], now)
+        context.store.changes.note([_announced(run, by, now)], now)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:
             resend_if_possible(context, [run])
-            return Triggered(Triggering.STARTED, evolve(run, due_at=None))
-        if one.request is not None and standing.request == one.request:
-            is_same = standing.fingerprint == one.fingerprint
-            return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
+            return Triggered(Triggering.STARTED, evolve(run, due_at=None, waits=False))
+        if (known := _known(standing, one)) is not None:
+            return known
     raise ContendedError(f"job {one.job.job_id} is triggered too often at once")
+
+
+def _known(standing: Run, one: Trigger) -> Triggered | None:
+    """Return the outcome of a request that an existing run names; None: another trigger made that run."""
+    if one.request is None or standing.request != one.request:
+        return None
+    is_same = standing.fingerprint == one.fingerprint
+    return Triggered(Triggering.REPEATED if is_same else Triggering.CONFLICT, standing)
+
+
+def _refused(job: Job | None, one: Trigger) -> Triggering | None:
+    """Return why a job cannot be triggered; None: it can."""
+    if job is None:
+        return Triggering.NOT_FOUND
+    if job.status is JobStatus.CANCELLED:
+        return Triggering.CANCELLED
+    return Triggering.ONCE if one.downstream and job.spec.schedule.is_one_off else None
 
 
 def _fire_times(noted_at: int, name: str | None) -> Iterator[int]:
@@ -166,9 +187,35 @@ def _save_payload(context: Context, job: Job, one: Trigger, now: int) -> str | N
     return context.store.works.save([(job.key, evolve(job.spec.work, payload=one.payload))], now)[0]
 
 
+def _series_of(one: Trigger) -> str:
+    """Return the name of the cycle that a trigger begins, the same for each repeat; empty: it begins none."""
+    return cycle_name(one.job.job_id, one.request or one.fingerprint) if one.downstream else ""
+
+
+def _of_other_kind(context: Context, job: Job, one: Trigger, fire_at: int) -> Run | None:
+    """Return the run of the same request if that asked for the other kind: the job alone, or a whole cycle."""
+    if one.request is None:
+        return None
+    other = evolve(one, downstream=not one.downstream)
+    name = RunId(job.key, fire_at, Origin.MANUAL, _series_of(other), job.generation)
+    (run,) = context.store.runs.read([name])
+    return run if run is not None and run.request == one.request else None
+
+
+def _announced(run: Run, by: Actor, now: int) -> Announcement:
+    """Return the announcement of a trigger; the run's id of a named cycle says more than that of a plain one."""
+    if run.root is None:
+        return trigger_announced(run)
+    resource = Resource(ResourceKind.RUN, str(run.id), run.id.job.job_id)
+    return request_announced(run.id.job.tenant, resource, Action.TRIGGER, by, now)
+
+
 def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None, by: Actor) -> Run:
+    run = queued_run(job, Origin.MANUAL, fire_at, now)
+    if one.downstream:
+        run = begun(evolve(run, id=evolve(run.id, series=_series_of(one))))
     return evolve(
-        queued_run(job, Origin.MANUAL, fire_at, now),
+        run,
         due_at=max(fire_at, now),
         work_digest=digest,
         request=one.request,

@@ -192,6 +192,8 @@ class Run:
     """The line in which it waits: its limiter is due instead of the run; None: it waits in no line."""
     noted: bool = False
     """A process saw that it was late, or that its call lasted (notable.py)."""
+    root: str | None = None
+    """The id of the job with which its named cycle began; None: its cycle is the schedule's, or it is in none."""
     slots: tuple[str, ...] = ()
     """The limiters in which it may hold a slot while it runs, was admitted, or waits for another limiter."""
 
@@ -214,6 +216,11 @@ class Run:
     def followed(self) -> str | None:
         """The execution that it follows, if any: then its lease only says when to poll the execution."""
         return None if self.callback is None else self.callback.execution
+
+    @property
+    def begins_cycle(self) -> bool:
+        """Whether a named cycle begins with it: it waits until the other jobs of the cycle have their rows."""
+        return self.root == self.id.job.job_id and self.id.origin is not Origin.DEPENDENCY
 
     @property
     def is_terminal(self) -> bool:

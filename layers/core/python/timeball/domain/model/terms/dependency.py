@@ -41,6 +41,8 @@ class State(StrEnum):
     """It failed for good; a user may still bring it to success."""
     SKIPPED = auto()
     CANCELLED = auto()
+    OUTSIDE = auto()
+    """It has no run in a named cycle: the child does not wait for it."""
 
 
 class Children(StrEnum):
