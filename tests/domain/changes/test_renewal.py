@@ -54,7 +54,7 @@ def test_the_rest_begins_anew_and_its_children_are_notified() -> None:
     assert (after.intent.verb, after.intent.next_fire_at, after.due_at) == (Verb.RENEW, None, LATER)
 
 
-@pytest.mark.parametrize("status", OPEN)
+@pytest.mark.parametrize("status", sorted(OPEN))
 def test_an_open_job_has_no_next_generation(status: JobStatus) -> None:
     assert renewed(replace(ENDED, status=status), ONCE, LATER, NO_ACTOR, 0) is None
 
