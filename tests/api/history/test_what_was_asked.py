@@ -20,6 +20,10 @@ RANGE = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T00:10:00Z"}
 TOLD_ELSEWHERE: Final = {
     "POST /v1/schedules:preview": "it stores nothing",
     "POST /v1/targets:test": "it stores nothing",
+    "POST /v1/freezes:preview": "it stores nothing",
+    "POST /v1/sessions": "a session is a login, and its changes name its API key",
+    "POST /v1/sessions/codes": "the same",
+    "DELETE /v1/sessions/current": "the same",
     "POST /v1/events": "it changes no existing object; the runs that it creates record it",
     "POST /v1/admin/keys/{keyId}/rotate": "it has two entries: a new key, and the end of the old one",
     "POST /v1/admin/tenants/{tenant}/keys/{keyId}/rotate": "the same",

@@ -131,6 +131,7 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.TENANT_ENABLED: lambda api: api.call("DELETE", f"{TENANTS}/globex"),
     Problem.JOB_ENDED: _of_an_ended_job,
     Problem.HAS_CHILDREN: _cancel_of_a_parent,
+    Problem.NO_SESSION: lambda api: api.call("DELETE", "/v1/sessions/current"),
     Problem.TOO_DEEP: lambda api: api.call("POST", "/v1/jobs", HANDLER, headers={"Timeball-Depth": str(MOST)}),
     Problem.QUOTA_EXCEEDED: _more_than_the_calls_of_a_job_may_ask_for,
     Problem.JOB_PAUSED: _retry_of_a_run_that_a_pause_took_back,

@@ -183,10 +183,11 @@ def test_random_dead_letters_are_listed_and_processed_or_refused() -> None:
         for asked in (body, {name: value for name, value in body.items() if name != "perSecond"}):
             for verb in ("replay", "discard"):
                 answer = api.call("POST", f"/v1/dead-letters:{verb}", asked)
-                assert answer.status in {200, 400}, answer.text
+                is_unknown = answer.status == 404 and "fingerprint" in answer.text
+                assert is_unknown or answer.status in {200, 400}, answer.text
         listed = api.call("GET", "/v1/dead-letters", query=query)
-        assert listed.status in {200, 400}, listed.text
-        assert listed.status == 400 or len(listed.body["items"]) <= 3
+        assert listed.status in {200, 400, 404}, listed.text
+        assert listed.status != 200 or len(listed.body["items"]) <= 3
 
     try_it()
 

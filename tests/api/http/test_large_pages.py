@@ -124,8 +124,12 @@ LISTS = {
 """The path of each list that has items after `filled`."""
 
 
+COUNTED = {"/v1/dead-letters:groups"}
+"""The lists whose pages end by the rows that are read: a group may appear on several pages."""
+
+
 def test_every_list_is_attacked_here() -> None:
-    assert set(LISTS) == {route.path for route in ROUTES if "cursor" in route.query}
+    assert {*LISTS, *COUNTED} == {route.path for route in ROUTES if "cursor" in route.query}
 
 
 @pytest.mark.parametrize("path", LISTS.values())

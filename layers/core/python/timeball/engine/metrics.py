@@ -75,11 +75,12 @@ def skipped(context: Context, row: Run, count: int) -> None:
 
 def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]) -> None:
     """Record the written changes of runs: how late they started, how they ended, which were skipped, and why."""
-    done = [swap for swap, one in zip(swaps, swapped, strict=True) if one.done]
-    for before, after in ((swap.before, swap.after) for swap in done):
+    events: list[Measurement] = []
+    for before, after in ((swap.before, swap.after) for swap, one in zip(swaps, swapped, strict=True) if one.done):
         if after.state is RunState.SKIPPED and not before.is_terminal:
             skipped(context, after, after.count)
-    if events := [event for swap in done for event in _events(swap.before, swap.after)]:
+        events += (*_events(before, after), *_costs(after, after.spent.beyond(before.spent)))
+    if events:
         context.telemetry.note(events)
 
 
@@ -110,7 +111,6 @@ def _events(before: Run, after: Run) -> Iterator[Measurement]:
             yield _event(after, Metric.RUNS_RETRIED, after.last.outcome)
         case RunState.FAILED if after.is_dead_letter and not before.is_dead_letter and after.reason is not None:
             yield _event(after, Metric.DEAD_LETTERS, after.reason)
-    yield from _costs(after, after.spent.beyond(before.spent))
 
 
 def _start_events(run: Run) -> Iterator[Measurement]:

@@ -114,7 +114,12 @@ class Spent:
 
     def beyond(self, before: "Spent") -> "Spent":
         """Return what was spent since an earlier account."""
-        return self.plus(Spent(-before.write_units, -before.read_units, -before.batches, -before.executor_ms))
+        return Spent(
+            self.write_units - before.write_units,
+            self.read_units - before.read_units,
+            self.batches - before.batches,
+            self.executor_ms - before.executor_ms,
+        )
 
 
 NOTHING = Spent()
