@@ -249,7 +249,7 @@ def _sessions(recorder: Recorder) -> None:
 
 def _admin(recorder: Recorder) -> None:
     send = recorder.send
-    send("POST", "/v1/admin/tenants", {"name": "initech", "weight": 2})
+    send("POST", "/v1/admin/tenants", {"name": "initech", "weight": 2, "defaults": {"timezone": "Europe/Berlin"}})
     send("GET", "/v1/admin/tenants")
     send("GET", "/v1/admin/tenants/initech")
     send("PATCH", "/v1/admin/tenants/initech", {"disabled": True})

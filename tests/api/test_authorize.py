@@ -6,7 +6,7 @@ import pytest
 
 from timeball.api.authorizer import CACHE_ENTRIES, CACHE_MS, Authorizer
 from timeball.domain.model.tenants.key import Key, Role, fresh_key, hash_of, id_in
-from timeball.domain.model.tenants.tenant import Quotas, Tenant, new_tenant
+from timeball.domain.model.tenants.tenant import Defaults, Quotas, Tenant, new_tenant
 from timeball.ports.errors import UnavailableError
 from timeball.testing.memory_store import MemoryTenants
 from timeball.testing.virtual_clock import VirtualClock
@@ -238,6 +238,15 @@ def with_quota(per_second: int | None) -> Keys:
     quotas = Quotas(requests_per_second=per_second)
     keys.tenants.insert([replace(new_tenant("globex", 0), quotas=quotas)], 0)
     return keys
+
+
+def test_a_tenants_defaults_are_handed_on_and_a_tenant_without_hands_on_none(clock: VirtualClock) -> None:
+    keys, text = Keys(), fresh_key("globex", bytes(32))
+    keys.tenants.insert([replace(new_tenant("globex", 0), defaults=Defaults(priority_ceiling="low"))], 0)
+    keys.keys.insert([key_of(text)], 0)
+    context = Authorizer(keys, clock)(event(f"Bearer {text}"))["context"]
+    assert json.loads(context["defaults"]) == {"timezone": None, "priority_ceiling": "low"}
+    assert "defaults" not in KNOWN["context"]
 
 
 # Each case: the default quota, a tenant's own, and how many of its hundred simultaneous requests pass.

@@ -7,8 +7,10 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from timeball.api.http.fields import Instant, Name, Tags
 from timeball.api.http.problems import FieldError
-from timeball.api.http.request_model import Strict, read_fields
+from timeball.api.http.request_model import ByValue, Strict, read_fields
 from timeball.api.http.schema_rules import needed, together
+from timeball.api.schedules.fields import ZoneName
+from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants import tenant as bounds
 from timeball.domain.model.tenants.key import Role
 
@@ -63,6 +65,15 @@ class QuotasRequest(Strict):
     )
 
 
+class DefaultsRequest(Strict):
+    """Defaults of one tenant's jobs; null: none."""
+
+    timezone: ZoneName | None = Field(None, description="The IANA time zone of new jobs that name none.")
+    priority_ceiling: Annotated[Priority, ByValue] | None = Field(
+        None, description="The highest priority that its jobs may state."
+    )
+
+
 class TenantRequest(Strict):
     """A tenant."""
 
@@ -76,6 +87,7 @@ class TenantRequest(Strict):
         description="Its share where tenants contend: weight 2 gets twice the dispatches of weight 1, the default.",
     )
     quotas: QuotasRequest | None = Field(None, description="Its own quotas.")
+    defaults: DefaultsRequest | None = Field(None, description="The defaults of its jobs.")
     disabled: bool | None = Field(None, description="True: nothing of it starts, and its keys may only report on runs.")
 
 

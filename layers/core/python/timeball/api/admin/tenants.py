@@ -34,8 +34,18 @@ from timeball.api.http.problems import Problem, ProblemError, invalid
 from timeball.api.http.route import Router
 from timeball.api.stats import CostsAnswer, read_tenant_costs
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.domain.model.tenants.tenant import LEAST_WEIGHT, NO_QUOTAS, TENANT_NAME, Quotas, Tenant, new_tenant
+from timeball.domain.model.tenants.tenant import (
+    LEAST_WEIGHT,
+    NO_DEFAULTS,
+    NO_QUOTAS,
+    TENANT_NAME,
+    Defaults,
+    Quotas,
+    Tenant,
+    new_tenant,
+)
 from timeball.engine.blackouts.freezes import note_quotas, start_tenant, stop_tenant
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.stats import used_of_quotas
@@ -77,12 +87,20 @@ class QuotasAnswer(AnswerModel):
     runs_created_per_minute: QuotaAnswer = Field(description="Runs that events and fan-outs create in a minute.")
 
 
+class DefaultsAnswer(AnswerModel):
+    """The defaults of a tenant's jobs."""
+
+    timezone: str | None = Field(description="The IANA time zone of new jobs that name none; null: UTC.")
+    priority_ceiling: Priority | None = Field(description="The highest priority that its jobs may state; null: any.")
+
+
 class TenantAnswer(AnswerModel):
     """A tenant."""
 
     name: str = Field(description="The name of the tenant.")
     weight: int = Field(description="Its share of dispatches relative to other tenants, where tenants contend.")
     quotas: QuotasAnswer = Field(description="The quotas of the tenant.")
+    defaults: DefaultsAnswer = Field(description="The defaults of its jobs.")
     disabled: bool = Field(description="Whether it is disabled: nothing of it starts.")
     disabled_at: Time | None = Field(description="When it was disabled; null unless it is disabled.")
     created_at: CreatedAt
@@ -128,7 +146,7 @@ def create_tenant(edge: ApiContext, request: Request) -> Reply:
     note(edge, request, Action.CREATE, Resource(ResourceKind.TENANT, tenant.name))
     standing = edge.admin.tenants.insert([tenant], now)[0]
     made = standing or tenant
-    if made.disabled_at is not None or made.quotas != NO_QUOTAS:
+    if _followed(made) != (False, NO_QUOTAS, NO_DEFAULTS):
         _follow(edge, made)  # the request that created a standing tenant may have been cut off here
     if standing is not None:
         raise ProblemError(
@@ -175,7 +193,7 @@ def get_tenant(edge: ApiContext, request: Request) -> Reply:
 
 @router.patch(
     "/v1/admin/tenants/{tenant}",
-    "Change a tenant's weight and quotas; disable it, or enable it again",
+    "Change a tenant's weight, quotas and defaults; disable it, or enable it again",
     TenantAnswer,
     body=TenantRequest,
     headers=("If-Match",),
@@ -183,7 +201,7 @@ def get_tenant(edge: ApiContext, request: Request) -> Reply:
     access=Access.ADMINISTER_ALL,
 )
 def update_tenant(edge: ApiContext, request: Request) -> Reply:
-    """Change a tenant's weight and quotas; disable it, or enable it again."""
+    """Change a tenant's weight, quotas and defaults; disable it, or enable it again."""
     body, version = read_body(request, MERGE_PATCH), expected_version(request)
     tenant = standing_tenant(edge, request)
     wanted, errors = read_tenant(body, tenant.name)
@@ -240,7 +258,7 @@ def _follow(edge: ApiContext, tenant: Tenant) -> None:
     for _ in range(TRIES):
         is_disabled = tenant.disabled_at is not None
         (stop_tenant if is_disabled else start_tenant)(edge.context, tenant.name)
-        note_quotas(edge.context, tenant.name, tenant.quotas)
+        note_quotas(edge.context, tenant.name, tenant.quotas, tenant.defaults)
         standing = edge.admin.tenants.read([tenant.name])[0]
         if standing is None or _followed(standing) == _followed(tenant):
             return
@@ -248,8 +266,8 @@ def _follow(edge: ApiContext, tenant: Tenant) -> None:
     raise UnavailableError(f"tenant {tenant.name} kept changing")
 
 
-def _followed(tenant: Tenant) -> tuple[bool, Quotas]:
-    return tenant.disabled_at is not None, tenant.quotas
+def _followed(tenant: Tenant) -> tuple[bool, Quotas, Defaults]:
+    return tenant.disabled_at is not None, tenant.quotas, tenant.defaults
 
 
 def _share(edge: ApiContext, tenant: Tenant) -> float | None:
@@ -279,12 +297,15 @@ def _answer(
 
 
 def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
-    """Return a tenant with the given weight and quotas; null sets the default."""
+    """Return a tenant with the given weight, quotas and defaults; null sets the default."""
     if "weight" in wanted.model_fields_set:
         tenant = evolve(tenant, weight=wanted.weight or LEAST_WEIGHT)
     if "quotas" in wanted.model_fields_set:
         given = {} if wanted.quotas is None else wanted.quotas.model_dump(exclude_unset=True)
         tenant = evolve(tenant, quotas=NO_QUOTAS if wanted.quotas is None else evolve(tenant.quotas, **given))
+    if "defaults" in wanted.model_fields_set:
+        stated = {} if wanted.defaults is None else wanted.defaults.model_dump(exclude_unset=True)
+        tenant = evolve(tenant, defaults=NO_DEFAULTS if wanted.defaults is None else evolve(tenant.defaults, **stated))
     return tenant
 
 

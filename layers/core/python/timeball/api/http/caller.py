@@ -18,7 +18,7 @@ from timeball.domain.attempts.callback_token import read_token
 from timeball.domain.model.ids import RunId
 from timeball.domain.model.tenants.actor import Actor, IamCaller, principal_of
 from timeball.domain.model.tenants.key import Role
-from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.tenants.tenant import Defaults, Quotas
 
 PREFIX: Final = "/iam"
 """The prefix of the paths for signed requests, which API Gateway verifies (SigV4); the rest is the path of the API."""
@@ -60,6 +60,11 @@ class ApiCaller:
     def quotas(self) -> Quotas | None:
         """Return the quotas of the tenant; None for a signed request, which carries none."""
         return None if "principal" in self.found else Quotas(**json.loads(self.found.get("quotas") or "{}"))
+
+    @property
+    def defaults(self) -> Defaults | None:
+        """Return the defaults of the tenant; None for a signed request, which carries none."""
+        return None if "principal" in self.found else Defaults(**json.loads(self.found.get("defaults") or "{}"))
 
 
 def as_authorized(event: Mapping[str, Any], callers: Mapping[str, IamCaller]) -> Mapping[str, Any]:

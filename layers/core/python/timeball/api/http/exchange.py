@@ -27,7 +27,7 @@ from pydantic.alias_generators import to_camel
 from timeball.api.http.body import read_object, read_objects
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, shortened
 from timeball.domain.model.tenants.actor import NO_ACTOR, Actor
-from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Defaults, Quotas
 from timeball.domain.time.instants import SECOND_MS, format_instant
 
 
@@ -208,6 +208,8 @@ class Request:
     """The name of the caller's API key; None if it has none."""
     quotas: Quotas | None = NO_QUOTAS
     """The quotas of the caller's tenant; None if the authorizer did not give them."""
+    defaults: Defaults | None = NO_DEFAULTS
+    """The defaults of the caller's tenant; None if the authorizer did not give them."""
     session: str | None = None
     """The session by which the caller uses its key; None: it sent the key itself."""
 

@@ -2,6 +2,8 @@
 
 With a bound, each request that counts against it costs one write, which counts exactly; without a bound nothing is
 counted. Fires are never counted.
+
+The defaults of a tenant come the same way as its quotas.
 """
 
 from dataclasses import replace
@@ -11,12 +13,13 @@ from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import Request
 from timeball.api.http.problems import FieldError, invalid, over_quota
-from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.jobs.job import Priority
+from timeball.domain.model.tenants.tenant import Defaults, Quotas
 from timeball.domain.sharing.fairness import MOST_OF_A_REQUEST
 from timeball.domain.sharing.submit_budget import Reservation
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine import quotas as reservations
-from timeball.engine.blackouts.read import read_quotas
+from timeball.engine.blackouts.read import read_defaults, read_quotas
 from timeball.engine.quotas import Refused, reserve
 
 PAYLOAD: Final = "payloadBytes"
@@ -32,6 +35,19 @@ def quotas_of(edge: ApiContext, request: Request) -> Quotas:
     if request.quotas is None:
         return read_quotas(edge.context, [request.tenant])[request.tenant]
     return request.quotas.over(edge.context.rules.quotas)
+
+
+def defaults_of(edge: ApiContext, request: Request) -> Defaults:
+    """Return the defaults of a caller's tenant: from the authorizer, or as the engine reads them."""
+    return read_defaults(edge.context, request.tenant) if request.defaults is None else request.defaults
+
+
+def above_ceiling(defaults: Defaults, priority: Priority | None, before: Priority | None = None) -> list[FieldError]:
+    """Return the error for a stated priority above the ceiling; the one that was there `before` is accepted."""
+    ceiling = defaults.priority_ceiling
+    if priority is None or priority in (before, priority.within(ceiling)):
+        return []
+    return [FieldError("priority", f"Your tenant's priorityCeiling is {ceiling}; give no priority above it.")]
 
 
 def count_submits(edge: ApiContext, request: Request, amount: int) -> Reservation:

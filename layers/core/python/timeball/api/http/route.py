@@ -223,6 +223,7 @@ def _endpoint(route: Route) -> Callable[[Resolved], Response[str]]:
             attempt=caller.attempt,
             key_name=caller.key_name,
             quotas=caller.quotas,
+            defaults=caller.defaults,
             session=caller.found.get("session"),
         )
         if not (route.keeps_bounds or route.is_public):

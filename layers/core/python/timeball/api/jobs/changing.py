@@ -30,7 +30,7 @@ from timeball.api.http.exchange import (
 )
 from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, refuse
-from timeball.api.http.quotas import count_submits, quotas_of, uncount_submits
+from timeball.api.http.quotas import count_submits, defaults_of, uncount_submits
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.candidates import Candidate, NewJob, settle
@@ -38,8 +38,8 @@ from timeball.api.jobs.creating import created_reply
 from timeball.api.jobs.flow import flow_of
 from timeball.api.jobs.patch import kept_times, read_patch
 from timeball.api.jobs.request import JobRequest, read_job_request
-from timeball.api.jobs.spec import form_of, over_quotas, spec_of, tasks_of, unfit, unfit_for_task
-from timeball.api.schedules.fields import no_calendar
+from timeball.api.jobs.spec import beyond_the_tenant, form_of, spec_of, tasks_of, unfit, unfit_for_task
+from timeball.api.schedules.fields import in_zone, no_calendar
 from timeball.api.schemas.accepted import Allowance
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
@@ -82,6 +82,7 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
     key, now = new_job_key(request), edge.context.clock.now()
     standing = edge.context.store.jobs.read([key], with_work=True)[0]
     wanted, errors, errors_now = read_job_request(body, now)
+    wanted = in_zone(wanted, defaults_of(edge, request).timezone)
     kept = set() if standing is None else kept_times(standing, wanted)
     unkept = [error for error in errors_now if error.field not in kept]
     if errors or unkept:
@@ -112,7 +113,7 @@ def _check_key(wanted: JobRequest, standing: Job | None) -> None:
 
 def _create_named(edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
     check_flow(edge, request, spec.flow)
-    errors = [*unfit(edge, wanted, spec, None, now), *over_quotas(spec, None, quotas_of(edge, request))]
+    errors = [*unfit(edge, wanted, spec, None, now), *beyond_the_tenant(edge, request, wanted, spec, None)]
     (made,) = settle(edge, request, [Candidate(wanted, spec, errors, is_own_id=True)], now)
     if isinstance(made, NewJob):
         return created_reply(edge, made)
@@ -251,6 +252,7 @@ def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]
     now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
     refuse(errors)
+    wanted = in_zone(wanted, defaults_of(edge, request).timezone)
     spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
     refuse(misfits_of(edge, request, wanted, spec, job.spec))
     return spec
@@ -266,7 +268,7 @@ def misfits_of(
     if before.notice is not None:
         return [FieldError("jobId", "This job is a notice and cannot be changed; trigger it again, or cancel it.")]
     misfits = unfit(edge, wanted, spec, before, edge.context.clock.now())
-    misfits += over_quotas(spec, before, quotas_of(edge, request))
+    misfits += beyond_the_tenant(edge, request, wanted, spec, before)
     if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
         return misfits
     return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]

@@ -17,7 +17,7 @@ from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, created, idempotency_key, ok, read_body
 from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields, refuse
-from timeball.api.http.quotas import quotas_of
+from timeball.api.http.quotas import defaults_of
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
@@ -25,7 +25,8 @@ from timeball.api.jobs.answers import JobAnswer, job_answer
 from timeball.api.jobs.candidates import Candidate, NewJob, settle
 from timeball.api.jobs.reading import standing_answer
 from timeball.api.jobs.request import JobRequest, read_job_request
-from timeball.api.jobs.spec import over_quotas, spec_of, unfit
+from timeball.api.jobs.spec import beyond_the_tenant, spec_of, unfit
+from timeball.api.schedules.fields import in_zone
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.engine.blackouts.read import CalendarOutlook, outlooks
 
@@ -251,6 +252,7 @@ def _create(
 
 def _read(edge: ApiContext, request: Request, asked: Asked, now: int) -> Candidate | ProblemError:
     wanted, errors, errors_now = read_job_request(asked.body, now)
+    wanted = in_zone(wanted, defaults_of(edge, request).timezone)
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
     named = NewId.JOB.of(request.tenant, asked.key, edge.random_bytes)
@@ -261,5 +263,5 @@ def _read(edge: ApiContext, request: Request, asked: Asked, now: int) -> Candida
     except ProblemError as refused:
         return refused
     errors_now = errors_now or unfit(edge, wanted, spec, None, now)
-    errors_now += over_quotas(spec, None, quotas_of(edge, request))
+    errors_now += beyond_the_tenant(edge, request, wanted, spec, None)
     return Candidate(wanted, spec, errors_now, asked.ref, is_repeatable=asked.key is not None)

@@ -9,8 +9,9 @@ from timeball.api.dependencies.fields import stated_dependencies
 from timeball.api.events.fields import event_of
 from timeball.api.http.body import compact
 from timeball.api.http.edge import ApiContext
+from timeball.api.http.exchange import Request
 from timeball.api.http.problems import FieldError
-from timeball.api.http.quotas import PERIOD, large_payload
+from timeball.api.http.quotas import PERIOD, above_ceiling, defaults_of, large_payload, quotas_of
 from timeball.api.http.request_model import stated
 from timeball.api.jobs.flow import flow_of
 from timeball.api.jobs.notify import notify_of, targets_of
@@ -132,7 +133,15 @@ def _beyond_the_task(spec: JobSpec, task: Task) -> Iterator[FieldError]:
         )
 
 
-def over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[FieldError]:
+def beyond_the_tenant(
+    edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec | None
+) -> list[FieldError]:
+    """Return which parts of a job exceed a bound of its tenant; what the job had `before` is accepted."""
+    above = above_ceiling(defaults_of(edge, request), wanted.priority, None if before is None else before.priority)
+    return [*above, *_over_quotas(spec, before, quotas_of(edge, request))]
+
+
+def _over_quotas(spec: JobSpec, before: JobSpec | None, quotas: Quotas) -> list[FieldError]:
     """Return which parts of a job exceed a quota; what the job had `before` is accepted."""
     errors: list[FieldError] = []
     least, period = quotas.least_period_seconds or 0, least_period_seconds(spec.schedule)

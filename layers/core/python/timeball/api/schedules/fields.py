@@ -1,7 +1,7 @@
 """The fields of a schedule, which requests for jobs and for previews share."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
@@ -122,7 +122,9 @@ class ScheduleFields(Strict):
 
     schedule_at: Instant | None = Field(None, description="Run once, at this time.")
     cron_expression: Expression | None = Field(None, description="Run when this five-field expression matches.")
-    timezone: ZoneName | None = Field(None, description="The IANA time zone of `cronExpression`; default UTC.")
+    timezone: ZoneName | None = Field(
+        None, description="The IANA time zone of `cronExpression`; default: the tenant's, or UTC."
+    )
     dst_policy: DstPolicy | None = Field(None, description="The effect of a clock change on fires of `cronExpression`.")
     every_seconds: Period | None = Field(
         None, description="Run at this interval: seconds, or a duration such as `PT15M`."
@@ -132,6 +134,9 @@ class ScheduleFields(Strict):
     )
     start_at: Instant | None = Field(None, description="The job does not fire before this time.")
     end_at: Instant | None = Field(None, description="The job does not fire after this time.")
+
+
+_Fields = TypeVar("_Fields", bound=ScheduleFields)
 
 
 def bad_window(request: ScheduleFields) -> Iterator[FieldError]:
@@ -148,6 +153,11 @@ def calendar_use(asked: CalendarUseField | None) -> CalendarUse | None:
 def no_calendar() -> FieldError:
     """Return the error for a calendar that does not exist."""
     return FieldError("calendar.name", "You have no calendar with this name; create it at /v1/calendars first.")
+
+
+def in_zone(request: _Fields, zone: str | None) -> _Fields:
+    """Return a request with the default time zone of its tenant, unless it names one itself."""
+    return request if zone is None or request.timezone is not None else request.model_copy(update={"timezone": zone})
 
 
 def timing_of(request: ScheduleFields, now: int) -> Timing | None:

@@ -14,6 +14,7 @@ from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, Time, ok, read_body
 from timeball.api.http.fields import Instant
 from timeball.api.http.problems import FieldError, invalid, refuse
+from timeball.api.http.quotas import defaults_of
 from timeball.api.http.request_model import misplaced, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import together
@@ -26,6 +27,7 @@ from timeball.api.schedules.fields import (
     ZoneName,
     bad_window,
     calendar_use,
+    in_zone,
     no_calendar,
     timing_of,
 )
@@ -54,7 +56,8 @@ class PreviewRequest(ScheduleFields):
     model_config = ConfigDict(json_schema_extra=together(one_of=_FORMS, exclusive=[_FORMS], beside=NEEDS))
 
     timezone: ZoneName | None = Field(
-        None, description="The IANA time zone of `cronExpression` and of all local times; default UTC."
+        None,
+        description="The IANA time zone of `cronExpression` and all local times; default: the tenant's, or UTC.",
     )
     calendar: CalendarUseField | None = Field(None, description="The calendar that the job would name.")
     from_at: Instant | None = Field(None, alias="from", description="Show no fire before this time; default: now.")
@@ -96,6 +99,7 @@ def preview_schedule(edge: ApiContext, request: Request) -> Reply:
     """Show the next fire times of a schedule."""
     wanted, errors = read_preview_request(read_body(request))
     refuse(errors)
+    wanted = in_zone(wanted, defaults_of(edge, request).timezone)
     from_at = edge.context.clock.now() if wanted.from_at is None else wanted.from_at
     timing = timing_of(wanted, from_at)
     if timing is None:

@@ -19,6 +19,7 @@ from timeball.api.http.exchange import (
 )
 from timeball.api.http.ids import NewId, fingerprint
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found, refuse
+from timeball.api.http.quotas import above_ceiling, defaults_of
 from timeball.api.http.route import Router
 from timeball.api.targets.models import called, closed_target
 from timeball.api.tasks.models import (
@@ -55,6 +56,7 @@ def create_task(edge: ApiContext, request: Request) -> Reply:
     body = read_body(request)
     wanted, errors = read_task_request(body)
     key = idempotency_key(request, errors)
+    errors += above_ceiling(defaults_of(edge, request), wanted.priority)
     _refuse(edge, request.tenant, wanted, errors)
     name = NewId.TASK.of(request.tenant, key, edge.random_bytes)
     spec = task_spec_of(wanted, TaskKey(request.tenant, name), fingerprint(canonical(body)))
@@ -84,6 +86,8 @@ def replace_task(edge: ApiContext, request: Request) -> Reply:
     key = _new_task_key(request)
     wanted, errors = read_task_request(body)
     standing = _read(edge, key)
+    had = None if standing is None else standing.spec.priority
+    errors += above_ceiling(defaults_of(edge, request), wanted.priority, had)
     target = task_spec_of(wanted, key, None).target if not errors else None
     _refuse(edge, request.tenant, wanted, errors, is_known=standing is not None and standing.spec.target == target)
     spec = task_spec_of(wanted, key, fingerprint(canonical(body)))

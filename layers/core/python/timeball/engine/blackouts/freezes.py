@@ -14,7 +14,7 @@ from timeball.domain.model.jobs.freeze import (
     with_freeze,
     without_freeze,
 )
-from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.tenants.tenant import NO_DEFAULTS, Defaults, Quotas
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
 from timeball.ports.errors import ContendedError
@@ -93,12 +93,17 @@ def start_tenant(context: Context, tenant: str) -> None:
     _change(context, tenant, started)
 
 
-def note_quotas(context: Context, tenant: str, quotas: Quotas) -> None:
-    """Apply quotas to a tenant's runs. Every process does so within KNOWN_MS. A repeat changes nothing.
+def note_quotas(context: Context, tenant: str, quotas: Quotas, defaults: Defaults = NO_DEFAULTS) -> None:
+    """Apply quotas and defaults to a tenant's runs. Every process does so within KNOWN_MS. A repeat changes nothing.
 
     Raises UnavailableError.
     """
-    _change(context, tenant, lambda row, _: None if row.quotas == quotas else evolve(row, quotas=quotas))
+
+    def noted(row: Freezes, _: int) -> Freezes | None:
+        after = evolve(row, quotas=quotas, defaults=defaults)
+        return None if after == row else after
+
+    _change(context, tenant, noted)
 
 
 def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:

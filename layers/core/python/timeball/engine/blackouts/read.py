@@ -1,4 +1,4 @@
-"""Read what blocks runs: the freezes and quotas of their tenants, and the calendars of jobs that name one.
+"""Read what blocks runs: the freezes, quotas and defaults of their tenants, and the calendars of jobs that name one.
 
 A process remembers these for a moment, so jobs that have none cost it next to nothing. For people, an outlook also says
 which run a calendar has moved: a job has at most one such run that waits, because it starts before the next fire.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Defaults, Quotas
 from timeball.domain.model.terms.calendar import CalendarKey, CalendarPolicy
 from timeball.domain.planning.blackouts import MOST_MOVED_MS, NOTHING, Blackouts, blackouts_of
 from timeball.domain.time.instants import InvalidSchedule
@@ -35,6 +35,12 @@ def read_quotas(context: Context, tenants: Sequence[str]) -> dict[str, Quotas]:
     rows = context.known.read("freezes", context.store.freezes, tenants, context.clock.now()) if tenants else []
     own = [NO_QUOTAS if row is None else row.quotas for row in rows]
     return {tenant: one.over(context.rules.quotas) for tenant, one in zip(tenants, own, strict=True)}
+
+
+def read_defaults(context: Context, tenant: str) -> Defaults:
+    """Return the defaults of a tenant. Raises UnavailableError."""
+    (row,) = context.known.read("freezes", context.store.freezes, [tenant], context.clock.now())
+    return NO_DEFAULTS if row is None else row.defaults
 
 
 def read_blackouts(context: Context, jobs: Sequence[Job]) -> list[Blackouts]:

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.tenants.tenant import NO_QUOTAS, Quotas
+from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Defaults, Quotas
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 
 KNOWN_MS = 2 * SECOND_MS
@@ -98,7 +98,7 @@ class Freeze:
 
 @dataclass(frozen=True)
 class Freezes:
-    """The limits on a tenant's runs: its freezes (to come, in force and lately over) and its quotas."""
+    """The limits on a tenant's runs: its freezes (to come, in force and lately over), its quotas and its defaults."""
 
     tenant: str
     """The tenant's name."""
@@ -106,6 +106,8 @@ class Freezes:
     """The freezes."""
     quotas: Quotas = NO_QUOTAS
     """A copy of the quotas on the tenant's row: planners and executors read this row anyway."""
+    defaults: Defaults = NO_DEFAULTS
+    """A copy of the defaults on the tenant's row."""
     revision: int = 1
     """Counts the writes of the row."""
 

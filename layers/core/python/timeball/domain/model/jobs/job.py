@@ -56,6 +56,11 @@ class Priority(StrEnum):
     NORMAL = "normal"
     LOW = "low"
 
+    def within(self, ceiling: str | None) -> "Priority":
+        """Return the priority, or the ceiling if that is lower; None: there is no ceiling."""
+        order = [*Priority]
+        return self if ceiling is None else order[max(order.index(self), order.index(Priority(ceiling)))]
+
 
 class Completion(StrEnum):
     """The event that ends an attempt: the answer to its call, or the target's report after a 202."""

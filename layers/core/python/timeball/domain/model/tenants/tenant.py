@@ -1,4 +1,4 @@
-"""Tenants, the owners of jobs, with their weights and quotas.
+"""Tenants, the owners of jobs, with their weights, quotas and defaults.
 
 A weight divides capacity between tenants. A tenant without a quota of its own has the quota of the settings.
 """
@@ -58,6 +58,19 @@ class Quotas:
 
 NO_QUOTAS: Final = Quotas()
 
+
+@dataclass(frozen=True)
+class Defaults:
+    """What the jobs of one tenant have unless they state it, and what none of them exceeds."""
+
+    timezone: str | None = None
+    """The time zone of a cron without one of its own; None: UTC."""
+    priority_ceiling: str | None = None
+    """The highest priority of a job; None: any."""
+
+
+NO_DEFAULTS: Final = Defaults()
+
 TENANT_NAME: Final = re.compile(r"[A-Za-z0-9-]{1,40}", re.ASCII)
 """The form of a tenant's name: it is part of the ids of its keys, which end at a dot or an underscore."""
 
@@ -74,6 +87,8 @@ class Tenant:
     """Its share where tenants compete for capacity."""
     quotas: Quotas = NO_QUOTAS
     """Its own quotas."""
+    defaults: Defaults = NO_DEFAULTS
+    """The defaults of its jobs."""
     disabled_at: int | None = None
     """When it was disabled: it keeps everything, and nothing of it starts; None: it is enabled."""
     deleted_at: int | None = None
