@@ -42,7 +42,7 @@ def test_a_run_stays_within_its_budget_of_write_units() -> None:
     units = write_units_of_a_run()
     assert units["recurring"] <= 6
     assert units["guarded"] <= 6 + 2
-    assert units["jittered"] <= 6 + 3  # into the due index and out of it again
+    assert units["jittered"] <= 6 + 3 + 1  # into the due index and out of it again; notable, if it ends late enough
     assert units["one-off"] <= 11
 
 
