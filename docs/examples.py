@@ -232,6 +232,7 @@ def _many(recorder: Recorder) -> None:
     send("GET", "/v1/upcoming")
     send("POST", "/v1/freezes:preview", {"match": {"all": True}, "to": "2026-11-23T00:00:00Z"})
     send("GET", "/v1/stats")
+    send("GET", "/v1/now")
     send("GET", "/v1/slo")
     send("GET", "/")
     send("GET", "/healthz")

@@ -209,6 +209,13 @@ def test_a_lesser_owner_takes_a_partition_while_the_greater_one_is_silent(store:
     assert not store.partitions.take(0, first, NOW + 2 * SILENCE_MS + BEAT_MS)
 
 
+def test_the_last_tick_of_a_partition_is_read(store: Store) -> None:
+    assert store.partitions.last_tick(0) is None
+    assert store.partitions.take(0, Owner("2026-11-21T09:30:00Z", "b"), NOW)
+    assert store.partitions.last_tick(0) == NOW
+    assert store.partitions.last_tick(1) is None
+
+
 def test_the_oldest_day_only_moves_forward_and_each_shard_has_its_own(store: Store) -> None:
     store.due.move_oldest_day(0, TODAY)
     store.due.move_oldest_day(0, TODAY - DAY_MS)

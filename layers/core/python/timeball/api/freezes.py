@@ -155,7 +155,7 @@ def create_freeze(edge: ApiContext, request: Request) -> Reply:
     if made.freeze.from_at <= known_at:
         edge.wait_until(known_at)
     is_repeated = key is not None and made.outcome is FreezeOutcome.REPEATED
-    answer = _answer(made.freeze, edge.context.clock.now())
+    answer = freeze_answer(made.freeze, edge.context.clock.now())
     return created(answer, f"/v1/freezes/{made.freeze.name}", is_repeated=is_repeated)
 
 
@@ -232,14 +232,14 @@ def list_freezes(edge: ApiContext, request: Request) -> Reply:
     found = freezes_of(edge.context, request.tenant).open_at(now)
     # The freeze at the cursor may have been lifted meanwhile; the next page then begins after its age.
     left = [one for one in found if after is None or (-one.created_at, one.name) > (-after[0], after[1])]
-    return asked.first(edge, left, lambda one: _answer(one, now), lambda one: (one.created_at, one.name))
+    return asked.first(edge, left, lambda one: freeze_answer(one, now), lambda one: (one.created_at, one.name))
 
 
 @router.get("/v1/freezes/{freezeId}", "Read a freeze", FreezeAnswer, access=Access.READ)
 def get_freeze(edge: ApiContext, request: Request) -> Reply:
     """Read a freeze that has not ended."""
     now = edge.context.clock.now()
-    return ok(_answer(_standing(edge, request, now), now))
+    return ok(freeze_answer(_standing(edge, request, now), now))
 
 
 @router.delete("/v1/freezes/{freezeId}", "Lift a freeze", FreezeAnswer, access=Access.OPERATE)
@@ -262,7 +262,8 @@ def _standing(edge: ApiContext, request: Request, now: int) -> Freeze:
     raise _no_freeze()
 
 
-def _answer(freeze: Freeze, now: int) -> FreezeAnswer:
+def freeze_answer(freeze: Freeze, now: int) -> FreezeAnswer:
+    """Return the answer about a freeze that is not over."""
     return FreezeAnswer.about(freeze, status="scheduled" if freeze.from_at > now else "active")
 
 

@@ -30,6 +30,7 @@ from timeball.api.jobs.reading import router as reading_jobs
 from timeball.api.jobs.removing import router as removing_jobs
 from timeball.api.jobs.triggering import router as triggering_jobs
 from timeball.api.limits import router as limits
+from timeball.api.now import router as now
 from timeball.api.operations.operations import router as operations
 from timeball.api.runs.callbacks import router as callbacks
 from timeball.api.runs.listing import router as runs_of_all
@@ -92,7 +93,7 @@ ROUTERS = (
     *(creating_jobs, changing_jobs, removing_jobs, listing_jobs, reading_jobs, triggering_jobs),
     *(graphs, cycles, events, history),
     *(backfills, runs_of_all, runs, manual, callbacks, dead_letters),
-    *(operations, tasks, targets, schedules, upcoming, calendars, freezes, limits, stats),
+    *(operations, tasks, targets, schedules, upcoming, calendars, freezes, limits, stats, now),
     *(tenants, signing_secret, sessions, service),
     *(keys.below("/v1/admin"), keys.below("/v1/admin/tenants/{tenant}", of="Tenant")),
 )

@@ -136,11 +136,11 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     return used
 
 
-def read_windows(context: Context, tenant: str, now: int) -> list[StatsWindow]:
-    """Return the figures of a tenant's runs within each window that ends now. Raises UnavailableError."""
-    first_at = min(window_from(name, now) for name in WINDOWS)
+def read_windows(context: Context, tenant: str, now: int, names: Sequence[str] = tuple(WINDOWS)) -> list[StatsWindow]:
+    """Return the figures of a tenant's runs within windows that end now. Raises UnavailableError."""
+    first_at = min(window_from(name, now) for name in names)
     hours = context.store.usage.between(tenant, first_at, now)
-    return [_window(name, window_from(name, now), hours) for name in WINDOWS]
+    return [_window(name, window_from(name, now), hours) for name in names]
 
 
 def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple[int, dict[str, int]]:

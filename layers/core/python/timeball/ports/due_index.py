@@ -132,3 +132,6 @@ class Partitions(Protocol):
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:
         """Note that `owner` drives a partition (now in ms), unless a newer owner does. Raises UnavailableError."""
+
+    def last_tick(self, partition: int) -> int | None:
+        """Return when an owner last noted that it drives a partition (ms), as of some seconds ago; None: never."""

@@ -222,6 +222,12 @@ class MemoryPartitions(Locked[int, Tick]):
                 self[partition] = tick
             return tick is not None
 
+    def last_tick(self, partition: int) -> int | None:
+        """Return the instant of the last tick."""
+        with self._memory.lock:
+            tick = self.get(partition)
+            return None if tick is None else tick.at
+
 
 class MemoryDueIndex:
     """The due index, its shards' oldest days, and the greatest number of shards."""

@@ -92,6 +92,7 @@ TAGS: Final[Mapping[str, str]] = {
     "Freezes": "Times during which jobs do not run.",
     "Limits": "Bounds on the runs of all jobs that name a limit.",
     "History": "The revisions of jobs, and all changes.",
+    "Now": "What needs attention, what runs and what fires next, in one answer.",
     "Stats": "Counts, lateness, costs.",
     "Admin": "Tenants, API keys, the signing secret.",
     "Service": "The API itself.",

@@ -74,14 +74,22 @@ class DynamoPartitions:
 
     def take(self, partition: int, owner: Owner, now: int) -> bool:
         """Give the partition to the newest owner that ticks: one request, or two if the tick is noted."""
-        key = {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
 
         def ticked(row: _Row | None) -> Item | None:
             last = _to_tick(row) if row else None
             tick = next_tick(last, owner, now)
             return None if tick is None or tick == last else _to_item(tick)
 
-        return _to_tick(settle(self._table, key, ticked)).owner == owner
+        return _to_tick(settle(self._table, _partition_key(partition), ticked)).owner == owner
+
+    def last_tick(self, partition: int) -> int | None:
+        """Read the note as the nearest copy of its row has it."""
+        row = self._table.reader.get([_partition_key(partition)], strong=False)[0]
+        return _to_tick(row).at if row else None
+
+
+def _partition_key(partition: int) -> Key:
+    return {"pk": f"PARTITION#{partition}", "sk": "OWNER"}
 
 
 def _to_item(tick: Tick) -> Item:

@@ -119,18 +119,24 @@ def group_dead(
     UnavailableError.
     """
     page = list_dead(context, asked, MAX_EXAMINED, after)
+    groups, grouped = groups_of(page.runs, limit)
+    if grouped < len(page.runs):
+        return groups, page.positions[grouped - 1]
+    return groups, page.next_after
+
+
+def groups_of(dead: Sequence[Run], limit: int) -> tuple[list[DeadGroup], int]:
+    """Return up to `limit` groups of dead letters, given the newest first, and how many of these were grouped."""
     groups: dict[str, DeadGroup] = {}
-    last: Position | None = after
-    for run, position in zip(page.runs, page.positions, strict=True):
+    for grouped, run in enumerate(dead):
         fingerprint, died_at = fingerprint_of(run), run.finished_at or 0
         known = groups.get(fingerprint)
         if known is None and len(groups) == limit:
-            return [*groups.values()], last
+            return [*groups.values()], grouped
         if known is None:
             known = DeadGroup(fingerprint, run.id.job.job_id, error_of(run), 0, died_at, died_at)
         groups[fingerprint] = evolve(known, count=known.count + 1, first_at=died_at)
-        last = position
-    return [*groups.values()], page.next_after
+    return [*groups.values()], len(dead)
 
 
 def read_dead(context: Context, ids: Sequence[RunId]) -> DeadPage:
