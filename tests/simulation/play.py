@@ -11,6 +11,7 @@ from tests.simulation.actors.generations import put_again
 from tests.simulation.actors.graphs import weave
 from tests.simulation.actors.listings import list_tenants_runs
 from tests.simulation.actors.operations import operate
+from tests.simulation.actors.pipelines import run_pipelines
 from tests.simulation.actors.quotas import (
     are_lines_left,
     bind,
@@ -78,6 +79,7 @@ async def _play(story: Story) -> None:
     actors += [list_tenants_runs(story)] if story.has_listings else []
     actors += [remove_nodes(story)] if story.has_removals else []
     actors += [run_again(story)] if story.has_reruns else []
+    actors += [run_pipelines(story)] if story.has_pipelines else []
     actors += [send_events(story), *(receive_events(story, number) for number in (1, 2))] if story.has_events else []
     actors += [tell_of_ends(story)] if story.has_executions else []
     actors += [come_again(story, number) for number in (1, 2)] if story.has_flows else []

@@ -52,6 +52,7 @@ _QUOTAS_EACH = 5
 _KEYS_EACH = 5
 _RERUNS_EACH = 10
 _REMOVALS_EACH = 20
+_PIPELINES_EACH = 40
 _GENERATIONS_EACH = 20
 _LISTINGS_EACH = 12
 _EVENTS_EACH = 10
@@ -232,6 +233,11 @@ class Story:
     def has_reruns(self) -> bool:
         """Whether this is one of the stories in which a user reruns their cycles."""
         return self.has_graphs and self.seed % _RERUNS_EACH == _GRAPHS_EACH + 1
+
+    @property
+    def has_pipelines(self) -> bool:
+        """Whether this is one of the stories in which a user runs whole graphs at once."""
+        return self.has_graphs and self.seed % _PIPELINES_EACH == 26
 
     @property
     def has_listings(self) -> bool:

@@ -132,3 +132,13 @@ def test_a_new_child_has_no_run_in_a_cycle_that_has_begun() -> None:
         graph.submit(evolve(node("c", "a"), depends_on=(Parent("a"),)))
         ahead(graph, 10)
         assert shown(cycle(api, "a", cycle_id)) == {"a": "succeeded", "b": "succeeded"}
+
+
+def test_the_log_of_changes_names_the_run_that_a_downstream_trigger_made() -> None:
+    with Graph(*DIAMOND) as graph:
+        api = api_of(graph)
+        run_id = trigger(api, "a").body["runId"]
+        ahead(graph, 10)
+        items = api.call("GET", "/v1/changes").body["items"]
+        triggers = [item["resource"] for item in items if item["action"] == "trigger"]
+        assert triggers == [{"type": "run", "id": run_id}]

@@ -19,6 +19,7 @@ from tests.simulation.faults import (
     repeating,
     rerunning,
     rewriting,
+    running_graphs,
     settling,
     sharing,
     trying,
@@ -41,6 +42,7 @@ FAULTS = (
     | repeating.FAULTS
     | rerunning.FAULTS
     | rewriting.FAULTS
+    | running_graphs.FAULTS
     | settling.FAULTS
     | answering.FAULTS
     | watching.FAULTS

@@ -61,7 +61,7 @@ def _made(story: Story) -> Iterator[tuple[Any, ...]]:
                 yield key, job.change.at, job.change.action, job.change.by, job.version, before, spec
                 before = spec
     for run in story.store.runs.values():
-        if run.id.origin is Origin.MANUAL:
+        if run.id.origin is Origin.MANUAL and (run.root is None or run.begins_cycle):
             yield run.id.job, run.created_at, Action.TRIGGER, run.triggered_by, str(run.id), None, None
 
 

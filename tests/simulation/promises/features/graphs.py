@@ -11,7 +11,7 @@ from tests.simulation.world.receiver import WEAVERS
 from timeball.domain.dependencies.evaluation import AHEAD_MS
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job import Job, JobStatus
-from timeball.domain.model.runs.run import RunState
+from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.actor import Action
 from timeball.domain.model.terms.dependency import TriggerRule
 
@@ -70,20 +70,27 @@ def _a_cycle_starts_only_if_its_rule_holds(story: Story) -> Iterator[str]:
         if before is None or not before.waits or after.waits or after.state is not RunState.QUEUED:
             continue
         jobs = history.jobs_between(after.id.job, since_at, write.at)
-        if not any(
-            _may_hold(job.spec.trigger_rule, [_seen(story, one, after.id, since_at, write.at) for one in _parents(job)])
-            for job in jobs
-        ):
+        if not any(_may_have_begun(story, job, after, since_at, write.at) for job in jobs):
             yield f"{write}, of {jobs[-1]}"
+
+
+def _may_have_begun(story: Story, job: Job, run: Run, since_at: int, at: int) -> bool:
+    """Say whether a job's rule held in a cycle at some time. Parents without a row in a named cycle are outside."""
+    seen = [_seen(story, one, run.id, since_at, at) for one in _parents(job) if _is_inside(story, one, run, at)]
+    return not seen or _may_hold(job.spec.trigger_rule, seen)
+
+
+def _is_inside(story: Story, key: JobKey, run: Run, at: int) -> bool:
+    return run.root is None or story.store.history.run_at(run.id.cycle.run_of(key, 1), at) is not None
 
 
 def _seen(story: Story, key: JobKey, run_id: RunId, since_at: int, at: int) -> set[JobStatus]:
     """Return how a parent stood in a cycle between two true times. Without a row it is skipped, or to come."""
     history = story.store.history
     jobs = history.jobs_between(key, since_at, at)
-    if any(job.spec.schedule.is_one_off for job in jobs):
+    if any(job.spec.schedule.is_one_off for job in jobs) and not run_id.series:
         return {job.status for job in jobs}
-    name = RunId(key, run_id.fire_at, run_id.origin)
+    name = run_id.cycle.run_of(key, 1)
     standing = history.run_at(name, since_at)
     rows = [standing, *(write.after for write in history.of_run(name) if since_at < write.at <= at)]
     return {JobStatus.SKIPPED if row is None else AS_JOBS.get(row.state, JobStatus.PENDING) for row in rows}

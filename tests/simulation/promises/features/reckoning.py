@@ -5,6 +5,7 @@ For a recurring job the state is computed in each of its cycles.
 
 from collections.abc import Mapping, Sequence
 
+from timeball.domain.dependencies.named_cycle import names_of
 from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.runs.run import Run, RunState
@@ -28,6 +29,9 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
     stands: list[str] = []
     for parent in spec.depends_on:
         job = jobs[JobKey(run.id.job.tenant, parent.job_id)]
+        if run.root is not None:
+            stands += _stands_in_named(jobs, runs, run, job)
+            continue
         if job.spec.schedule.is_one_off:
             stands.append(job.status if job.status in _DONE else _stands(jobs, job.key))
             continue
@@ -39,7 +43,21 @@ def reckoned_cycle(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: R
         else:
             is_over = row is None and (not job.is_open or job.next_fire_at is None or job.next_fire_at > run.id.fire_at)
             stands.append(JobStatus.SKIPPED if is_over else GOING)
+    if run.root is not None:
+        return _by_rule(spec.trigger_rule, stands) if stands else OVER
     return _with_items(spec, stands, _by_rule(spec.trigger_rule, stands))
+
+
+def _stands_in_named(jobs: Mapping[JobKey, Job], runs: Mapping[RunId, Run], run: Run, parent: Job) -> list[str]:
+    """Return how a parent stands in the named cycle of a run; a parent without a row there does not count."""
+    names = names_of(parent.key, parent, run.id.cycle)
+    row = next((runs[name] for name in names if name in runs), None)
+    if row is None:
+        return []
+    if row.is_terminal:
+        return [AS_JOBS[row.state]]
+    is_waiting = row.waits and row.state is RunState.QUEUED
+    return [BLOCKED if is_waiting and reckoned_cycle(jobs, runs, row) == BLOCKED else GOING]
 
 
 def _with_items(spec: JobSpec, stands: Sequence[str], state: str) -> str:

@@ -55,7 +55,6 @@ def member_run(root: Run, job: Job, now: int) -> Run:
         id=run_of(job, root.id.cycle),
         priority=root.priority if root.id.origin is Origin.BACKFILL else run.priority,
         depth=max(run.depth, root.depth),
-        triggered_by=root.triggered_by,
         root=root.root,
         waits=True,
         reason=Reason.WAITING_FOR_PARENTS,

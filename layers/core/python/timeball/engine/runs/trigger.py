@@ -18,7 +18,7 @@ from timeball.domain.dependencies.named_cycle import begun, cycle_name
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId, fraction_of
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
-from timeball.domain.model.jobs.revision import Announcement, request_announced, trigger_announced
+from timeball.domain.model.jobs.revision import request_announced, trigger_announced
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor, Resource, ResourceKind
 from timeball.domain.model.terms.flow import Debounce
@@ -143,7 +143,7 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
         return Triggered(Triggering.CONFLICT, other)
     for fire_at in _fire_times(noted_at, one.request or one.fingerprint):
         run = _manual_run(seen, one, fire_at, now, digest, by)
-        context.store.changes.note([_announced(run, by, now)], now)
+        context.store.changes.note([trigger_announced(run)], now)
         standing = context.store.runs.insert([run], now)[0]
         if standing is None:
             resend_if_possible(context, [run])
@@ -200,14 +200,6 @@ def _of_other_kind(context: Context, job: Job, one: Trigger, fire_at: int) -> Ru
     name = RunId(job.key, fire_at, Origin.MANUAL, _series_of(other), job.generation)
     (run,) = context.store.runs.read([name])
     return run if run is not None and run.request == one.request else None
-
-
-def _announced(run: Run, by: Actor, now: int) -> Announcement:
-    """Return the announcement of a trigger; the run's id of a named cycle says more than that of a plain one."""
-    if run.root is None:
-        return trigger_announced(run)
-    resource = Resource(ResourceKind.RUN, str(run.id), run.id.job.job_id)
-    return request_announced(run.id.job.tenant, resource, Action.TRIGGER, by, now)
 
 
 def _manual_run(job: Job, one: Trigger, fire_at: int, now: int, digest: str | None, by: Actor) -> Run:

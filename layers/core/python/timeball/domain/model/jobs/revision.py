@@ -71,7 +71,8 @@ class Announcement:
     fire_at: int
     """The instant of the run that a trigger will make (ms); 0: not a trigger."""
     asked: str
-    """`action/kind/id` of any other request; empty for a change of a job; of a trigger the generation after 1."""
+    """`action/kind/id` of any other request; empty for a change of a job; of a trigger the generation after 1, and
+    `<cycle>.` before the generation if it begins a named cycle."""
     key_id: str
     """The id of the API key that asks; empty: no user asks."""
     by: Actor = field(default=NO_ACTOR, compare=False)
@@ -82,7 +83,8 @@ class Announcement:
         """The run that a trigger will make; None: it is no trigger."""
         if self.version or "/" in self.asked:
             return None
-        return RunId(self.job, self.fire_at, Origin.MANUAL, generation=int(self.asked or 1))
+        series, _, generation = self.asked.rpartition(".")
+        return RunId(self.job, self.fire_at, Origin.MANUAL, series, int(generation or 1))
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ def was_made(announced: Announcement, revision: Revision) -> bool:
 def trigger_announced(run: Run) -> Announcement:
     """Return the announcement of a run that a trigger is about to make."""
     of = "" if run.id.generation == 1 else str(run.id.generation)
+    of = f"{run.id.series}.{of}" if run.id.series else of
     return Announcement(run.created_at, run.id.job, 0, run.id.fire_at, of, run.triggered_by.key_id or "")
 
 

@@ -1,0 +1,37 @@
+"""Faults of named cycles: which jobs have rows in them, and which parents a run waits for."""
+
+from collections.abc import Sequence
+
+from tests.simulation.faults.hands import Fault, instead
+from timeball.domain.dependencies.named_cycle import takes_part
+from timeball.domain.dependencies.trigger_rule import CycleStep, JoinDecision, ParentStanding, join
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.terms.dependency import State, TriggerRule
+
+
+def _without_children(job: Job) -> bool:
+    return takes_part(job) and not job.spec.depends_on
+
+
+def _waiting_for_all(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
+    going = [evolve(one, state=State.GOING) if one.state is State.OUTSIDE else one for one in parents]
+    return join(rule, going)
+
+
+def _not_waiting(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDecision:
+    is_named = any(one.state is State.OUTSIDE for one in parents)
+    return JoinDecision(CycleStep.RUN) if is_named else join(rule, parents)
+
+
+FAULTS = {
+    "a named cycle has its first job alone": Fault(
+        instead(takes_part, _without_children), "each job of a subtree has a row in its named cycle", 26
+    ),
+    "a run waits for a parent outside of its named cycle": Fault(
+        instead(join, _waiting_for_all), "a job that waits at the end has a parent that may still end", 26
+    ),
+    "a run waits for no parent of its named cycle if one is outside": Fault(
+        instead(join, _not_waiting), "a cycle starts only if its rule holds", 26
+    ),
+}
