@@ -13,6 +13,7 @@ from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.jobs.revision import RevisionId
 from timeball.domain.model.runs.run import Run
+from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import RetryPolicy
 from timeball.domain.model.terms.target import HttpTarget
@@ -20,6 +21,7 @@ from timeball.domain.run_ends.notices import end_of
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.runs.manual import cancel_runs, retry_runs
+from timeball.engine.scheduling.submit import submit
 from timeball.ports.rows import Swap
 from timeball.testing.faults import Points
 
@@ -137,3 +139,23 @@ def test_a_late_run_is_notified_wherever_the_scan_that_planned_it_was_stopped(st
     play = begin(stage, TRIES_AGAIN, [500, 500, 500], Notify(on_late=TOLD, deadline_seconds=1))
     for left in recovered(stage, stage.crashes(play, Play.scan_all, 8)):
         assert told(left)["late"] >= 1
+
+
+@pytest.mark.parametrize("timeout", [86_400, 1])
+def test_a_streak_of_runs_that_parents_stop_is_notified_wherever_the_scan_was_stopped(
+    stage: Stage, timeout: int
+) -> None:
+    """The parent's run has failed: the child's is blocked, or has waited for so long that it is skipped."""
+    play = stage.play(NOW)
+    every = Schedule(Every(20 * 60, NOW), max_runs=1)
+    parent, wish = spec("job", every, GIVES_UP), Notify(on_blocked=TOLD, after_blocked=1)
+    child = replace(spec("child", every), depends_on=(Parent("job"),), dependency_timeout_seconds=timeout, notify=wish)
+    for one in (parent, child):
+        submit(play.context(), [one], play.clock.now())
+    play.caller.statuses = [500]
+    work_on(play, 1)
+    assert told(play) == {}
+    play.clock.advance(2 * SECOND_MS)
+    for left in recovered(stage, stage.crashes(play, Play.scan_all, 4)):
+        assert told(left) == {"blocked": 1}
+        assert left.job(child.key).stopped is not None

@@ -48,6 +48,7 @@ _OPERATIONS_EACH = 10
 _MOVES_EACH = 10
 _GRAPHS_EACH = 5
 _NOTICES_EACH = 10
+_BLOCKS_EACH = 30
 _QUOTAS_EACH = 5
 _KEYS_EACH = 5
 _RERUNS_EACH = 10
@@ -218,6 +219,11 @@ class Story:
     def has_notices(self) -> bool:
         """Whether this is one of the stories in which users want notices about their jobs."""
         return self.seed % _NOTICES_EACH == 3
+
+    @property
+    def has_notices_of_blocks(self) -> bool:
+        """Whether this is one of the stories in which users want notices about jobs that their parents stop."""
+        return self.has_graphs and self.seed % _BLOCKS_EACH == _BLOCKS_EACH - 4
 
     @property
     def has_quotas(self) -> bool:

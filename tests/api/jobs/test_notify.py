@@ -19,8 +19,10 @@ def test_notifications_are_answered_as_requested(api: Api) -> None:
         "onFailure": SHOWN,
         "onRecovery": None,
         "onLate": {**WITH_SECRET, "headers": ["Authorization"], "body": None, "secretId": None},
+        "onBlocked": None,
         "onSuccess": None,
         "afterFailures": 3,
+        "afterBlocked": 3,
         "lateAfterSeconds": 60,
         "deadlineSeconds": 90,
     }
@@ -32,6 +34,13 @@ def test_a_job_notifies_nowhere_by_default(api: Api) -> None:
     assert (answer["notify"], answer["pauseAfterFailures"]) == (None, None)
 
 
+def test_a_notification_about_blocked_runs_is_answered_as_requested(api: Api) -> None:
+    answer = api.create(**OK, notify={"onBlocked": URL, "afterBlocked": 2})
+    assert (answer["notify"]["onBlocked"], answer["notify"]["afterBlocked"]) == (SHOWN, 2)
+    removed = api.call("PATCH", f"/v1/jobs/{answer['jobId']}", {"notify": {"onBlocked": None, "onSuccess": URL}})
+    assert (removed.body["notify"]["onBlocked"], removed.body["notify"]["afterBlocked"]) == (None, 3)
+
+
 BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
     ("nobody to tell", {"notify": {}}, ["notify"], "Say what to call"),
     (
@@ -40,6 +49,13 @@ BAD: list[tuple[str, dict[str, Any], list[str], str]] = [
         ["notify.afterFailures"],
         "onFailure",
     ),
+    (
+        "blocked runs that nobody hears of",
+        {"notify": {"onFailure": URL, "afterBlocked": 2}},
+        ["notify.afterBlocked"],
+        "onBlocked",
+    ),
+    ("no blocked runs", {"notify": {"onBlocked": URL, "afterBlocked": 0}}, ["notify.afterBlocked"], "at least 1"),
     ("no failures", {"notify": {"onFailure": URL, "afterFailures": 0}}, ["notify.afterFailures"], "at least 1"),
     (
         "lateness that nobody hears of",
@@ -102,8 +118,10 @@ def test_removing_a_notification_removes_its_conditions(api: Api) -> None:
     changed = api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"notify": {"onFailure": None, "onLate": None}})
     assert changed.body["notify"] == {
         **dict.fromkeys(("onFailure", "onRecovery", "onLate", "lateAfterSeconds", "deadlineSeconds")),
+        "onBlocked": None,
         "onSuccess": SHOWN,
         "afterFailures": 1,
+        "afterBlocked": 3,
     }
 
 

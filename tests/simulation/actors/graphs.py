@@ -6,6 +6,7 @@ from random import Random
 
 from tests.simulation.actors.client import Client
 from tests.simulation.actors.edge import rewiring
+from tests.simulation.actors.notices import telling_of_blocks
 from tests.simulation.story import START, Story
 from tests.simulation.world.receiver import HOSTS, WEAVERS
 from timeball.api.http.problems import ProblemError
@@ -58,7 +59,11 @@ class _Weaver(Client):
             await self._change(self.draw.choice(jobs))
 
     def _jobs(self) -> list[Job]:
-        return [job for key, job in sorted(self.story.store.jobs.items()) if key.tenant == WEAVERS]
+        return [
+            job
+            for key, job in sorted(self.story.store.jobs.items())
+            if key.tenant == WEAVERS and job.spec.notice is None
+        ]
 
     async def _submit(self, jobs: Sequence[Job]) -> None:
         draw, now = self.draw, self.process.now()
@@ -84,7 +89,7 @@ class _Weaver(Client):
             pass_parents=bool(parents) and len(jobs) % 2 == 1,
             for_each=_whose_items(jobs_of, parents) if len(jobs) % 2 == 0 else None,
         )
-        await self.ask("weave", key, _weave, spec, now, self.by)
+        await self.ask("weave", key, _weave, telling_of_blocks(self.story, spec), now, self.by)
 
     async def _change(self, job: Job) -> None:
         draw, key = self.draw, job.key

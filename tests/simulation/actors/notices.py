@@ -23,17 +23,25 @@ def telling(story: Story, spec: JobSpec) -> JobSpec:
         return HttpTarget(f"https://{HOSTS[0]}/{news}") if draw.random() < _WISHES else None
 
     notify = Notify(
-        whom(News.FAILURE),
-        whom(News.RECOVERY),
-        whom(News.LATE),
-        whom(News.SUCCESS),
-        draw.choice((1, 1, 2)),
-        draw.choice((2, 10)),
-        draw.choice((None, 5)),
+        on_failure=whom(News.FAILURE),
+        on_recovery=whom(News.RECOVERY),
+        on_late=whom(News.LATE),
+        on_success=whom(News.SUCCESS),
+        after_failures=draw.choice((1, 1, 2)),
+        late_after_seconds=draw.choice((2, 10)),
+        deadline_seconds=draw.choice((None, 5)),
     )
     if _is_frequent(spec):
         notify = replace(notify, on_late=None)
     return replace(spec, notify=notify, pause_after_failures=draw.choice((None, None, 2)))
+
+
+def telling_of_blocks(story: Story, spec: JobSpec) -> JobSpec:
+    """Return a job of a graph as a user wants it: in some stories with notices of runs that its parents stop."""
+    if not story.has_notices_of_blocks or not spec.depends_on:
+        return spec
+    after = 1 + len(spec.depends_on) % 2
+    return replace(spec, notify=Notify(on_blocked=HttpTarget(f"https://{HOSTS[0]}/blocked"), after_blocked=after))
 
 
 def _is_frequent(spec: JobSpec) -> bool:

@@ -8,7 +8,15 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job, JobSpec, with_spec
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.notify import News, RunEnd
-from timeball.domain.run_ends.notices import failing, is_late, is_to_pause, notice_of_end, notices_ahead
+from timeball.domain.run_ends.notices import (
+    failing,
+    is_late,
+    is_to_pause,
+    notice_of_end,
+    notice_of_stop,
+    notices_ahead,
+    stopped,
+)
 from timeball.ports.rows import Swap
 
 
@@ -44,6 +52,12 @@ FAULTS = {
     ),
     "a job does not note that it is failing": Fault(
         instead(failing, lambda job, *_: job), "a job is failing as its newest ends say", 53
+    ),
+    "a streak of stopped runs is not noted": Fault(
+        instead(stopped, lambda job, *_: job), "a job is stopped as its newest runs say", 26
+    ),
+    "a streak of stopped runs sends no notice": Fault(
+        instead(notice_of_stop, lambda _: None), "a job that its parents stop sends a notice", 26
     ),
     "one failure pauses a job": Fault(
         instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 33

@@ -7,7 +7,16 @@ from timeball.domain.model.ids import JobKey, Origin
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus, Priority
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.terms.notify import Milestone, News, Notice
-from timeball.domain.run_ends.notices import counts, end_of, notice_of_end, notices_ahead, streak_length
+from timeball.domain.run_ends.notices import (
+    counts,
+    end_of,
+    has_begun,
+    is_stopped,
+    notice_of_end,
+    notice_of_stop,
+    notices_ahead,
+    streak_length,
+)
 from timeball.domain.time.instants import LATEST
 
 _MOST_BETWEEN = 15
@@ -108,6 +117,34 @@ def _lay_too_far_back(story: Story, job: Job, end: Run) -> bool:
     return standing is not None and counts(standing) and len(between) >= _MOST_BETWEEN
 
 
+def _a_job_that_its_parents_stop_sends_a_notice(story: Story) -> Iterator[str]:
+    for write in story.store.history.jobs:
+        before, after = write.before, write.after
+        if before is None or after.stopped is None or after.stopped == before.stopped or write.at > story.ends_at:
+            continue
+        if not _is_there(story, notice_of_stop(after)):
+            yield str(write)
+
+
+def _a_job_is_stopped_as_its_newest_runs_say(story: Story) -> Iterator[str]:
+    """Short pages may hide runs. A change of the job's parents or notices is no news of its runs."""
+    for job in story.store.jobs.values():
+        notify = job.spec.notify
+        if notify is None or notify.on_blocked is None or story.store.past.blur.pages_are_short:
+            continue
+        rows = [run for run in story.store.runs.values() if run.id.job == job.key and job.owns(run.id)]
+        newest = sorted(filter(_is_stopped_or_begun, rows), key=lambda run: (run.id.fire_at, run.id.origin))
+        streak = newest[-notify.after_blocked :]
+        written = [write.at for run in streak for write in story.store.history.of_run(run.id)]
+        is_streak = len(streak) == notify.after_blocked and all(map(is_stopped, streak))
+        if is_streak and job.stopped is None and max(written) <= story.ends_at:
+            yield f"{job} after {streak}"
+
+
+def _is_stopped_or_begun(run: Run) -> bool:
+    return is_stopped(run) or has_begun(run)
+
+
 def _only_a_streak_of_failures_pauses_a_job(story: Story) -> Iterator[str]:
     for write in story.store.history.jobs:
         before, after = write.before, write.after
@@ -187,6 +224,8 @@ PROMISES = (
     _a_job_that_begins_to_fail_sends_a_notice,
     _a_job_that_recovers_sends_a_notice,
     _a_job_is_failing_as_its_newest_ends_say,
+    _a_job_that_its_parents_stop_sends_a_notice,
+    _a_job_is_stopped_as_its_newest_runs_say,
     _only_a_streak_of_failures_pauses_a_job,
     _a_notice_sends_no_notice,
     _each_run_that_may_be_late_has_its_notice_ahead,

@@ -7,10 +7,11 @@ ever starts, as long as there are scans.
 A job's row says whether the job is failing, so each streak of failures is notified once, in whatever order its runs
 end. The notice of a failure is posted after that is written, from the job's row: the run's own row may have changed by
 then. The notice of a recovery is posted before that is written. A process that repeats either finds the same notice.
-The process that writes the state then reads again: a run that ends meanwhile may have read the job before.
+The process that writes the state then reads again: a run that ends meanwhile may have read the job before. A streak of
+runs that their parents stop is noted and notified in the same way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.changes.change import paused
@@ -29,11 +30,16 @@ from timeball.domain.run_ends.notices import (
     counts,
     end_of,
     failing,
+    has_begun,
     is_late,
+    is_stopped,
     is_to_pause,
     notice_of_end,
+    notice_of_stop,
     notices_ahead,
+    stopped,
     streak_needed,
+    watches_blocks,
 )
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.context import Context
@@ -134,6 +140,45 @@ def notify_of_ends(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> 
     for run, job in counted:
         if streak_needed(job):  # after a success too: this reading may not know yet that the job is failing
             _notify_of_streak(context, run)
+    notify_of_blocks(context, runs)
+
+
+def notify_of_blocks(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
+    """Post the notices of streaks of runs that their parents stop. May be repeated. Raises UnavailableError.
+
+    Order of writes of post notices of blocks (about runs that are stopped, or have begun and ended):
+
+    1. Swap the job: stopped since a run that it names, or no longer stopped.
+    2. Post the notice from what the job names.
+
+    Safe: it is part of the effects of an end, and of each evaluation of a run that stays blocked; a notice's id is a
+    hash of its content, so a repeat finds it.
+    """
+    for run, job in runs:
+        if watches_blocks(run, job):
+            _notify_of_stop(context, run)
+
+
+def _notify_of_stop(context: Context, run: Run) -> None:
+    """Record whether the parents of a job stop run after run, and post the notice of it."""
+    for _ in range(TRIES):
+        (job,) = context.store.jobs.read([run.id.job], with_work=True)
+        if job is None:
+            return
+        is_news = job.stopped is not None or is_stopped(run)
+        after_blocked = 0 if job.spec.notify is None else job.spec.notify.after_blocked
+        newest = _newest_runs(context, job, after_blocked, _is_stopped_or_begun) if is_news else []
+        after = stopped(job, newest, run)
+        if after == job:  # also after the write: a run that ended meanwhile may have read the job before
+            is_noted = job.stopped is not None and any(one.id == job.stopped.run for one in (run, *newest))
+            post(context, [(run.depth, notice_of_stop(job))] if is_noted else [])
+            return
+        context.store.jobs.swap([Swap(job, after)], context.clock.now())
+    raise UnavailableError(f"job {run.id.job.job_id} kept changing")
+
+
+def _is_stopped_or_begun(run: Run) -> bool:
+    return is_stopped(run) or has_begun(run)
 
 
 def notify_after_change(context: Context, runs: Sequence[tuple[Run, Job | None]]) -> None:
@@ -210,16 +255,27 @@ def _newest_ends(context: Context, job: Job, run: Run) -> list[Run]:
 
     That run may be out of reach if very many fires since then were skipped, or are live.
     """
-    most, found, in_vain = streak_needed(job), list[Run](), 0
-    query = LedgerQuery(job.key, most, states=DECIDED)
+    return _newest_runs(context, job, streak_needed(job), counts, DECIDED) or [run]
+
+
+def _newest_runs(
+    context: Context,
+    job: Job,
+    most: int,
+    is_wanted: Callable[[Run], bool],
+    states: frozenset[RunState] = frozenset(),
+) -> list[Run]:
+    """Return the newest wanted runs of a job's present generation, the newest first. Many others may hide them."""
+    found, in_vain = list[Run](), 0
+    query = LedgerQuery(job.key, most, states=states)
     while len(found) < most and in_vain < _IN_VAIN:
         page = context.store.runs.ledger(query)
-        new = [run for run in page.runs if counts(run) and job.owns(run.id)]
+        new = [run for run in page.runs if is_wanted(run) and job.owns(run.id)]
         found, in_vain = found + new, in_vain + (not new)
         if page.next_before is None:
             break
         query = _further_back(query, page.next_before)
-    return found[:most] or [run]
+    return found[:most]
 
 
 def _further_back(query: LedgerQuery, before: RunId) -> LedgerQuery:

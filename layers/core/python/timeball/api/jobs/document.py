@@ -62,6 +62,8 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
         del stated["retryPolicy"]["maxRetries"]
     if spec.notify is not None and not spec.notify.watches_streaks:
         del stated["notify"]["afterFailures"]
+    if spec.notify is not None and spec.notify.on_blocked is None:
+        del stated["notify"]["afterBlocked"]
     if spec.work.payload is not None:
         stated["payload"] = json.loads(spec.work.payload)
     return stated

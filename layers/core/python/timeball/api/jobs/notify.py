@@ -12,17 +12,18 @@ from timeball.api.http.schema_rules import given, together
 from timeball.api.targets.http import Url
 from timeball.api.targets.models import Target, TargetAnswer, as_listed, target_of
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES, Milestone, News, Notice, Notify
+from timeball.domain.model.terms.notify import MOST_IN_A_ROW, Milestone, News, Notice, Notify
 from timeball.domain.model.terms.target import Target as TargetValue
 from timeball.domain.model.terms.target import is_followed
 
 LONGEST_SECONDS: Final = 2_592_000
 
-NOTICE_TARGETS: Final = ("onFailure", "onRecovery", "onLate", "onSuccess")
+NOTICE_TARGETS: Final = ("onFailure", "onRecovery", "onLate", "onBlocked", "onSuccess")
 """The events for which a target may be called."""
 
 WHEN_NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "afterFailures": ("onFailure", "onRecovery"),
+    "afterBlocked": ("onBlocked",),
     "lateAfterSeconds": ("onLate",),
     "deadlineSeconds": ("onLate",),
 }
@@ -37,6 +38,7 @@ def _not_given(*names: str) -> dict[str, Any]:
 _RULES: Final = [
     {"anyOf": [given(name) for name in NOTICE_TARGETS]},
     {"anyOf": [_not_given("afterFailures"), given("onFailure"), given("onRecovery")]},
+    {"anyOf": [_not_given("afterBlocked"), given("onBlocked")]},
     {
         "anyOf": [
             _not_given("onLate", "lateAfterSeconds", "deadlineSeconds"),
@@ -68,12 +70,21 @@ class NotifyRequest(Strict):
     on_late: NoticeTargetField | None = Field(
         None, description="The target to call when a run has not started or not succeeded in time."
     )
+    on_blocked: NoticeTargetField | None = Field(
+        None, description="The target to call when parents keep the job from running, run after run."
+    )
     on_success: NoticeTargetField | None = Field(None, description="The target to call when a run succeeds.")
     after_failures: int | None = Field(
         None,
         ge=1,
-        le=MOST_AFTER_FAILURES,
+        le=MOST_IN_A_ROW,
         description="The number of failed runs in a row that counts as a failure; default 1.",
+    )
+    after_blocked: int | None = Field(
+        None,
+        ge=1,
+        le=MOST_IN_A_ROW,
+        description="The number of runs in a row, stopped by parents, after which `onBlocked` is called; default 3.",
     )
     late_after_seconds: int | None = Field(
         None, ge=1, le=LONGEST_SECONDS, description="The seconds after its fire time within which a run must start."
@@ -95,8 +106,14 @@ class NotifyAnswer(AnswerModel):
     on_late: TargetAnswer | None = Field(
         description="The target that is called when a run has not started or not succeeded in time."
     )
+    on_blocked: TargetAnswer | None = Field(
+        description="The target that is called when parents keep the job from running, run after run."
+    )
     on_success: TargetAnswer | None = Field(description="The target that is called when a run succeeds.")
     after_failures: int = Field(description="The number of failed runs in a row that counts as a failure.")
+    after_blocked: int = Field(
+        description="The number of runs in a row, stopped by parents, after which `onBlocked` is called."
+    )
     late_after_seconds: int | None = Field(description="The seconds after its fire time within which a run must start.")
     deadline_seconds: int | None = Field(description="The seconds after its fire time within which a run must succeed.")
 
@@ -133,7 +150,7 @@ def notify_of(request: NotifyRequest | None) -> Notify | None:
     return Notify(**fields)
 
 
-_TARGETS: Final = ("on_failure", "on_recovery", "on_late", "on_success")
+_TARGETS: Final = ("on_failure", "on_recovery", "on_late", "on_blocked", "on_success")
 
 
 def targets_of(notify: Notify | None) -> Iterator[tuple[str, TargetValue]]:

@@ -21,7 +21,7 @@ from timeball.api.schedules.fields import NEEDS, RECURRING, CalendarUseField, De
 from timeball.api.targets.http import Handler, TaskId
 from timeball.api.targets.models import Target
 from timeball.domain.model.jobs.job import Guarantee
-from timeball.domain.model.terms.notify import MOST_AFTER_FAILURES
+from timeball.domain.model.terms.notify import MOST_IN_A_ROW
 from timeball.domain.model.terms.policies import MAX_CAUGHT_UP, CatchUpPolicy, OverlapPolicy
 from timeball.domain.time.instants import LATEST, SECOND_MS
 
@@ -133,7 +133,7 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, Fl
     pause_after_failures: int | None = Field(
         None,
         ge=1,
-        le=MOST_AFTER_FAILURES,
+        le=MOST_IN_A_ROW,
         description="The number of failed runs in a row that pauses the job; default: failures do not pause it.",
     )
     tags: Tags | None = Field(

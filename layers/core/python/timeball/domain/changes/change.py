@@ -12,6 +12,7 @@ from timeball.domain.model.ids import Origin
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, JobStatus, Verb
 from timeball.domain.model.jobs.task import Task, TaskSpec
 from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.model.terms.notify import Notify
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS, InvalidSchedule
 from timeball.domain.time.schedule import OnEvents, Schedule, fires, first_fire, is_occurrence
 
@@ -108,14 +109,15 @@ def revised(job: Job, spec: JobSpec, now: int) -> Job:
 
 def _with_new_spec(job: Job, spec: JobSpec) -> Job:
     """Return a job with another spec, and without what it knows about former parents, or about a former notice."""
-    is_watched = spec.notify is not None and spec.notify.watches_streaks
+    notify = spec.notify or Notify()
     parents = [parent.job_id for parent in spec.depends_on]
     work = None if job.spec.work is None else spec.work
     return evolve(
         job,
         spec=evolve(spec, work=work, fingerprint=job.spec.fingerprint),
         proposed=None,
-        failing=job.failing if is_watched else None,  # otherwise its recovery would not be recorded
+        failing=job.failing if notify.watches_streaks else None,  # otherwise its recovery would not be recorded
+        stopped=job.stopped if notify.on_blocked is not None else None,
         ended=tuple(one for one in job.ended if one.job_id in parents),
     )
 

@@ -32,6 +32,9 @@ _KEPT: Mapping[Milestone, frozenset[Reason]] = {
 """The reasons for which a run that has not begun is not late: a user wants it so; or, for its start alone, it waits
 for other jobs."""
 
+_BY_PARENTS = frozenset({Reason.PARENT_SKIPPED, Reason.PARENT_CANCELLED, Reason.RULE_UNMET, Reason.DEPENDENCY_TIMEOUT})
+"""The reasons of runs that are skipped because of their parents."""
+_BEGUN = frozenset({RunState.RUNNING, RunState.RETRYING, RunState.SUCCEEDED, RunState.FAILED})
 
 UNCOUNTED = frozenset({Origin.BACKFILL, Origin.DEPENDENCY})
 """The origins of runs whose ends are no news. A backfill says nothing about today, and a head stands for its items."""
@@ -50,6 +53,45 @@ def end_of(run: Run) -> RunEnd:
 def streak_length(newest: Sequence[Run]) -> int:
     """Return how many of a job's newest runs have failed in a row; the newest run comes first."""
     return next((index for index, run in enumerate(newest) if run.state is not RunState.FAILED), len(newest))
+
+
+def is_stopped(run: Run) -> bool:
+    """Say whether the parents of a run stop it: it is skipped because of them, or a failed one blocks it.
+
+    The skipped range of a one-off is no run: a one-off has no streaks.
+    """
+    if run.id.origin in UNCOUNTED or run.last_fire_at is not None:
+        return False
+    if run.state is RunState.SKIPPED:
+        return run.reason in _BY_PARENTS
+    return run.state is RunState.QUEUED and run.blocked is not None
+
+
+def has_begun(run: Run) -> bool:
+    """Say whether a run has begun, and so ends a streak of runs that their parents stop."""
+    was_cancelled = run.state is RunState.CANCELLED and run.attempt > 0
+    return (run.state in _BEGUN or was_cancelled) and run.id.origin not in UNCOUNTED
+
+
+def watches_blocks(run: Run, job: Job | None) -> bool:
+    """Say whether a run extends or ends a streak of stopped runs of which its job's user wants notice."""
+    notify = None if job is None or not job.owns(run.id) else job.spec.notify
+    return notify is not None and notify.on_blocked is not None and (is_stopped(run) or has_begun(run))
+
+
+def stopped(job: Job, newest: Sequence[Run], by: Run) -> Job:
+    """Return a job with `stopped` set or cleared by its newest runs; the same job if that is no news.
+
+    `newest` has its newest runs that have begun or are stopped, at most as many as are news, the newest first. `by` is
+    the run that has begun or is stopped now; it may lie further back.
+    """
+    notify, since = job.spec.notify or Notify(), job.stopped
+    if since is not None and any(has_begun(run) and run.id.fire_at >= since.run.fire_at for run in (by, *newest)):
+        since = None
+    is_streak = notify.on_blocked is not None and len(newest) >= notify.after_blocked and all(map(is_stopped, newest))
+    if since is None and is_streak:
+        since = end_of(newest[0])
+    return evolve(job, stopped=since)
 
 
 def streak_needed(job: Job) -> int:
@@ -95,7 +137,8 @@ def notice_of_end(job: Job, news: News, end: RunEnd, since: RunEnd | None = None
     """
     facts = {"runId": str(end.run), "fireTime": format_instant(end.run.fire_at), "reason": end.reason}
     at = end.at or end.run.fire_at
-    return _notice(job, Notice(news, job.key.job_id, end.run), {**facts, "attempts": end.attempt}, at, since or end)
+    notice = Notice(news, job.key.job_id, end.run)
+    return _notice(job, notice, {**facts, "attempts": end.attempt}, at, since or end, _target(job, news))
 
 
 def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None) -> JobSpec | None:
@@ -110,7 +153,18 @@ def notice_of_block(job: Job, blocked: Blocked, now: int, run: Run | None = None
         "attempts": 0,
         "blockedBy": str(blocked.by),
     }
-    return _notice(job, Notice(News.BLOCKED, job.key.job_id, run_id), facts, now, (run_id, blocked.by, before))
+    notice = Notice(News.BLOCKED, job.key.job_id, run_id)
+    return _notice(job, notice, facts, now, (run_id, blocked.by, before), _target(job, News.BLOCKED))
+
+
+def notice_of_stop(job: Job) -> JobSpec | None:
+    """Return the notice of the streak of stopped runs that a job has noted; None if there is none or no wish for it."""
+    if job.stopped is None:
+        return None
+    end, target = job.stopped, (job.spec.notify or Notify()).on_blocked
+    facts = {"runId": str(end.run), "fireTime": format_instant(end.run.fire_at), "reason": end.reason, "attempts": 0}
+    notice = Notice(News.BLOCKED, job.key.job_id, end.run)
+    return _notice(job, notice, facts, end.at or end.run.fire_at, ("streak", end), target)
 
 
 def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
@@ -132,7 +186,7 @@ def notices_ahead(job: Job, run: Run) -> Iterator[JobSpec]:
             facts = {"runId": str(run.id), "fireTime": format_instant(run.id.fire_at), "reason": f"not_{milestone}"}
             at = run.regular_at + seconds * SECOND_MS
             notice = Notice(News.LATE, job.key.job_id, run.id, milestone)
-            ahead = _notice(job, notice, {**facts, "attempts": None}, at, (run.id, milestone))
+            ahead = _notice(job, notice, {**facts, "attempts": None}, at, (run.id, milestone), _target(job, News.LATE))
             if ahead is not None:
                 yield ahead
 
@@ -156,8 +210,9 @@ def _reached_at(run: Run, milestone: Milestone) -> int | None:
     return (run.first_started_at or run.claimed_at or 0) if run.attempt else None
 
 
-def _notice(job: Job, notice: Notice, facts: Mapping[str, object], at: int, subject: object) -> JobSpec | None:
-    target = _target(job.spec.notify or Notify(), notice.news)
+def _notice(
+    job: Job, notice: Notice, facts: Mapping[str, object], at: int, subject: object, target: Target | None
+) -> JobSpec | None:
     if target is None:
         return None
     # The creation tells the notice from that of an older job with the same id.
@@ -176,7 +231,8 @@ def _notice(job: Job, notice: Notice, facts: Mapping[str, object], at: int, subj
     )
 
 
-def _target(notify: Notify, news: News) -> Target | None:
+def _target(job: Job, news: News) -> Target | None:
+    notify = job.spec.notify or Notify()
     match news:
         case News.FAILURE | News.BLOCKED:
             return notify.on_failure

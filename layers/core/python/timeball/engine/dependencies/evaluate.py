@@ -42,7 +42,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any
 from timeball.engine.dependencies.named_cycles import fill_cycles
 from timeball.engine.metrics import moved
-from timeball.engine.notices import post
+from timeball.engine.notices import notify_of_blocks, post
 from timeball.ports.collections import LedgerQuery
 from timeball.ports.rows import Swap, Swapped
 
@@ -266,7 +266,9 @@ def _next_runs(context: Context, runs: Sequence[Run]) -> list[Run]:
     post(context, [(run.depth, notice_of_block(job, blocked, now, run)) for job, run, blocked in blocks if job])
     swapped = context.store.runs.swap(swaps, now)
     moved(context, swaps, swapped)
-    return _written(swapped)
+    written = _written(swapped)
+    notify_of_blocks(context, [(run, jobs[run.id]) for run in written if run.blocked is not None])
+    return written
 
 
 def _run_swaps(context: Context, runs: Sequence[Run], jobs: Mapping[RunId, Job | None], now: int) -> list[Swap[Run]]:

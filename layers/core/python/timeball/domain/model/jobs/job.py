@@ -233,6 +233,7 @@ class Job:
     ancestors: int = 0  # a lower bound of the number of jobs that it depends on, directly or through others
     proposed: Proposed | None = None  # parents that a change is about to add; None: none
     failing: RunEnd | None = None  # end of the run that completed a streak of failures; None: it is not failing
+    stopped: RunEnd | None = None  # the run that completed a streak of runs that parents stopped; None: no streak
     paused_by_failures: bool = False  # its failed runs paused it, not a user
     lost_parent: bool = False  # a cancel removed the parents that gave it its fires, and so paused it
     rerun_at: int | None = None  # when a rerun of it was asked for; None: it is not run again

@@ -11,8 +11,8 @@ from timeball.domain.model.ids import RunId
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.terms.target import Target
 
-MOST_AFTER_FAILURES = 100
-"""The longest streak of failures that is searched for."""
+MOST_IN_A_ROW = 100
+"""The longest streak that is searched for."""
 
 
 class News(StrEnum):
@@ -42,10 +42,14 @@ class Notify:
     """Called about a success after such failures; None: no call."""
     on_late: Target | None = None
     """Called about a late run; None: no call."""
+    on_blocked: Target | None = None
+    """Called about a streak of runs that their parents stop; None: no call."""
     on_success: Target | None = None
     """Called about every success; None: no call."""
     after_failures: int = 1
     """How many failures in a row are news."""
+    after_blocked: int = 3
+    """How many runs in a row that their parents stop are news."""
     late_after_seconds: int | None = None
     """A run is late if it starts later than this after its fire time; None: never."""
     deadline_seconds: int | None = None
