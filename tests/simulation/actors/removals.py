@@ -20,7 +20,9 @@ async def remove_nodes(story: Story) -> None:
     draw, client = Random(f"the removals of {story.seed}"), Client(story, story.new_process("user-remover"))
     while story.clock.now() < story.storm_ends_at:
         await client.process.sleep_until(client.process.now() + draw.randrange(5_000, 30_000))
-        keys = [key for key in sorted(story.store.jobs) if key.tenant == WEAVERS]
+        keys = [
+            key for key in sorted(story.store.jobs) if key.tenant == WEAVERS and not key.job_id.startswith("notice-")
+        ]
         if keys:
             key, children = draw.choice(keys), draw.choice((None, Children.DETACH, Children.DETACH, Children.CANCEL))
             name = Actor(f"{REMOVER} {children} {story.clock.now()}")

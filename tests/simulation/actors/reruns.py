@@ -20,6 +20,7 @@ async def run_again(story: Story) -> None:
     while story.clock.now() < story.storm_ends_at:
         await client.process.sleep_until(client.process.now() + draw.randrange(5_000, 25_000))
         runs = [run_id for run_id in sorted(story.store.runs) if run_id.job.tenant == WEAVERS]
+        runs = [run_id for run_id in runs if not run_id.job.job_id.startswith("notice-")]
         if runs:
             asked, mode = draw.choice(runs), draw.choice([*RerunMode])
             name = f"rerun{next(story.names)}"
