@@ -28,6 +28,10 @@ READS = frozenset(
         "sample_open",
         "children",
         "in_line",
+        "last_tick",
+        "ledgers",
+        "newest",
+        "notable",
         "ahead",
     }
     | {"depth"}  # a queue's

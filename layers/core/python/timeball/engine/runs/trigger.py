@@ -194,7 +194,7 @@ def _series_of(one: Trigger) -> str:
 
 def _of_other_kind(context: Context, job: Job, one: Trigger, fire_at: int) -> Run | None:
     """Return the run of the same request if that asked for the other kind: the job alone, or a whole cycle."""
-    if one.request is None:
+    if one.request in (None, one.fingerprint):  # a bulk operation names the same request for the same contents only
         return None
     other = evolve(one, downstream=not one.downstream)
     name = RunId(job.key, fire_at, Origin.MANUAL, _series_of(other), job.generation)
