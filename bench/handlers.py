@@ -131,7 +131,7 @@ def submit(endpoint: Endpoint) -> Mapping[str, float]:
     """Measure the API's handler for each created job: in its own request, and in batches of a hundred."""
     from tests.api.client import event_of  # noqa: PLC0415
     from timeball.api.app import handler  # noqa: PLC0415 - in a process with the endpoint as AWS
-    from timeball.api.jobs.creating import MAX_JOBS  # noqa: PLC0415
+    from timeball.api.jobs.batches import MAX_JOBS  # noqa: PLC0415
 
     def asked(path: str, body: object, times: int) -> Measured:
         event = event_of("POST", path, "acme", {"Content-Type": "application/json"}, {}) | {"body": json.dumps(body)}

@@ -137,7 +137,7 @@ def _jobs(recorder: Recorder) -> None:
     send("POST", "/v1/jobs", once)
     send("PUT", "/v1/jobs/import", IMPORT)
     send("PUT", "/v1/jobs/import", {**IMPORT, "everySeconds": 1800})
-    batch = [{**IMPORT, "ref": "load"}, {"handler": "https://shop.example/check", "dependsOn": ["load"]}]
+    batch = [{**IMPORT, "jobId": "load"}, {"handler": "https://shop.example/check", "dependsOn": ["load"]}]
     send("POST", "/v1/jobs:batch", {"jobs": batch})
     send("GET", "/v1/jobs")
     send("PATCH", path, {"cronExpression": "30 2 * * *"})

@@ -14,7 +14,7 @@ from timeball.api.dead_letters.request import DiscardRequest, ReplayRequest
 from timeball.api.events.request import EventsRequest
 from timeball.api.freezes import FreezeRequest
 from timeball.api.http.route import Route
-from timeball.api.jobs.creating import BatchRequest
+from timeball.api.jobs.batches import BatchRequest
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.triggering import TriggerRequest
 from timeball.api.limits import LimitBody

@@ -25,6 +25,7 @@ from timeball.api.http.exchange import (
     attribute,
     check_version,
     expected_version,
+    ok,
     refuse_fields,
 )
 from timeball.api.http.problems import Problem, ProblemError, invalid, not_found
@@ -158,7 +159,8 @@ def restore_job(edge: ApiContext, request: Request) -> Reply:
     if errors or errors_now:
         raise invalid([*errors, *errors_now])
     check_job(request, wanted.tags)
-    return replace_job(edge, job, wanted, Action.RESTORE, request)
+    done = replace_job(edge, job, wanted, Action.RESTORE, request)
+    return ok(done.answer, version=done.job.version)
 
 
 def _revision(edge: ApiContext, job: Job, name: str) -> Revision:

@@ -23,6 +23,7 @@ from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
 from timeball.api.http.route import Route, Router
+from timeball.api.jobs.batches import router as batches
 from timeball.api.jobs.changing import router as changing_jobs
 from timeball.api.jobs.creating import router as creating_jobs
 from timeball.api.jobs.listing import router as listing_jobs
@@ -90,7 +91,7 @@ def get_docs_page(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 
 
 
 ROUTERS = (
-    *(creating_jobs, changing_jobs, removing_jobs, listing_jobs, reading_jobs, triggering_jobs),
+    *(creating_jobs, batches, changing_jobs, removing_jobs, listing_jobs, reading_jobs, triggering_jobs),
     *(graphs, cycles, events, history),
     *(backfills, runs_of_all, runs, manual, callbacks, dead_letters),
     *(operations, tasks, targets, schedules, upcoming, calendars, freezes, limits, stats, now),

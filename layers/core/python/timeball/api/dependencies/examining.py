@@ -129,31 +129,81 @@ def _refuse_with_parents(item: BatchItem, items: Mapping[JobKey, BatchItem]) -> 
             item.errors.append(FieldError(f"dependsOn.{index}", REFUSED))
 
 
-def refs_of(bodies: Sequence[Mapping[str, Any]], given: Sequence[str | None]) -> list[str | None]:
-    """Return the name by which others may refer to each item: its `ref`, or a name that no other item has."""
+def refs_of(
+    bodies: Sequence[Mapping[str, Any]], given: Sequence[str | None], job_ids: Collection[str | None]
+) -> list[str | None]:
+    """Return the name by which others may refer to each item: its `ref`, or a name that means no other item."""
     named = [name if isinstance(name := body.get("name"), str) and name else None for body in bodies]
     counts = Counter(named)
+    taken = {*given, *job_ids}
     return [
-        name if ref is None and len(bodies) > 1 and counts[name] == 1 and name not in given else ref
+        name if ref is None and len(bodies) > 1 and counts[name] == 1 and name not in taken else ref
         for ref, name in zip(given, named, strict=True)
     ]
 
 
-def next_round(bodies: Sequence[Mapping[str, Any]], refs: Sequence[str | None], left: Sequence[int]) -> list[int]:
-    """Return the indexes of the items that are created next.
+def next_round(
+    bodies: Sequence[Mapping[str, Any]],
+    names: Sequence[Collection[str]],
+    left: Sequence[int],
+    standing: Collection[int],
+) -> list[int]:
+    """Return the indexes of the items that come next: all of new jobs, or all of `standing` jobs.
 
-    A round has one item of each unique key, and no item that depends on an item of a later round, unless all do.
+    A round has one item of each unique key, and no item that depends on an item of a later round. Where items wait for
+    each other, the first standing job comes alone; without one, the new jobs come together.
     """
-    keys = {index: bodies[index].get("uniqueKey") for index in left}
-    first = {index if key is None else f"key {key}": index for index, key in reversed(keys.items())}
-    going, behind = sorted(first.values()), {*left} - {*first.values()}
-    while waiting := {index for index in going if _depends_on_any(bodies[index], {refs[one] for one in behind})}:
-        going, behind = [index for index in going if index not in waiting], behind | waiting
-    return going or sorted(first.values())
+    changing = [index for index in left if index in standing]
+    new = _first_of_each_key(bodies, [index for index in left if index not in standing])
+    going, behind = new, {*left} - {*new}
+    while waiting := {*waiting_for(bodies, names, going, behind)}:
+        going, behind = sorted({*going} - waiting), behind | waiting
+    free = sorted({*changing} - {*waiting_for(bodies, names, changing, left)})
+    return going or free or changing[:1] or new
 
 
-def _depends_on_any(body: Mapping[str, Any], refs: Collection[str | None]) -> bool:
+def _first_of_each_key(bodies: Sequence[Mapping[str, Any]], indexes: Sequence[int]) -> list[int]:
+    """Return the items without a unique key, and the first item of each unique key."""
+    keys = {index: bodies[index].get("uniqueKey") for index in reversed(indexes)}
+    return sorted({index if key is None else f"key {key}": index for index, key in keys.items()}.values())
+
+
+def waiting_for(
+    bodies: Sequence[Mapping[str, Any]],
+    names: Sequence[Collection[str]],
+    indexes: Sequence[int],
+    others: Collection[int],
+) -> list[int]:
+    """Return which items depend on others of the batch."""
+    known = {name for index in others for name in names[index]}
+    return [index for index in indexes if any(one in known - {*names[index]} for one in _parent_names(bodies[index]))]
+
+
+def with_ids(body: Mapping[str, Any], ids: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the body of an item with the ids of the jobs that its parents' names mean in the batch."""
+    parents, for_each = body.get("dependsOn"), body.get("forEach")
+    if not isinstance(parents, list):
+        return body
+    resolved = {**body, "dependsOn": [_with_id(one, ids) for one in parents]}
+    if isinstance(for_each, str) and for_each not in [one.get("as") for one in parents if isinstance(one, dict)]:
+        resolved["forEach"] = ids.get(for_each, for_each)
+    return resolved
+
+
+def _with_id(parent: object, ids: Mapping[str, str]) -> object:
+    if isinstance(parent, dict):
+        return {**parent, "jobId": _with_id(parent["jobId"], ids)} if "jobId" in parent else parent
+    return ids.get(parent, parent) if isinstance(parent, str) else parent
+
+
+def refused_parents(body: Mapping[str, Any], lost: Collection[str]) -> list[FieldError]:
+    """Return an error for each parent that names a refused item."""
+    names = _parent_names(body)
+    return [FieldError(f"dependsOn.{index}", REFUSED) for index, name in enumerate(names) if name in lost]
+
+
+def _parent_names(body: Mapping[str, Any]) -> list[str]:
     named = body.get("dependsOn")
     parents = named if isinstance(named, list) else []
     ids = [parent.get("jobId") if isinstance(parent, dict) else parent for parent in parents]
-    return any(isinstance(job_id, str) and job_id in refs for job_id in ids)
+    return [job_id if isinstance(job_id, str) else "" for job_id in ids]

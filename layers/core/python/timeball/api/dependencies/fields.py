@@ -52,7 +52,10 @@ _ID_SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": 200}
 _OBJECT_SCHEMA: Final = {
     "type": "object",
     "properties": {
-        "jobId": {**_ID_SCHEMA, "description": "The id of the job; in a batch also the `ref` of an item."},
+        "jobId": {
+            **_ID_SCHEMA,
+            "description": "The id of the job; in a batch also the `jobId` or `ref` of an item.",
+        },
         "as": {
             "type": "string",
             "pattern": f"^{JOB_ID.pattern}$",

@@ -14,6 +14,7 @@ from timeball.api.http.edge import ApiContext, no_job, no_run
 from timeball.api.http.exchange import Request
 from timeball.api.http.problems import Problem, ProblemError
 from timeball.domain.model.ids import JOB_ID, JobKey, LimiterKey, RunId
+from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.limiter import Bounds
 from timeball.domain.model.tenants.key import Role
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Flow, RateLimit
@@ -90,6 +91,11 @@ def are_within(tags: Mapping[str, str], bounds: Mapping[str, str]) -> bool:
     return bounds.items() <= tags.items()
 
 
+def is_seen(request: Request, job: Job) -> bool:
+    """Say whether a job is within the bounds of the key."""
+    return are_within(job.spec.tags, request.bounds)
+
+
 def check_reach(edge: ApiContext, request: Request, *, may_create: bool) -> None:
     """Raise ProblemError if a bounded key may not reach the resource of a request; reads the job for such keys only.
 
@@ -106,7 +112,7 @@ def check_reach(edge: ApiContext, request: Request, *, may_create: bool) -> None
     job = edge.context.store.jobs.read([key])[0]
     if job is None and may_create:
         return
-    if job is None or not are_within(job.spec.tags, request.bounds):
+    if job is None or not is_seen(request, job):
         raise no_job() if "jobId" in request.path else no_run()
 
 

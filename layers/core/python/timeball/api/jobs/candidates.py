@@ -75,7 +75,9 @@ class Candidate:
         return self.is_open and not self.errors
 
 
-_NOTHING: Final[Mapping[str, NewJob | ProblemError]] = MappingProxyType({})
+Named = Mapping[str, str | ProblemError]
+"""The results of other items of the batch by their names: the id of the job, or a problem."""
+_NOTHING: Final[Named] = MappingProxyType({})
 
 
 def settle(
@@ -83,12 +85,12 @@ def settle(
     request: Request,
     candidates: Sequence[Candidate],
     now: int,
-    earlier: Mapping[str, NewJob | ProblemError] = _NOTHING,
+    earlier: Named = _NOTHING,
 ) -> list[NewJob | ProblemError | None]:
     """Create each job, of which no two have the same unique key.
 
-    None means that the run of the unique key's job has just begun, so the caller must ask again. `earlier` has the
-    results of other jobs of the batch, by their refs. Raises UnavailableError if it is unknown what was stored.
+    None means that the run of the unique key's job has just begun, so the caller must ask again. Raises
+    UnavailableError if it is unknown what was stored.
     """
     tasks = tasks_of(edge, request.tenant, [one.request for one in candidates])
     allowance = Allowance()
@@ -124,7 +126,7 @@ def _note_calendars(edge: ApiContext, candidates: Sequence[Candidate], now: int)
 
 
 def _bind_parents(
-    edge: ApiContext, request: Request, candidates: Sequence[Candidate], earlier: Mapping[str, NewJob | ProblemError]
+    edge: ApiContext, request: Request, candidates: Sequence[Candidate], earlier: Named
 ) -> list[Candidate]:
     """Bind the open candidates to the parents that they name, and return them with parents first."""
     left = {one.spec.key: one for one in _open(candidates)}
@@ -133,7 +135,7 @@ def _bind_parents(
     known = _results_by_ref(candidates, earlier)
     items = [BatchItem(one.spec, one.ref, bool(one.errors)) for one in left.values()]
     lost = {ref for ref, result in known.items() if isinstance(result, ProblemError)}
-    standing = {ref: result.job.key.job_id for ref, result in known.items() if isinstance(result, NewJob)}
+    standing = {ref: result for ref, result in known.items() if isinstance(result, str)}
     ordered = examine_together(edge.context, items, request.bounds, lost, standing)
     for item in ordered:
         one = left[item.spec.key]
@@ -142,15 +144,13 @@ def _bind_parents(
     return [left[item.spec.key] for item in ordered]
 
 
-def _results_by_ref(
-    candidates: Sequence[Candidate], earlier: Mapping[str, NewJob | ProblemError]
-) -> dict[str, NewJob | ProblemError]:
+def _results_by_ref(candidates: Sequence[Candidate], earlier: Named) -> Named:
     """Return the results so far by the refs of their items."""
     known = {**earlier}
     for one in candidates:
         result = one.result if one.holder is None else NewJob(one.holder)
         if one.ref and result:
-            known[one.ref] = result
+            known[one.ref] = result.job.key.job_id if isinstance(result, NewJob) else result
     return known
 
 

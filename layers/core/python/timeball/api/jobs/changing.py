@@ -6,7 +6,7 @@ that is already as the request says gets no new version.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from timeball.api.dependencies.examining import field_errors, misnamed
@@ -42,6 +42,7 @@ from timeball.api.jobs.spec import beyond_the_tenant, form_of, spec_of, tasks_of
 from timeball.api.schedules.fields import in_zone, no_calendar
 from timeball.api.schemas.accepted import Allowance
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.tenants.actor import Action, Actor
 from timeball.domain.time.instants import InvalidSchedule
@@ -64,6 +65,14 @@ _TRIES: Final = 4
 _Verb = Callable[[Context, Sequence[Change], Actor], list[Changed]]
 
 
+@dataclass(frozen=True)
+class Replaced:
+    """A job that is now as its request asks, and the answer that shows it."""
+
+    job: Job
+    answer: JobAnswer
+
+
 @router.put(
     "/v1/jobs/{jobId}",
     "Create a job under an id of your own, or replace it; repeating the request changes nothing",
@@ -81,6 +90,28 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
     given_depth(request)  # replacing a job creates nothing, but an invalid depth is refused all the same
     key, now = new_job_key(request), edge.context.clock.now()
     standing = edge.context.store.jobs.read([key], with_work=True)[0]
+    wanted, errors_now = read_put(edge, request, body, standing, now)
+    if standing is None:
+        if "if-match" in request.headers:
+            raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")
+        (made,) = settle(edge, request, [named_candidate(edge, request, key, body, wanted, now)], now)
+        if isinstance(made, NewJob):
+            return created_reply(edge, made)
+        raise made or ContendedError(f"the unique key of job {key.job_id} kept changing")
+    if is_to_be_new:
+        raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
+    check_version("job", standing.version, version, "replace")
+    done = put_again(edge, request, standing, wanted, errors_now)
+    return created_reply(edge, done) if isinstance(done, NewJob) else ok(done.answer, version=done.job.version)
+
+
+def read_put(
+    edge: ApiContext, request: Request, body: Mapping[str, Any], standing: Job | None, now: int
+) -> tuple[JobRequest, list[FieldError]]:
+    """Return what a body asks of a job under an id of the client's, and what only a next generation cannot have.
+
+    Raises ProblemError if it is invalid for the job that stands there, if any.
+    """
     wanted, errors, errors_now = read_job_request(body, now)
     wanted = in_zone(wanted, defaults_of(edge, request).timezone)
     kept = set() if standing is None else kept_times(standing, wanted)
@@ -89,13 +120,13 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
         raise invalid([*errors, *unkept])
     _check_key(wanted, standing)
     check_job(request, wanted.tags)
-    if standing is None:
-        if "if-match" in request.headers:
-            raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")
-        return _create_named(edge, request, wanted, spec_of(wanted, key, fingerprint(canonical(body)), now), now)
-    if is_to_be_new:
-        raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
-    check_version("job", standing.version, version, "replace")
+    return wanted, errors_now
+
+
+def put_again(
+    edge: ApiContext, request: Request, standing: Job, wanted: JobRequest, errors_now: Sequence[FieldError]
+) -> Replaced | NewJob:
+    """Make a job that stands what a request asks for, or begin its next generation. Raises ProblemError."""
     if standing.is_open or (standing.status is not JobStatus.CANCELLED and is_as_asked(standing, wanted)):
         return replace_job(edge, standing, wanted, Action.PUT, request)
     refuse(errors_now)
@@ -111,13 +142,14 @@ def _check_key(wanted: JobRequest, standing: Job | None) -> None:
         )
 
 
-def _create_named(edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, now: int) -> Reply:
+def named_candidate(
+    edge: ApiContext, request: Request, key: JobKey, body: Mapping[str, Any], wanted: JobRequest, now: int
+) -> Candidate:
+    """Return a new job under an id of the client's. Raises ProblemError for a limit that its key may not name."""
+    spec = spec_of(wanted, key, fingerprint(canonical(body)), now)
     check_flow(edge, request, spec.flow)
     errors = [*unfit(edge, wanted, spec, None, now), *beyond_the_tenant(edge, request, wanted, spec, None)]
-    (made,) = settle(edge, request, [Candidate(wanted, spec, errors, is_own_id=True)], now)
-    if isinstance(made, NewJob):
-        return created_reply(edge, made)
-    raise made or ContendedError(f"the unique key of job {spec.key.job_id} kept changing")
+    return Candidate(wanted, spec, errors, is_own_id=True)
 
 
 def is_as_asked(standing: Job, wanted: JobRequest) -> bool:
@@ -131,7 +163,7 @@ def _replacing(standing: Job, wanted: JobRequest, since: int) -> JobSpec:
     return evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
 
 
-def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Request) -> Reply:
+def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Request) -> NewJob:
     """Begin the next generation of a job that has ended. It counts as a new job: against quotas, and by its depth."""
     context, now = edge.context, edge.context.clock.now()
     spec = _replacing(standing, wanted, now)
@@ -150,7 +182,7 @@ def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Requ
         if done is None or done.outcome is not ChangeOutcome.DONE:
             uncount_submits(edge, counted, 1)
     job = changed_job(done, "replace")
-    return created_reply(edge, NewJob(resolved(context, [job])[0]))
+    return NewJob(resolved(context, [job])[0])
 
 
 def _begin(edge: ApiContext, standing: Job, spec: JobSpec, depth: int, by: Actor) -> Changed:
@@ -170,19 +202,20 @@ def _begin(edge: ApiContext, standing: Job, spec: JobSpec, depth: int, by: Actor
     return done
 
 
-def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Reply:
+def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Replaced:
     """Change a job to what a request asks for. A request that loses a race is refused, and changes nothing."""
     verb = "restore" if action is Action.RESTORE else "replace"
     spec = _replacing(standing, wanted, standing.begun_at)
     check_flow(edge, request, spec.flow, standing.spec.flow)
     if spec == standing.spec and standing.intent is None:
-        return ok(shown_job(edge, standing, claimed_runs=[]), version=standing.version)
+        return Replaced(standing, shown_job(edge, standing, claimed_runs=[]))
     if not standing.is_open:
         raise ended(standing, verb)
     refuse(misfits_of(edge, request, wanted, spec, standing.spec))
     spec = with_parents(edge, request, standing, spec)
     done = revise_job(edge, standing, spec, action, request.by)
-    return changed_answer(edge, changed_job(done, verb), done)
+    job = changed_job(done, verb)
+    return Replaced(job, _shown(edge, job, done))
 
 
 @router.post(
@@ -356,8 +389,11 @@ def changed_job(done: Changed, verb: str) -> Job:
 
 def changed_answer(edge: ApiContext, job: Job, done: Changed) -> Reply:
     """Return the answer to a change: the job, and the runs that were under way."""
-    answer = shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
-    return ok(answer, version=job.version)
+    return ok(_shown(edge, job, done), version=job.version)
+
+
+def _shown(edge: ApiContext, job: Job, done: Changed) -> JobAnswer:
+    return shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
 
 
 def ended(job: Job, verb: str) -> ProblemError:

@@ -150,8 +150,8 @@ _ELSEWHERE: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "schema": {"type": "array", "minItems": 1, "items": {"enum": [str(status) for status in STATUSES]}},
     },
     ("/v1/jobs:batch", "Idempotency-Key"): {
-        "description": "Covers each item by its index: under the same key an unchanged item gets the same answer as "
-        "before, with 201 or 200, and a changed item gets a 422.",
+        "description": "Covers each item without a `jobId` by its index: under the same key an unchanged item gets the "
+        "same answer as before, with 201 or 200, and a changed item gets a 422.",
     },
     ("/v1/jobs", "taskId"): {"in": "query", "required": False, "description": "Only jobs that name this task."},
     ("/v1/jobs", "name"): {
