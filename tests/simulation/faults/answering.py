@@ -59,7 +59,7 @@ FAULTS = {
         lost("runs.swap", _tries_again_by_hand), "a run that is retried by hand may start"
     ),
     "a cancel of a run is acknowledged and not done": Fault(
-        lost("runs.swap", _cancels_a_run), "a run that was cancelled alone is not called any more", 5
+        lost("runs.swap", _cancels_a_run), "a run that was cancelled alone is not called any more", 15
     ),
     "a replay has no pace": Fault(instead(replay, _at_once), "a replay keeps its pace", 8),
     "a run that fails for good a second time is not listed": Fault(

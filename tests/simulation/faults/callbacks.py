@@ -99,7 +99,7 @@ FAULTS = {
         instead(event_row, _as_pending), "an event of a paused job is skipped and of no other", 57
     ),
     "a freeze holds no event back": Fault(
-        given(Blackouts, "deferred_until", Blackouts.stopped_until), "nothing starts in a freeze", 10
+        given(Blackouts, "deferred_until", Blackouts.stopped_until), "nothing starts in a freeze", 15
     ),
     "a run on an event has the payload of its job": Fault(
         instead(event_row, _with_the_jobs_payload), "a run on an event is called with that event", 7

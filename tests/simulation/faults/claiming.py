@@ -103,10 +103,10 @@ FAULTS = {
         meeting="an execution that breaks off, and a cancel of its run",
     ),
     "no hold window for early retries": Fault(
-        instead(decide_claim, _has_no_hold_window), "a run without a message is found again", 38
+        instead(decide_claim, _has_no_hold_window), "a run without a message is found again", 77
     ),
     "a message is deleted that meets a live running run": Fault(
-        instead(decide_claim, _drops_running_runs), "a run without a message is found again", 11
+        instead(decide_claim, _drops_running_runs), "a run without a message is found again", 8
     ),
     "a run that waits for the overlap lock misfires": Fault(
         instead(decide_claim, _drops_waiters_of_the_lock), "a run that waits for the overlap lock does not misfire", 5

@@ -172,6 +172,6 @@ FAULTS = {
     "a reaper ignores the lease": Fault(
         instead(is_reapable, lambda run, *_: run.state is RunState.RUNNING and run.callback is not None),
         "no lease is cut short",
-        0,
+        1,
     ),
 }

@@ -70,7 +70,7 @@ FAULTS = {
         given(following, "UNKNOWN", UNDER_WAY), _BEFORE_ITS_EXECUTION, 12
     ),
     "a stopped task counts as succeeded": Fault(
-        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 9
+        instead(of_task, _by_exit_codes_alone), "an attempt ends as its execution did", 12
     ),
     "a task is over once it is to stop": Fault(instead(of_task, _over_once_it_is_to_stop), _BEFORE_ITS_EXECUTION, 9),
     "a newer run takes the lock of a run whose execution goes on": Fault(
@@ -86,7 +86,7 @@ FAULTS = {
         instead(asked_to_stop, _ended_at_once), "no execution goes on without a run that follows it", 28
     ),
     "an attempt starts what another may have started": Fault(
-        instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 99
+        instead(starts_as, lambda run: run.attempt), "no run has two executions at once", 9
     ),
     "a run that follows an execution keeps its slot only for its lease": Fault(
         instead(has_slot, by_its_lease), "no more runs are under way than may", 39

@@ -52,7 +52,7 @@ FAULTS = {
         instead(item_run, _shifted), "a run of an item is called with that item", 6
     ),
     "a run with items ends as its first item does": Fault(
-        instead(concluded, _with_half), "a run with items ends as these do", 1
+        instead(concluded, _with_half), "a run with items ends as these do", 26
     ),
     "a cycle that runs again leaves its items as they were": Fault(
         instead(is_of_before, lambda *_: False), "a cycle that runs again runs its items again", 6

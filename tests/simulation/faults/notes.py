@@ -67,7 +67,7 @@ FAULTS = {
         13,
     ),
     "a resume loses the time of the pause": Fault(
-        instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 131
+        instead(resumed, _forgets_the_pause), "a fire of a pause runs only as catching up allows", 29
     ),
     "the end of a freeze is no reason to ask the catch-up policy": Fault(
         given(Blackouts, "suspended_at", lambda *_: None), "a fire of a pause runs only as catching up allows", 36
@@ -83,5 +83,5 @@ FAULTS = {
     "a moved fire is not due on its new day": Fault(
         inserted("runs.insert", _without_a_due_key), "a moved fire starts on the next open day", 3
     ),
-    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 9),
+    "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 10),
 }

@@ -60,7 +60,7 @@ FAULTS = {
         instead(notice_of_stop, lambda _: None), "a job that its parents stop sends a notice", 26
     ),
     "one failure pauses a job": Fault(
-        instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 33
+        instead(is_to_pause, _after_its_first_failure), "only a streak of failures pauses a job", 53
     ),
     "a notice sends notices of its own": Fault(
         instead(notice_of_end, _with_wishes_of_its_own), "a notice sends no notice", 3
@@ -69,7 +69,7 @@ FAULTS = {
         instead(notices_ahead, lambda *_: iter(())), "each run that may be late has its notice ahead", 3
     ),
     "every run counts as late": Fault(instead(is_late, lambda *_: True), "exactly the late runs send a notice", 3),
-    "no run counts as late": Fault(instead(is_late, lambda *_: False), "exactly the late runs send a notice", 33),
+    "no run counts as late": Fault(instead(is_late, lambda *_: False), "exactly the late runs send a notice", 53),
     "a needless notice is not ended": Fault(
         lost("jobs.swap", _ends_a_notice), "a notice is called or needless in the end", 3
     ),

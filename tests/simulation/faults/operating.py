@@ -49,7 +49,7 @@ def _is_due_at_once(
 FAULTS = {
     "an operation triggers a job once for each try": Fault(instead(trigger, _triggers_by_the_clock), _ONCE, 1),
     "an operation does not record its changes": Fault(answered("changes.of_job", lambda _: []), _ONCE, 1),
-    "an operation retries runs that failed after its request": Fault(instead(had_ended_by, lambda *_: True), _ALL, 131),
+    "an operation retries runs that failed after its request": Fault(instead(had_ended_by, lambda *_: True), _ALL, 51),
     "an operation retries a run twice that has died twice": Fault(
         instead(is_to_be_retried, lambda run, *_, **__: run.is_dead_letter),
         _ONCE,
@@ -59,7 +59,7 @@ FAULTS = {
         instead(apply_to_job, _leaves_out_impossible_ones), _ALL, 11
     ),
     "an operation counts the changes of another process": Fault(
-        instead(progressed, _adds_to_any_row), "an operation counts each job once", 21
+        instead(progressed, _adds_to_any_row), "an operation counts each job once", 11
     ),
     "an operation has no pace": Fault(instead(progressed, _is_due_at_once), "an operation keeps its pace", 1051),
 }

@@ -81,9 +81,9 @@ FAULTS = {
     "the loser of a race counts the run's end too": Fault(
         instead(change_runs, _reports_refused_items), "no run is counted twice", meeting="an execution, and a cancel"
     ),
-    "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 15),
+    "a swap takes a row of the same content for its own": Fault(handed(_by_content), "no run is counted twice", 5),
     "an insert takes a row of the same content for its own": Fault(
-        believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 114
+        believed("runs.insert", lambda row, standing: row == standing), "no run is counted twice", 4
     ),
     "a change keeps no older revision": Fault(
         _without(Revision),

@@ -34,6 +34,6 @@ FAULTS = {
     ),
     "a cleared job has no mark": Fault(instead(job_cleared, _not_marked), "a job is opened again by a rerun alone", 16),
     "a job is cleared more than once": Fault(
-        both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 56
+        both(instead(is_cleared, _again_and_again), instead(progressed, _not_counted)), "a rerun clears a run once", 16
     ),
 }

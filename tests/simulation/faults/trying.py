@@ -123,7 +123,7 @@ FAULTS = {
     "three retries more than the policy allows": Fault(
         instead(exhausted, _three_retries_more), "no run has more attempts than its policy allows"
     ),
-    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no run has more attempts than its policy allows", 9),
+    "a retry at any age": Fault(instead(exhausted, _at_any_age), "no run has more attempts than its policy allows", 1),
     "at_most_once is ignored": Fault(
         instead(after_attempt, _once_more), "an at most once run is called at most once", 2
     ),

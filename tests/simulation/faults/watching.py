@@ -47,7 +47,7 @@ FAULTS = {
         meeting="an execution that breaks off, and a purge",
     ),
     "a watch reads a run once": Fault(
-        lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 50
+        lost("queue.watch", lambda watch: watch.round_number > 1), "nothing is stuck", 34
     ),
     "an end whose message was lost has no effects": Fault(
         _taking(Finding.OVER, Finding.KEPT),
