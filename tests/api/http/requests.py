@@ -26,7 +26,7 @@ from timeball.api.targets.trying import TrialRequest
 from timeball.api.tasks.models import TaskRequest
 
 IDS = {
-    "fireTime": "2026-11-21T09:30:00Z",
+    "cycleId": "2026-11-21T09:30:00Z",
     "jobId": "job_1",
     "runId": "job_1.5.s",
     "tenant": "acme",

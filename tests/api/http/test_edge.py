@@ -175,6 +175,8 @@ def test_every_problem_has_a_type_of_its_own_and_keeps_its_slug_and_status() -> 
         "no-session": 409,
         "job-ended": 409,
         "has-children": 409,
+        "no-cycles": 409,
+        "graph-too-large": 409,
         "job-paused": 409,
         "run-over": 409,
         "run-under-way": 409,

@@ -41,6 +41,18 @@ def _cancel_of_a_parent(api: Api) -> Answer:
     return api.call("DELETE", f"/v1/jobs/{parent}")
 
 
+def _cycles_of_one_off(api: Api) -> Answer:
+    return api.call("POST", f"/v1/jobs/{api.create()['jobId']}/trigger", {"downstream": True})
+
+
+def _too_many_cycles(api: Api) -> Answer:
+    """Ask for 9,901 cycles of eleven jobs: 108,911 runs."""
+    parent = api.create(everySeconds=1)["jobId"]
+    api.call("POST", "/v1/jobs:batch", {"jobs": [{**HANDLER, "dependsOn": [parent]}] * 10})
+    fires = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-20T02:45:00Z"}
+    return api.call("POST", f"/v1/jobs/{parent}/backfills", {**fires, "graph": True})
+
+
 def _retry(api: Api, run: Run, **fields: object) -> Answer:
     return api.call("POST", f"/v1/runs/{run.id}/retry", fields or None)
 
@@ -132,6 +144,8 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.JOB_ENDED: _of_an_ended_job,
     Problem.HAS_CHILDREN: _cancel_of_a_parent,
     Problem.NO_SESSION: lambda api: api.call("DELETE", "/v1/sessions/current"),
+    Problem.NO_CYCLES: _cycles_of_one_off,
+    Problem.GRAPH_TOO_LARGE: _too_many_cycles,
     Problem.TOO_DEEP: lambda api: api.call("POST", "/v1/jobs", HANDLER, headers={"Timeball-Depth": str(MOST)}),
     Problem.QUOTA_EXCEEDED: _more_than_the_calls_of_a_job_may_ask_for,
     Problem.JOB_PAUSED: _retry_of_a_run_that_a_pause_took_back,

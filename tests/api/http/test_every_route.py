@@ -29,7 +29,7 @@ def name(route: Route) -> str:
     return f"{route.method} {route.path}"
 
 
-FIRE = {"fireTime": "2026-11-21T09:30:00Z"}
+FIRE = {"cycleId": "2026-11-21T09:30:00Z"}
 """A fire time is no id: it is the same for all tenants."""
 
 
