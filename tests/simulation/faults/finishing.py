@@ -137,7 +137,7 @@ FAULTS = {
         meeting="an execution that wakes while another one has its run",
     ),
     "a message of several runs is deleted with the first of them": Fault(
-        given(MemoryQueue, "receive", _each_on_its_own), "a run without a message is found again", 9
+        given(MemoryQueue, "receive", _each_on_its_own), "a run without a message is found again", 149
     ),
     "an end without a message is written as if it had one": Fault(
         instead(ended, _as_with_a_message), "an end without a message is due at once"

@@ -137,7 +137,7 @@ FAULTS = {
         meeting="three executions of one instant, under a limiter with one slot",
     ),
     "a limiter does not check whether a run that it sent has begun": Fault(
-        instead(left_in_line, _no_run_is_sent_in_vain), STUCK, 1082
+        instead(left_in_line, _no_run_is_sent_in_vain), STUCK, 219
     ),
     "a limiter that others wait for is not due": Fault(
         instead(left_in_line, _nothing_due),

@@ -19,7 +19,7 @@ def _ended_runs_keep_slots(
 
 FAULTS = {
     "jobs are created without a count": Fault(
-        instead(reserve, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 14
+        instead(reserve, lambda *_: None, within=api_quotas), "no tenant has many more jobs than may", 169
     ),
     "moves on backfills without the bound": Fault(
         instead(holders, lambda slots, _: slots.named), "no more backfills run than may", 138

@@ -40,7 +40,7 @@ def _of_the_first_generation(job: Job, origin: Origin, fire_at: int, now: int) -
 
 FAULTS = {
     "a run of an earlier generation goes on": Fault(
-        given(Job, "owns", lambda *_: True), "nothing of an earlier generation is called", 130
+        given(Job, "owns", lambda *_: True), "nothing of an earlier generation is called", 110
     ),
     "a run's id lacks its generation": Fault(
         instead(queued_run, _of_the_first_generation), "each due instant has one row", 10
