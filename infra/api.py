@@ -70,7 +70,8 @@ class Api(Construct):
             ),
         )
         allow(self.function, ROWS, [storage.jobs.table_arn])
-        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE, schema.BY_TASK, schema.NOTABLE))
+        searched = (schema.LISTING, schema.BY_STATE, schema.BY_TASK, schema.NOTABLE, schema.DUE)
+        allow(self.function, FIND, storage.jobs_by(*searched))
         allow(self.function, ["sqs:SendMessage"], queues.sent_to)
         # It puts events onto the bus, and manages the rules for the patterns of jobs.
         allow(self.function, ["events:PutEvents"], [bus.arn])

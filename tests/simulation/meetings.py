@@ -245,7 +245,7 @@ MEETINGS = {
     ),
     "an execution that sleeps longer than its lease": Meeting(_due_once, (5, executes), [], stop_seconds=45),
     "an execution that wakes while another one has its run": Meeting(
-        _due_once, (5, executes), [], stop_seconds=30, call_seconds=10
+        _due_once, (5, executes), [], stop_seconds=36, call_seconds=10
     ),
     "an execution that wakes when another has called its run": Meeting(
         _due_once, (5, executes), [], stop_seconds=38, call_seconds=10

@@ -256,7 +256,10 @@ def test_functions_use_the_attached_table_with_its_indexes(attached_stack: Synth
         (
             "api",
             "dynamodb:Query",
-            ["jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_state", "by_task", "listing", "notable"))],
+            [
+                "jobs-of-may",
+                *(f"jobs-of-may/index/{one}" for one in ("by_state", "by_task", "due", "listing", "notable")),
+            ],
         ),
         ("execute-low", "dynamodb:UpdateItem", ["jobs-of-may"]),
         ("authorize", "dynamodb:BatchGetItem", ["tenants-of-may"]),

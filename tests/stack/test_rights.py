@@ -44,6 +44,7 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "Jobs/index/listing": FIND,
                 "Jobs/index/by_state": FIND,
                 "Jobs/index/by_task": FIND,
+                "Jobs/index/due": FIND,
                 "Jobs/index/notable": FIND,
                 **dict.fromkeys(SENDER, SEND | LOOK),
                 "Watch": SEND,

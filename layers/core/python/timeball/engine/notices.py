@@ -148,8 +148,9 @@ def notify_of_blocks(context: Context, runs: Sequence[tuple[Run, Job | None]]) -
 
     Order of writes of post notices of blocks (about runs that are stopped, or have begun and ended):
 
-    1. Swap the job: stopped since a run that it names, or no longer stopped.
-    2. Post the notice from what the job names.
+    1. Post the notice of the streak that the job names, before it names another run or none.
+    2. Swap the job: stopped since a run that it names, or no longer stopped.
+    3. Post the notice from what the job names.
 
     Safe: it is part of the effects of an end, and of each evaluation of a run that stays blocked; a notice's id is a
     hash of its content, so a repeat finds it.
@@ -173,6 +174,8 @@ def _notify_of_stop(context: Context, run: Run) -> None:
             is_noted = job.stopped is not None and any(one.id == job.stopped.run for one in (run, *newest))
             post(context, [(run.depth, notice_of_stop(job))] if is_noted else [])
             return
+        if job.stopped is not None:
+            post(context, [(run.depth, notice_of_stop(job))])
         context.store.jobs.swap([Swap(job, after)], context.clock.now())
     raise UnavailableError(f"job {run.id.job.job_id} kept changing")
 
