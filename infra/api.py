@@ -126,7 +126,8 @@ class Api(Construct):
             health[0], "APIG4", "Any caller may learn whether the service is up; the answer contains nothing else"
         )
         authorizer = _authorizer(authorize)
-        http.add_routes(path="/{proxy+}", integration=integration, authorizer=authorizer)
+        for path in ("/", "/{proxy+}"):
+            http.add_routes(path=path, integration=integration, authorizer=authorizer)
         if settings.functions.iam_callers:
             signed = authorizers.HttpIamAuthorizer()
             http.add_routes(path="/iam/{proxy+}", integration=integration, authorizer=signed)

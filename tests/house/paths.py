@@ -1,7 +1,7 @@
 """The way of a plain run, and of a cancel, through the files of the package: `make paths` prints both.
 
 Each is traced on the in-memory engine. Only functions of the package count, without the fakes in `timeball.testing`.
-Whatever a process does only once, such as the parsing of a schedule, is done before.
+Each step that a process takes only once, such as the parsing of a schedule, is taken before.
 """
 
 import sys

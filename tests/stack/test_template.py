@@ -102,6 +102,7 @@ def test_each_route_except_health_requires_the_authorizer(stack: Synthesized) ->
     of_admins = ("/v1/admin/{proxy+}", "/v1/me", "/v1/sessions", "/v1/sessions/{proxy+}")
     assert behind == {
         "GET /healthz": "NONE",
+        "ANY /": "CUSTOM",
         "ANY /{proxy+}": "CUSTOM",
         **{f"ANY {path}": "CUSTOM" for path in of_admins},
     }

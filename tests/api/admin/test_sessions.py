@@ -22,7 +22,7 @@ JOB = {"handler": "https://example.com/hook"}
 
 @dataclass
 class Door:
-    """The API behind its authorizer, as a deployment has them."""
+    """The API and its authorizer, as a deployment connects them."""
 
     api: Api = field(default_factory=Api)
 

@@ -59,8 +59,9 @@ def test_the_root_links_to_the_documents_also_behind_the_base_path_of_a_stage(ap
     event["requestContext"]["stage"] = "prod"
     links = json.loads(api.handle(event, LambdaContext())["body"])
     assert set(links.values()) == {"/prod/docs", "/prod/openapi.json", "/prod/healthz"}
-    for path in links.values():
-        assert api.handle({**event, "rawPath": path}, LambdaContext())["statusCode"] == 200
+    answers = {path: api.handle({**event, "rawPath": path}, LambdaContext()) for path in links.values()}
+    assert [answer["statusCode"] for answer in answers.values()] == [200] * 3
+    assert json.loads(answers["/prod/openapi.json"]["body"])["servers"][0]["url"] == "/prod"
 
 
 @pytest.mark.parametrize(

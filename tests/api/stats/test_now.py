@@ -199,7 +199,7 @@ def test_a_digest_is_made_anew_after_thirty_seconds(api: Api) -> None:
     assert (body["nextCount"], body["digestAt"]) == (2, body["asOf"])
 
 
-def test_a_digest_of_many_jobs_is_made_in_pages_while_somebody_asks(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_digest_of_many_jobs_is_made_in_pages_with_each_request(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upcoming, "MOST_JOBS", 2)
     for _ in range(3):
         api.create(everySeconds=1800, anchorAt=format_instant(NOW + MINUTE_MS))

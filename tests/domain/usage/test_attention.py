@@ -1,4 +1,4 @@
-"""What needs a person's attention: tables of rows, and of what they mean."""
+"""Tables of the rows that need a person's attention, with the kinds that they have."""
 
 from dataclasses import replace
 
@@ -79,7 +79,7 @@ FROZEN = replace(NOTHING, frozen=spans_of([(NOW - HOUR_MS, NOW + HOUR_MS)]))
         (job(created_ms_ago=2 * MINUTE_MS), [], NOTHING, []),  # two fires so far
         (job(1, created_ms_ago=59 * SECOND_MS), [], NOTHING, []),  # less than a minute
         (job(1, created_ms_ago=60 * SECOND_MS), [], NOTHING, ["silent"]),  # a minute
-        (job(86_400), [], NOTHING, []),  # its first fire is to come
+        (job(86_400), [], NOTHING, []),  # its first fire lies ahead
         (job(), [run(RunState.SUCCEEDED, 2 * MINUTE_MS, 10)], NOTHING, []),  # lately
         (job(), [run(RunState.SUCCEEDED, 5 * MINUTE_MS, 10)], NOTHING, ["silent"]),  # not lately
         (job(), [run(RunState.FAILED, 2 * MINUTE_MS, 10)], NOTHING, ["failing", "silent"]),  # a failure is no success

@@ -1,4 +1,4 @@
-"""What an answer about the present state costs beside 10,000 jobs and 100,000 runs."""
+"""The cost of an answer about the present state beside 10,000 jobs and 100,000 runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace

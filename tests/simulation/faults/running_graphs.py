@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 
-from tests.simulation.faults.hands import Fault, instead
+import timeball.engine.backfills
+from tests.simulation.faults.hands import Fault, both, instead
+from timeball.domain.dependencies.evaluation import stopped_with_backfill
 from timeball.domain.dependencies.named_cycle import takes_part
 from timeball.domain.dependencies.trigger_rule import CycleStep, JoinDecision, ParentStanding, join
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.dependency import State, TriggerRule
+from timeball.engine.context import Context
+from timeball.engine.dependencies.named_cycles import read_descendants
 
 
 def _without_children(job: Job) -> bool:
@@ -24,7 +29,22 @@ def _not_waiting(rule: TriggerRule, parents: Sequence[ParentStanding]) -> JoinDe
     return JoinDecision(CycleStep.RUN) if is_named else join(rule, parents)
 
 
+def _none(_context: Context, _start: Job) -> list[Job]:
+    return []
+
+
+def _still_waiting(run: Run, _now: int) -> Run:
+    return run
+
+
 FAULTS = {
+    "a cancel of a graph backfill stops the runs of its first job alone": Fault(
+        both(
+            instead(read_descendants, _none, timeball.engine.backfills), instead(stopped_with_backfill, _still_waiting)
+        ),
+        "no run of a cancelled graph backfill is left waiting or begins",
+        106,
+    ),
     "a named cycle has its first job alone": Fault(
         instead(takes_part, _without_children), "each job of a subtree has a row in its named cycle", 26
     ),

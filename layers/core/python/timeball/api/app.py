@@ -90,10 +90,10 @@ def _api() -> Handler:
     )
 
 
-def _document() -> str:
+def _document(server: str) -> str:
     from timeball.api.openapi.document import document_text  # noqa: PLC0415 - seldom asked for, and slow to import
 
-    return document_text()
+    return document_text(server)
 
 
 def _page() -> str:
@@ -115,7 +115,7 @@ class _Resolver(APIGatewayHttpResolver):
 
     @property
     def context(self) -> dict[str, Any]:
-        """What the request's middlewares and its operation know of it."""
+        """Facts about the request, which its middlewares and its operation share."""
         return self._of_thread.context  # type: ignore[no-any-return]
 
     @context.setter

@@ -78,9 +78,9 @@ def get_health(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - e
 
 
 @service.get("/openapi.json", "Read this document", None, access=Access.PUBLIC)
-def get_openapi_document(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
+def get_openapi_document(edge: ApiContext, request: Request) -> Reply:
     """Return the OpenAPI document."""
-    return Reply(200, edge.describe())
+    return Reply(200, edge.describe(request.base or "/"))
 
 
 @service.get("/docs", "Read this document as a page", None, access=Access.PUBLIC, media_type=HTML)

@@ -35,7 +35,7 @@ _EXPLAINED = 5
 _CANDIDATES = 20
 """How many overdue entries of a shard are examined, of all tenants."""
 _OVERDUE = 2
-"""Of how many entries of the tenant in a shard the rows are read: an entry may stand although its row has moved on."""
+"""The most rows that are read for a tenant's entries in a shard: an entry may stand although its row has moved on."""
 _LIVE = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.RETRYING})
 
 

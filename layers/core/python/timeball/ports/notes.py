@@ -1,6 +1,6 @@
-"""What is stored once and not changed: notes, links between jobs, and the record of users' changes.
+"""Rows that are stored once and not changed: notes, links between jobs, and the record of users' changes.
 
-The first note of a name stands. Of a link, the last note counts: links lead to jobs from their parents, and from the
+The first note of a name stands. The last note of a link counts: links lead to jobs from their parents, and from the
 calendars that they name.
 
 The record of changes has earlier revisions of jobs, and the announcements of a tenant's changes, by time. The current

@@ -51,8 +51,11 @@ class ApiContext:
     """The engine's context."""
     random_bytes: RandomBytes
     """The source of fresh ids."""
-    describe: Callable[[], str]
-    """Returns the OpenAPI document; it is made from the routes, so the rooms below them cannot import it."""
+    describe: Callable[[str], str]
+    """Returns the OpenAPI document of an API with a base path.
+
+    It is made from the routes, so the rooms below them cannot import it.
+    """
     show: Callable[[], str]
     """Returns the OpenAPI document as a page; not importable here for the same reason."""
     wait_until: Callable[[int], None]

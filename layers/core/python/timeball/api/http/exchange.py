@@ -191,7 +191,7 @@ class Request:
     route: str = ""
     """The path of its route, such as `/v1/jobs/{jobId}`."""
     base: str = ""
-    """What precedes the path in the URL: the stage of the gateway, such as `/prod`."""
+    """The part of the URL before the path: the stage of the gateway, such as `/prod`."""
     parameters: tuple[str, ...] = ()
     """The query parameters that its route has."""
     query: Mapping[str, str] = field(default_factory=dict)

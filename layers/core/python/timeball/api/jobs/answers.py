@@ -117,7 +117,7 @@ class JobHeadAnswer(AnswerModel):
         "`k` skipped, `c` cancelled, `b` blocked; only where jobs are read.",
         examples=["sssfsssk"],
     )
-    owner: str | None = Field(description="Who answers for it: as stated, or the API key that created it by its name.")
+    owner: str | None = Field(description="The owner as stated, or the name of the API key that created the job.")
     priority: Priority = Field(description="The priority of its runs.")
     schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
     schedule_text: ScheduleText

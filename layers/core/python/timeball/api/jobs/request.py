@@ -88,7 +88,7 @@ class JobRequest(ScheduleFields, PolicyFields, DependencyFields, EventFields, Fl
 
     name: Name | None = Field(None, description="A name for people.")
     owner: Name | None = Field(
-        None, description="Who answers for the job; default: the name of the API key that creates it."
+        None, description="The person or team that owns the job; default: the name of the API key that creates it."
     )
     handler: Handler | None = Field(
         None, description="The URL to call, short for an `http` target with a POST; or the id of a task."

@@ -62,7 +62,7 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 VERSION: Final = "1.0.0"
 SERVER: Final = "https://timeball.example"
-"""The base URL in the checked-in document; the API serves the document with its own."""
+"""The base URL in the checked-in document; an API serves the document with its own base path."""
 
 _REF: Final = "#/components/schemas/{model}"
 _VERSIONED: Final = (JobAnswer, BackfillAnswer, OperationAnswer, TenantAnswer, KeyAnswer, NewKeyAnswer)
@@ -103,8 +103,8 @@ _DONE: Final = {200: "Done.", 201: "Created.", 202: "Accepted."}
 """The descriptions of successful answers."""
 
 
-def document() -> dict[str, Any]:
-    """Return the document."""
+def document(server: str = SERVER) -> dict[str, Any]:
+    """Return the document of an API with a base URL, or a base path."""
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -116,7 +116,7 @@ def document() -> dict[str, Any]:
             "description": "Run work now, later, at an interval or on a cron, and see the result of each run.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": SERVER, "description": "The stack in your AWS account."}],
+        "servers": [{"url": server, "description": "The stack in your AWS account."}],
         "tags": [{"name": name, "description": description} for name, description in TAGS.items()],
         "security": [{"apiKey": []}],
         "paths": paths,
@@ -129,9 +129,9 @@ def document() -> dict[str, Any]:
 
 
 @cache
-def document_text() -> str:
-    """Return the document as JSON text, as it is served."""
-    return json.dumps(document(), indent=2) + "\n"
+def document_text(server: str = SERVER) -> str:
+    """Return the document as JSON text."""
+    return json.dumps(document(server), indent=2) + "\n"
 
 
 def _operation(route: Route) -> dict[str, Any]:

@@ -12,7 +12,8 @@ EXAMPLES: Final = Path(__file__).with_name("examples.json")
 
 @cache
 def _examples() -> Mapping[str, Any]:
-    return json.loads(EXAMPLES.read_text(encoding="utf-8")) if EXAMPLES.exists() else {}
+    examples: dict[str, Any] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return examples
 
 
 def example_of_body(operation_id: str) -> Mapping[str, Any]:

@@ -96,7 +96,7 @@ class LimiterKey:
 
 @dataclass(frozen=True, order=True)
 class CycleId:
-    """What the runs of a cycle have in common: their ids differ by their jobs alone."""
+    """The common part of the ids of a cycle's runs, which differ by their jobs alone."""
 
     fire_at: int
     """The fire time (ms)."""

@@ -250,7 +250,7 @@ class Job:
 
     @property
     def owner(self) -> str | None:
-        """Who answers for it: as stated, otherwise the holder of the API key that created it; None: not known."""
+        """The owner as stated, otherwise the name of the API key that created the job; None: not known."""
         return self.spec.owner or self.default_owner
 
     @property

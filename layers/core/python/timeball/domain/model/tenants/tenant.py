@@ -61,7 +61,7 @@ NO_QUOTAS: Final = Quotas()
 
 @dataclass(frozen=True)
 class Defaults:
-    """What the jobs of one tenant have unless they state it, and what none of them exceeds."""
+    """The defaults of a tenant's jobs, and the highest priority that any of them has."""
 
     timezone: str | None = None
     """The time zone of a cron without one of its own; None: UTC."""
