@@ -111,6 +111,43 @@ def test_a_patch_above_the_ceiling_is_refused_and_a_priority_from_before_it_stan
     assert _ask(api, LOW, "PATCH", "/v1/jobs/daily", {"priority": "low"}).status == 200
 
 
+def test_a_lowered_ceiling_is_told_by_every_answer_about_a_job(api: Api) -> None:
+    made = _put(api, Defaults(), priority="high")
+    assert (made.body["priority"], made.body["effectivePriority"]) == ("high", "high")
+    for method, path in (("GET", "/v1/jobs/daily"), ("PATCH", "/v1/jobs/daily"), ("POST", "/v1/jobs/daily/pause")):
+        told = _ask(api, LOW, method, path, {}).body
+        assert (told["priority"], told["effectivePriority"]) == ("high", "low"), path
+    for item in _ask(api, NORMAL, "GET", "/v1/jobs", {}).body["items"]:
+        assert (item["priority"], item["effectivePriority"]) == ("high", "normal")
+
+
+def test_new_runs_start_at_a_ceiling_that_was_lowered_and_at_the_jobs_priority_without_one(api: Api) -> None:
+    def priority_of_new_run() -> str:
+        made = api.call("POST", "/v1/jobs/daily/trigger")
+        assert made.status == 201, made.text
+        return next(run.priority for run in api.store.runs.values() if str(run.id) == made.body["runId"])
+
+    assert _put(api, Defaults(), priority="high").status == 201
+    assert priority_of_new_run() == "high"
+    api.call("PATCH", TENANT, {"defaults": {"priorityCeiling": "low"}})
+    assert priority_of_new_run() == "low"
+    api.call("PATCH", TENANT, {"defaults": {"priorityCeiling": None}})
+    assert priority_of_new_run() == "high"
+
+
+def test_a_job_without_a_priority_runs_at_a_ceiling_below_the_default(api: Api) -> None:
+    api.call("PATCH", TENANT, {"defaults": {"priorityCeiling": "low"}})
+    made = _ask(api, LOW, "POST", "/v1/jobs", {"handler": "https://example.com/now"})
+    assert (made.status, made.body["effectivePriority"]) == (201, "low")
+    assert {run.priority for run in api.store.runs.values()} == {"low"}
+
+
+def test_the_etag_of_a_job_changes_with_a_ceiling_that_lowers_its_priority(api: Api) -> None:
+    assert _put(api, Defaults(), priority="high").status == 201
+    tags = [_ask(api, one, "GET", "/v1/jobs/daily", {}).headers["ETag"] for one in (Defaults(), LOW, NORMAL)]
+    assert len({*tags}) == len(tags)
+
+
 def test_a_signed_request_has_the_defaults_of_its_tenant(api: Api) -> None:
     api.call("PATCH", TENANT, {"defaults": {"timezone": "Europe/Berlin", "priorityCeiling": "low"}})
     assert _signed(api, DAILY).body["timezone"] == "Europe/Berlin"

@@ -152,7 +152,7 @@ def test_more_jobs_than_can_be_sorted_are_refused_and_a_narrower_list_is_not(api
 def test_a_summary_has_the_first_fields_of_each_job(api: Api) -> None:
     whole, short = (listed(api, q="import", **more).body["items"] for more in ({}, {"fields": "summary"}))
     fields = ["jobId", "name", "status", "nextRunAt", "lastRun", "running", "recent", "owner", "priority"]
-    assert [*short[0]] == [*fields, "scheduleType", "scheduleText", "tags"]
+    assert [*short[0]] == [*fields, "effectivePriority", "scheduleType", "scheduleText", "tags"]
     assert short == [{name: one[name] for name in short[0]} for one in whole]
 
 

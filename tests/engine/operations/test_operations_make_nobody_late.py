@@ -54,6 +54,18 @@ def test_a_scan_without_operations_makes_no_request_for_any() -> None:
     assert slow.requests - before == Counter({"partitions.take": 1, "due.query": 1})
 
 
+def test_triggers_of_an_operation_share_one_read_of_the_row_that_has_their_tenants_ceiling() -> None:
+    play = Play()
+    store_many(play, 50)
+    slow = Slow(play)
+    triggers = operation(OperationAction.TRIGGER, NOW - 1, name="op", per_second=1_000)
+    play.store.operations.insert([triggers], NOW)
+    play.clock.advance(SECOND_MS)
+    _scan(slow)
+    assert standing(play, "op").done >= 5
+    assert slow.requests["freezes.read"] == 1
+
+
 def test_the_operations_of_one_tenant_leave_time_to_those_of_another() -> None:
     play = Play()
     slow = Slow(play)

@@ -12,13 +12,19 @@ from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.policies import Work
+from timeball.engine.blackouts.read import within_ceilings
 from timeball.engine.context import Context
 
 
 def resolved(context: Context, jobs: Sequence[Job]) -> list[Job]:
-    """Return jobs as new runs see them, with the current versions of their tasks. Raises UnavailableError."""
+    """Return jobs with the current versions of their tasks. Raises UnavailableError."""
     tasks = read_tasks(context, [TaskKey(job.key.tenant, job.task_id) for job in jobs if job.task_id is not None])
     return [resolve(_of(tasks, job), job) for job in jobs]
+
+
+def resolved_for_runs(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs as new runs have them: resolved, and within the ceilings of priorities. Raises UnavailableError."""
+    return within_ceilings(context, resolved(context, jobs)) if jobs else []
 
 
 def read_tasks(context: Context, keys: Sequence[TaskKey]) -> dict[TaskKey, Task]:

@@ -70,7 +70,7 @@ class DefaultsRequest(Strict):
 
     timezone: ZoneName | None = Field(None, description="The IANA time zone of new jobs that name none.")
     priority_ceiling: Annotated[Priority, ByValue] | None = Field(
-        None, description="The highest priority that its jobs may state."
+        None, description="The highest priority that its jobs may state, and that their new runs have."
     )
 
 

@@ -91,7 +91,7 @@ class DefaultsAnswer(AnswerModel):
     """The defaults of a tenant's jobs."""
 
     timezone: str | None = Field(description="The IANA time zone of new jobs that name none; null: UTC.")
-    priority_ceiling: Priority | None = Field(description="The highest priority that its jobs may state; null: any.")
+    priority_ceiling: Priority | None = Field(description="The highest priority of its jobs and new runs; null: any.")
 
 
 class TenantAnswer(AnswerModel):

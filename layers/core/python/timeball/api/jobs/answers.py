@@ -21,6 +21,7 @@ from timeball.api.http.exchange import (
     IdOfJob,
     IdOfRun,
     NameForPeople,
+    Request,
     Seconds,
     Text,
     Time,
@@ -28,6 +29,7 @@ from timeball.api.http.exchange import (
     Version,
     attribute,
 )
+from timeball.api.http.quotas import defaults_of
 from timeball.api.jobs.document import spec_fields
 from timeball.api.jobs.flow import FlowAnswer
 from timeball.api.jobs.notify import NoticeAnswer, NotifyAnswer, notice_answer, without_long_bodies
@@ -118,7 +120,8 @@ class JobHeadAnswer(AnswerModel):
         examples=["sssfsssk"],
     )
     owner: str | None = Field(description="The owner as stated, or the name of the API key that created the job.")
-    priority: Priority = Field(description="The priority of its runs.")
+    priority: Priority = Field(description="The priority of its runs, unless the tenant's ceiling is lower.")
+    effective_priority: Priority = Field(description="The priority of its new runs: within the tenant's ceiling.")
     schedule_type: Literal["once", "cron", "interval", "event"] = Field(description="The form of the schedule.")
     schedule_text: ScheduleText
     tags: Mapping[str, str] = Field(description="The tags of the job.")
@@ -184,43 +187,55 @@ class JobAnswer(JobSummaryAnswer):
     claimed_runs: list[str] = Field([], description="The runs under way at a change; only in the answer to it.")
 
 
-def shown_job(edge: ApiContext, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
+def shown_job(edge: ApiContext, request: Request, job: Job, status: str | None = None, **about: Any) -> JobAnswer:  # noqa: ANN401 - of the model
     """Return the answer about a job with its task and its calendar as they are now; the rest as `job_answer`."""
     now = edge.context.clock.now()
     calendars = outlooks(edge.context, [job], now)
-    return job_answer(resolved(edge.context, [job])[0], now, status, calendars=calendars, **about)
+    (seen,), ceiling = resolved(edge.context, [job]), defaults_of(edge, request).priority_ceiling
+    return job_answer(seen, now, ceiling, status, calendars=calendars, **about)
 
 
 def job_answer(
     job: Job,
     now: int,
+    ceiling: str | None,
     status: str | None = None,
     calendars: Mapping[JobKey, CalendarOutlook] | None = None,
     **about: Any,  # noqa: ANN401 - of the model
 ) -> JobAnswer:
     """Return the answer about a job at an instant (ms).
 
-    `status` replaces the status of the job's row. `calendars` has what calendars do to the fires of jobs. `about` sets
-    `latest_run`, `waiting_for` or `claimed_runs`.
+    `ceiling` is the tenant's ceiling of priorities. `status` replaces the status of the job's row. `calendars` has what
+    calendars do to the fires of jobs. `about` sets `latest_run`, `waiting_for` or `claimed_runs`.
     """
-    about |= _fields(job, now, status, calendars or {}) | _work_fields(job.spec.work)
+    about |= _fields(job, now, ceiling, status, calendars or {}) | _work_fields(job.spec.work)
     return JobAnswer.model_validate(about)
 
 
 def job_summary(
-    job: Job, now: int, status: str, recent: Recent | None, calendars: Mapping[JobKey, CalendarOutlook]
+    job: Job,
+    now: int,
+    ceiling: str | None,
+    status: str,
+    recent: Recent | None,
+    calendars: Mapping[JobKey, CalendarOutlook],
 ) -> JobSummaryAnswer:
     """Return the answer about a job in a list."""
     notify = without_long_bodies(job.spec.notify)
-    fields = {**_fields(job, now, status, calendars), **recent_fields(recent), "notify": notify}
+    fields = {**_fields(job, now, ceiling, status, calendars), **recent_fields(recent), "notify": notify}
     return JobSummaryAnswer.model_validate(fields)
 
 
 def job_head(
-    job: Job, now: int, status: str, recent: Recent | None, calendars: Mapping[JobKey, CalendarOutlook]
+    job: Job,
+    now: int,
+    ceiling: str | None,
+    status: str,
+    recent: Recent | None,
+    calendars: Mapping[JobKey, CalendarOutlook],
 ) -> JobHeadAnswer:
     """Return the first fields of the answer about a job in a list."""
-    return JobHeadAnswer.model_validate({**_fields(job, now, status, calendars), **recent_fields(recent)})
+    return JobHeadAnswer.model_validate({**_fields(job, now, ceiling, status, calendars), **recent_fields(recent)})
 
 
 def starting_at(answer: _Answer, start: int | None) -> _Answer:
@@ -239,7 +254,9 @@ def recent_fields(recent: Recent | None) -> dict[str, Any]:
     return {"last_run": recent.last, "running": recent.running, "recent": recent.outcomes}
 
 
-def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, CalendarOutlook]) -> dict[str, Any]:
+def _fields(
+    job: Job, now: int, ceiling: str | None, status: str | None, calendars: Mapping[JobKey, CalendarOutlook]
+) -> dict[str, Any]:
     spec, fields = job.spec, spec_fields(job.spec)
     following = [format_instant(at) for at in upcoming(job, now, outlook=calendars.get(job.key, NO_CALENDAR))]
     return {
@@ -248,6 +265,7 @@ def _fields(job: Job, now: int, status: str | None, calendars: Mapping[JobKey, C
         "dependsOn": fields["dependsOn"] or [],
         "job_id": job.key.job_id,
         "owner": job.owner,
+        "effective_priority": spec.priority.within(ceiling),
         "status": status or job.listed_status,
         "next_run_at": following[0] if following else None,
         "next_runs": following,

@@ -20,6 +20,7 @@ from timeball.api.http.cursor import fitting
 from timeball.api.http.edge import ApiContext, no_job
 from timeball.api.http.exchange import AnswerModel, Reply, Request, idempotency_key, ok, read_body
 from timeball.api.http.problems import FieldError, ItemProblem, Problem, ProblemError, invalid, problem_fields, refuse
+from timeball.api.http.quotas import defaults_of
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.route import Router
 from timeball.api.http.schema_rules import needed
@@ -130,7 +131,7 @@ def create_job_batch(edge: ApiContext, request: Request) -> Reply:
     depths.given_depth(request)  # changing a job creates nothing, but an invalid depth is refused all the same
     results = _results(edge, request, wanted.jobs, key)
     calendars = outlooks(edge.context, [result.job for result in results if isinstance(result, NewJob)])
-    items = [_item(edge, index, result, calendars) for index, result in enumerate(results)]
+    items = [_item(edge, request, index, result, calendars) for index, result in enumerate(results)]
     stood = {index for index, result in enumerate(results) if isinstance(result, NewJob) and result.stood}
     return ok(BatchAnswer(items=_fitting(items, stood, edge.page_bytes)))
 
@@ -189,16 +190,18 @@ def _refused(index: int, error: ProblemError) -> BatchItemAnswer:
     return BatchItemAnswer(index=index, status=error.problem.status, problem=ItemProblem(**problem_fields(error)))
 
 
-def _item(edge: ApiContext, index: int, result: _Done, calendars: Mapping[JobKey, CalendarOutlook]) -> BatchItemAnswer:
+def _item(
+    edge: ApiContext, request: Request, index: int, result: _Done, calendars: Mapping[JobKey, CalendarOutlook]
+) -> BatchItemAnswer:
     if isinstance(result, ProblemError):
         return _refused(index, result)
     if isinstance(result, Replaced):
         return BatchItemAnswer(index=index, status=200, job=result.answer)
     if result.stood:
-        return BatchItemAnswer(index=index, status=200, job=standing_answer(edge, result.job))
-    return BatchItemAnswer(
-        index=index, status=201, job=job_answer(result.job, result.job.begun_at, calendars=calendars)
-    )
+        return BatchItemAnswer(index=index, status=200, job=standing_answer(edge, request, result.job))
+    ceiling = defaults_of(edge, request).priority_ceiling
+    job = job_answer(result.job, result.job.begun_at, ceiling, calendars=calendars)
+    return BatchItemAnswer(index=index, status=201, job=job)
 
 
 def _do(edge: ApiContext, request: Request, asked: Sequence[Asked]) -> list[_Done]:

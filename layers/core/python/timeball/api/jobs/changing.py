@@ -96,13 +96,13 @@ def put_job(edge: ApiContext, request: Request) -> Reply:
             raise ProblemError(Problem.STALE_VERSION, "You have no job with this id; leave out If-Match to create it.")
         (made,) = settle(edge, request, [named_candidate(edge, request, key, body, wanted, now)], now)
         if isinstance(made, NewJob):
-            return created_reply(edge, made)
+            return created_reply(edge, request, made)
         raise made or ContendedError(f"the unique key of job {key.job_id} kept changing")
     if is_to_be_new:
         raise ProblemError(Problem.STALE_VERSION, "You have a job with this id already; leave out If-None-Match.")
     check_version("job", standing.version, version, "replace")
     done = put_again(edge, request, standing, wanted, errors_now)
-    return created_reply(edge, done) if isinstance(done, NewJob) else ok(done.answer, version=done.job.version)
+    return created_reply(edge, request, done) if isinstance(done, NewJob) else ok(done.answer, version=done.job.version)
 
 
 def read_put(
@@ -208,14 +208,14 @@ def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Act
     spec = _replacing(standing, wanted, standing.begun_at)
     check_flow(edge, request, spec.flow, standing.spec.flow)
     if spec == standing.spec and standing.intent is None:
-        return Replaced(standing, shown_job(edge, standing, claimed_runs=[]))
+        return Replaced(standing, shown_job(edge, request, standing, claimed_runs=[]))
     if not standing.is_open:
         raise ended(standing, verb)
     refuse(misfits_of(edge, request, wanted, spec, standing.spec))
     spec = with_parents(edge, request, standing, spec)
     done = revise_job(edge, standing, spec, action, request.by)
     job = changed_job(done, verb)
-    return Replaced(job, _shown(edge, job, done))
+    return Replaced(job, _shown(edge, request, job, done))
 
 
 @router.post(
@@ -270,14 +270,14 @@ def update_job(edge: ApiContext, request: Request) -> Reply:
         spec = with_parents(edge, request, job, spec)
         done = revise_job(edge, job, spec, Action.PATCH, request.by)
         if done.outcome is not ChangeOutcome.STALE or version is not None:
-            return changed_answer(edge, changed_job(done, "change"), done)
+            return changed_answer(edge, request, changed_job(done, "change"), done)
     raise ContendedError(f"job {key.job_id} kept changing")
 
 
 def _change(edge: ApiContext, request: Request, verb: _Verb, name: str) -> Reply:
     version, key = expected_version(request), job_key(request)
     done = verb(edge.context, [(key, version)], request.by)[0]
-    return changed_answer(edge, changed_job(done, name), done)
+    return changed_answer(edge, request, changed_job(done, name), done)
 
 
 def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]) -> JobSpec:
@@ -387,13 +387,13 @@ def changed_job(done: Changed, verb: str) -> Job:
     return done.job
 
 
-def changed_answer(edge: ApiContext, job: Job, done: Changed) -> Reply:
+def changed_answer(edge: ApiContext, request: Request, job: Job, done: Changed) -> Reply:
     """Return the answer to a change: the job, and the runs that were under way."""
-    return ok(_shown(edge, job, done), version=job.version)
+    return ok(_shown(edge, request, job, done), version=job.version)
 
 
-def _shown(edge: ApiContext, job: Job, done: Changed) -> JobAnswer:
-    return shown_job(edge, job, claimed_runs=[str(run) for run in done.claimed])
+def _shown(edge: ApiContext, request: Request, job: Job, done: Changed) -> JobAnswer:
+    return shown_job(edge, request, job, claimed_runs=[str(run) for run in done.claimed])
 
 
 def ended(job: Job, verb: str) -> ProblemError:

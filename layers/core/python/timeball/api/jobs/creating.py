@@ -64,14 +64,15 @@ def create_job(edge: ApiContext, request: Request) -> Reply:
     key = idempotency_key(request, errors)
     made = _create(edge, request, Asked(body, key, errors))
     if made.stood:
-        return ok(standing_answer(edge, made.job), version=made.job.version)
-    return created_reply(edge, made)
+        return ok(standing_answer(edge, request, made.job), version=made.job.version)
+    return created_reply(edge, request, made)
 
 
-def created_reply(edge: ApiContext, made: NewJob) -> Reply:
+def created_reply(edge: ApiContext, request: Request, made: NewJob) -> Reply:
     """Return the answer with a job as it was at its creation."""
     job = made.job
-    answer = job_answer(job, job.begun_at, calendars=outlooks(edge.context, [job]))
+    ceiling = defaults_of(edge, request).priority_ceiling
+    answer = job_answer(job, job.begun_at, ceiling, calendars=outlooks(edge.context, [job]))
     return created(answer, f"/v1/jobs/{job.key.job_id}", version=job.version, is_repeated=made.is_repeated)
 
 

@@ -18,6 +18,7 @@ from timeball.api.http.cursor import PAGE, PageQuery, identifier, number, tags_o
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request
 from timeball.api.http.problems import FieldError, invalid
+from timeball.api.http.quotas import defaults_of
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobHeadAnswer, JobSummaryAnswer, job_head, job_summary, starting_at, upcoming
 from timeball.domain.model.ids import JOB_ID, JobKey
@@ -99,21 +100,22 @@ def list_jobs(edge: ApiContext, request: Request) -> Reply:
     form = _form(asked)
     wanted = _filter(request, asked, oldest_first=form.is_by_creation and not form.is_descending)
     if not form.is_by_creation:
-        return _sorted_page(edge, asked, wanted, form)
+        return _sorted_page(edge, request, asked, wanted, form)
     after = asked.after(number, identifier)
     position = after and (after[0], JobKey(request.tenant, after[1]))
     page = engine.list_jobs(edge.context, wanted, asked.limit, position, _Starts(edge).before(form.next_before))
     positions = ((at, key.job_id) for at, key in page.positions)
     next_after = page.next_after and (page.next_after[0], page.next_after[1].job_id)
-    return asked.page(edge, zip(_answers(edge, page.items, form), positions, strict=True), next_after)
+    return asked.page(edge, zip(_answers(edge, request, page.items, form), positions, strict=True), next_after)
 
 
-def _answers(edge: ApiContext, found: Sequence[ListedJob], form: _Form) -> Iterator[JobHeadAnswer]:
+def _answers(edge: ApiContext, request: Request, found: Sequence[ListedJob], form: _Form) -> Iterator[JobHeadAnswer]:
     jobs, now = resolved(edge.context, [one.job for one in found]), edge.context.clock.now()
     calendars, starts = outlooks(edge.context, jobs, now), starts_of(edge.context, jobs)
+    ceiling = defaults_of(edge, request).priority_ceiling
     answer_of = job_head if form.is_summary else job_summary
     for job, one in zip(jobs, found, strict=True):
-        yield starting_at(answer_of(job, now, one.status, one.recent, calendars), starts.get(job.key))
+        yield starting_at(answer_of(job, now, ceiling, one.status, one.recent, calendars), starts.get(job.key))
 
 
 class _Starts:
@@ -143,7 +145,7 @@ def _next_of(job: Job, now: int, calendars: Mapping[JobKey, CalendarOutlook]) ->
     return next(iter(upcoming(job, now, 1, calendars.get(job.key, NO_CALENDAR))), None)
 
 
-def _sorted_page(edge: ApiContext, asked: PageQuery, wanted: JobFilter, form: _Form) -> Reply:
+def _sorted_page(edge: ApiContext, request: Request, asked: PageQuery, wanted: JobFilter, form: _Form) -> Reply:
     """Return a page of jobs sorted by a value of theirs. Jobs with equal values are sorted by id; those without: last.
 
     The cursor has the value and the id of the last job, so a job whose value stays is in the list once.
@@ -171,7 +173,7 @@ def _sorted_page(edge: ApiContext, asked: PageQuery, wanted: JobFilter, form: _F
     by_id = {one.job.key.job_id: one for one in found}
     shown = [by_id[job_id] for _, job_id in ordered[: asked.limit]]
     positions = [(_text(value), job_id) for value, job_id in ordered[: asked.limit]]
-    answers = _answers(edge, with_recent(edge.context, shown), form)
+    answers = _answers(edge, request, with_recent(edge.context, shown), form)
     next_after = positions[-1] if len(ordered) > asked.limit else None
     return asked.page(edge, zip(answers, positions, strict=True), next_after)
 

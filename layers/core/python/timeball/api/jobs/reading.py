@@ -30,14 +30,15 @@ def get_job(edge: ApiContext, request: Request) -> Reply:
     """Read a job with its newest run, and a one-off's own run too: triggers may have made newer runs."""
     job = read_job_row(edge, job_key(request), with_work=True)
     latest = _newest_row(edge, job)
-    return moving(
-        _answer(edge, job, latest), job.version, has_moved=may_have_moved(job, latest, edge.context.clock.now())
-    )
+    answer = _answer(edge, request, job, latest)
+    is_capped = answer.effective_priority != answer.priority  # by the tenant's ceiling, which changes without the job
+    has_moved = is_capped or may_have_moved(job, latest, edge.context.clock.now())
+    return moving(answer, job.version, has_moved=has_moved)
 
 
-def standing_answer(edge: ApiContext, job: Job) -> JobAnswer:
+def standing_answer(edge: ApiContext, request: Request, job: Job) -> JobAnswer:
     """Return the answer about a job that was read with its work."""
-    return _answer(edge, job, _newest_row(edge, job))
+    return _answer(edge, request, job, _newest_row(edge, job))
 
 
 def _newest_row(edge: ApiContext, job: Job) -> Run | None:
@@ -45,13 +46,13 @@ def _newest_row(edge: ApiContext, job: Job) -> Run | None:
     return newest[0] if newest else None
 
 
-def _answer(edge: ApiContext, job: Job, latest: Run | None) -> JobAnswer:
+def _answer(edge: ApiContext, request: Request, job: Job, latest: Run | None) -> JobAnswer:
     own = _own_run(edge, own_run_of(job), latest)
     status = shown_status(job, own)
     latest_run = None if latest is None else run_answer(latest)
     recent = recent_fields(read_recent(edge.context, [job])[job.key])
     about = {**recent, "latest_run": latest_run, "waiting_for": awaited_by_job(edge.context, job)}
-    answer = shown_job(edge, job, status, **about)
+    answer = shown_job(edge, request, job, status, **about)
     if latest is None or not (collects_submits(job.spec) and latest.id == own_run(job) and may_collect(latest)):
         return answer
     return starting_at(answer, latest.not_before)

@@ -37,7 +37,7 @@ def cancel_job(edge: ApiContext, request: Request) -> Reply:
         raise has_children(request, removed)
     job = changed_job(removed.changed, "cancel")
     let_go(edge, job.spec)
-    return changed_answer(edge, job, removed.changed)
+    return changed_answer(edge, request, job, removed.changed)
 
 
 def _children(request: Request) -> Children | None:

@@ -130,7 +130,7 @@ def skip_next_fire(edge: ApiContext, request: Request) -> Reply:
     changed = changed_job(done.changed, "skip a fire of")
     if done.row is None:
         raise _nothing_to_skip(changed.status)
-    answer = shown_job(edge, changed, latest_run=run_answer(done.row))
+    answer = shown_job(edge, request, changed, latest_run=run_answer(done.row))
     return ok(answer, version=changed.version, is_repeated=done.is_repeated)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Defaults, Quotas
 from timeball.domain.model.terms.calendar import CalendarKey, CalendarPolicy
@@ -41,6 +41,19 @@ def read_defaults(context: Context, tenant: str) -> Defaults:
     """Return the defaults of a tenant. Raises UnavailableError."""
     (row,) = context.known.read("freezes", context.store.freezes, [tenant], context.clock.now())
     return NO_DEFAULTS if row is None else row.defaults
+
+
+def within_ceilings(context: Context, jobs: Sequence[Job]) -> list[Job]:
+    """Return jobs with the priorities that their new runs have: within the ceilings of their tenants.
+
+    Raises UnavailableError.
+    """
+    rows = context.known.read("freezes", context.store.freezes, [job.key.tenant for job in jobs], context.clock.now())
+    ceilings = [None if row is None else row.defaults.priority_ceiling for row in rows]
+    return [
+        job if ceiling is None else with_spec(job, priority=job.spec.priority.within(ceiling))
+        for job, ceiling in zip(jobs, ceilings, strict=True)
+    ]
 
 
 def read_blackouts(context: Context, jobs: Sequence[Job]) -> list[Blackouts]:

@@ -6,6 +6,7 @@ from timeball.domain.dependencies.named_cycle import MAX_JOBS, layers, member_ru
 from timeball.domain.model.ids import CycleId, JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.runs.run import Run
+from timeball.engine.blackouts.read import within_ceilings
 from timeball.engine.context import Context
 from timeball.engine.dependencies.examine import naming_any
 
@@ -58,6 +59,6 @@ def fill_cycles(context: Context, roots: Sequence[Run]) -> None:
         now = context.clock.now()
         own = [root for root in roots if root.id.job == start.key]
         for layer in layers(read_descendants(context, start)):
-            rows = [member_run(root, job, now) for root in own for job in layer]
+            rows = [member_run(root, job, now) for root in own for job in within_ceilings(context, layer)]
             for begin in range(0, len(rows), _ROWS_AT_ONCE):
                 context.store.runs.insert(rows[begin : begin + _ROWS_AT_ONCE], now)

@@ -34,7 +34,7 @@ from timeball.engine.blackouts.read import read_quotas
 from timeball.engine.context import Context
 from timeball.engine.events.subscribe import count_lately, retire, subscribers
 from timeball.engine.metrics import skipped
-from timeball.engine.resolving import resolved
+from timeball.engine.resolving import resolved_for_runs
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.engine.runs.send import room_at
 from timeball.ports.errors import UnavailableError
@@ -185,7 +185,7 @@ def _make(context: Context, meant: Sequence[_Meant], now: int) -> None:
     """Insert the row of each event for each job, and send the rows that are runs."""
     works = [(one.job.key, evolve(one.job.spec.work or Work(), payload=one.payload)) for one in meant]
     digests = context.store.works.save(works, now)
-    seen = resolved(context, [one.job for one in meant])
+    seen = resolved_for_runs(context, [one.job for one in meant])
     pairs = zip(seen, meant, digests, strict=True)
     rows = [event_row(job, one.event, digest, now, put_off=one.is_held) for job, one, digest in pairs]
     inserted = context.store.runs.insert(rows, now)

@@ -23,7 +23,7 @@ from timeball.domain.model.runs.values import FanOut, Guarantor
 from timeball.domain.model.terms.dependency import State
 from timeball.domain.model.terms.policies import Work
 from timeball.domain.sharing.fairness import most_made, page_of
-from timeball.engine.blackouts.read import read_quotas
+from timeball.engine.blackouts.read import read_quotas, within_ceilings
 from timeball.engine.compare_and_swap import change_all, compare_and_swap
 from timeball.engine.context import Context
 from timeball.engine.resolving import read_jobs_of
@@ -213,7 +213,10 @@ def _insert(context: Context, head: Run, fan: FanOut, job: Job, page: int, now: 
     """Insert the next items; return each row that stands, beside the new row, up to an item that must end first."""
     texts = read_named(context, head.id, fan.items or "").items[fan.released : fan.released + page]
     digests = context.store.works.save([(job.key, Work(payload=text)) for text in texts], now)
-    rows = [fan_out.item_run(head, job, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)]
+    (seen,) = within_ceilings(context, [job])
+    rows = [
+        fan_out.item_run(head, seen, fan.released + number, digest, now) for number, digest in enumerate(digests, 1)
+    ]
     standing = context.store.runs.insert(rows, now)
     pairs = [(there or row, row) for row, there in zip(rows, standing, strict=True)]
     return list(takewhile(lambda pair: not fan_out.still_to_end(*pair, fan), pairs))

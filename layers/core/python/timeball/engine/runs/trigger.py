@@ -28,7 +28,7 @@ from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import TRIES, compare_and_swap
 from timeball.engine.context import Context
-from timeball.engine.resolving import resolved
+from timeball.engine.resolving import resolved_for_runs
 from timeball.engine.runs.due_runs import resend_if_possible
 from timeball.ports.errors import ContendedError
 
@@ -119,7 +119,7 @@ def collect_submit(context: Context, job: Job, spec: JobSpec, fingerprint: str, 
     arrival = Arrival(digest, fingerprint, depth=depth)
     standing = context.store.runs.read([run_id])[0]
     if standing is None:
-        (seen,) = resolved(context, [job])
+        (seen,) = resolved_for_runs(context, [job])
         planned = evolve(queued_run(seen, Origin.SCHEDULE, run_id.fire_at, now), due_at=max(run_id.fire_at, now))
         standing = context.store.runs.insert([planned], now)[0] or planned
     joined = _joined(context, standing, arrival, debounce, by)
@@ -135,7 +135,7 @@ def _trigger(context: Context, one: Trigger, by: Actor) -> Triggered:
     digest = _save_payload(context, job, one, now)
     if job.spec.flow.debounce is not None and not one.downstream:
         return _collect(context, job, job.spec.flow.debounce, one, digest, by)
-    (seen,) = resolved(context, [job])
+    (seen,) = resolved_for_runs(context, [job])
     noted_at = now
     if one.request is not None:
         (noted_at,) = context.store.requests.note([((one.job, one.request), now)], now)
@@ -278,7 +278,7 @@ def _named(context: Context, job: Job, now: int) -> tuple[Job, int]:
 
 
 def _new(context: Context, job: Job, run_id: RunId, arrival: Arrival, debounce: Debounce, now: int, by: Actor) -> Run:
-    (seen,) = resolved(context, [job])
+    (seen,) = resolved_for_runs(context, [job])
     run = evolve(queued_run(seen, Origin.MANUAL, run_id.fire_at, now), triggered_by=by)
     return collecting.with_first(run, arrival, debounce, now)
 

@@ -25,7 +25,7 @@ from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import evaluate_jobs
 from timeball.engine.metrics import skipped
 from timeball.engine.notices import post_ahead, sort_out
-from timeball.engine.resolving import resolved
+from timeball.engine.resolving import resolved_for_runs
 from timeball.engine.runs.effects import apply_effects
 from timeball.engine.runs.send import send
 from timeball.ports.errors import UnavailableError
@@ -173,7 +173,7 @@ def _after_wait(job: Job, until: int | None, now: int, *, is_in_range: bool) -> 
 
 def _insert(context: Context, planned: Sequence[tuple[Dispatched, Start | SkippedRange]], now: int) -> None:
     """Insert the row of each plan. If a row stands already, that row decides, and the plan changes it where it may."""
-    jobs = resolved(context, [one.job for one, _ in planned])
+    jobs = resolved_for_runs(context, [one.job for one, _ in planned])
     rows = [_row(context, job, plan, now) for job, (_, plan) in zip(jobs, planned, strict=True)]
     inserted = context.store.runs.insert(rows, now)
     changing: list[tuple[Dispatched, Swap[Run]]] = []

@@ -66,7 +66,7 @@ class Defaults:
     timezone: str | None = None
     """The time zone of a cron without one of its own; None: UTC."""
     priority_ceiling: str | None = None
-    """The highest priority of a job; None: any."""
+    """The highest priority that a job may state and a new run has; None: any."""
 
 
 NO_DEFAULTS: Final = Defaults()
