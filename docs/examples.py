@@ -235,6 +235,7 @@ def _many(recorder: Recorder) -> None:
     send("GET", "/v1/now")
     send("GET", "/v1/slo")
     send("GET", "/")
+    recorder.api.tick()
     send("GET", "/healthz")
 
 

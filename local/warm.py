@@ -43,16 +43,17 @@ def warm(emulator: Emulator, deployment: DeployedStack) -> None:
             raise FunctionFailedError(f"{log}\nthe function {name} fails: {answer['Payload'].read().decode()}")
 
     with ThreadPoolExecutor(max_workers=16) as pool:
-        api = pool.submit(_ask_health, deployment.api_url)
+        api = pool.submit(_ask_root, deployment.api_url)
         list(pool.map(call, [name for name in _NOTHING_TO_DO for _ in range(_AT_ONCE.get(name, 1))]))
         api.result()
 
 
-def _ask_health(api_url: str) -> None:
+def _ask_root(api_url: str) -> None:
+    """Ask for the page that needs nothing else: the ticker begins later."""
     url = urlsplit(api_url)
     connection = http.client.HTTPConnection(url.netloc)
     try:
-        connection.request("GET", f"{url.path}/healthz")
+        connection.request("GET", f"{url.path}/")
         answer = connection.getresponse()
         if answer.status != http.HTTPStatus.OK:
             raise FunctionFailedError(f"the API answers {answer.status}: {answer.read().decode()}")

@@ -27,6 +27,7 @@ from timeball.engine.context import Context, Rules
 from timeball.engine.events.receive import receive
 from timeball.engine.scheduling.dispatch import dispatch
 from timeball.engine.tally import Tally
+from timeball.ports.due_index import Owner
 from timeball.testing.memory_queue import MemoryQueue
 from timeball.testing.memory_services import MemoryBus
 from timeball.testing.memory_store import MemoryStore, MemoryTenants
@@ -142,6 +143,10 @@ class Api:
         work = self.store.jobs[JobKey("acme", job_id)].spec.work
         assert work is not None
         return work
+
+    def tick(self) -> None:
+        """Note a tick, as the first scan of a loop does."""
+        self.store.partitions.take(0, Owner("2026-11-21T09:30:00Z", "loop"), self.clock.now())
 
     def receive(self) -> None:
         """Create the runs of all events that the bus has matched, as the events function would."""

@@ -42,6 +42,7 @@ class World:
     ids: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.api.tick()
         self.fresh_from(1)
 
     def fresh_from(self, first: int) -> None:

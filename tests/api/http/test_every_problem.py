@@ -164,6 +164,7 @@ MET: dict[Problem, Callable[[Api], Answer]] = {
     Problem.UNSUPPORTED_MEDIA_TYPE: lambda api: api.call("POST", "/v1/jobs", {}, headers={"Content-Type": "text/csv"}),
     Problem.IDEMPOTENCY_CONFLICT: _key_of_another_body,
     Problem.INTERNAL: lambda _: broken_api(RuntimeError("unforeseen")).call("GET", "/v1/jobs"),
+    Problem.UNHEALTHY: lambda api: api.call("GET", "/healthz", tenant=None),
     Problem.UNAVAILABLE: lambda _: broken_api(UnavailableError("throttled")).call("GET", "/v1/jobs"),
 }
 

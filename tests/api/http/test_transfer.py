@@ -29,6 +29,7 @@ def paths(api: Api) -> list[str]:
     """Every path that can be read without further resources, and some that have them."""
     job = api.create(**HOURLY, concurrencyLimit={"name": "db", "limit": 2})["jobId"]
     api.create()
+    api.tick()
     api.dispatch()
     assert api.call("POST", "/v1/calendars", HOLIDAYS).status == 201
     plain = [route.path for route in ROUTES if route.method == "GET" and "{" not in route.path]

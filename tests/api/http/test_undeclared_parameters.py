@@ -34,6 +34,7 @@ def test_a_filter_in_the_query_instead_of_the_body_processes_no_letter(api: Api,
 
 @pytest.mark.parametrize("path", sorted(PUBLIC_PATHS))
 def test_public_routes_accept_any_parameter_so_clients_can_bypass_a_cache(api: Api, path: str) -> None:
+    api.tick()
     assert api.call("GET", path, tenant=None, query={"t": "1"}).status == 200
 
 

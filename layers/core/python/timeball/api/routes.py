@@ -22,6 +22,7 @@ from timeball.api.history import router as history
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext
 from timeball.api.http.exchange import AnswerModel, Reply, Request, ok
+from timeball.api.http.problems import Problem, ProblemError
 from timeball.api.http.route import Route, Router
 from timeball.api.jobs.batches import router as batches
 from timeball.api.jobs.changing import router as changing_jobs
@@ -42,6 +43,7 @@ from timeball.api.schedules.upcoming import router as upcoming
 from timeball.api.stats import router as stats
 from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.operations import router as tasks
+from timeball.engine.health import Ailment, ailment, read_last_tick
 
 service = Router()
 """The routes about the API itself, open to any caller."""
@@ -55,7 +57,7 @@ class RootAnswer(AnswerModel):
 
     docs: str = Field(description="The documentation for people.")
     openapi: str = Field(description="The OpenAPI document for programs.")
-    health: str = Field(description="Whether the API is up.")
+    health: str = Field(description="Whether Timeball is healthy.")
 
 
 @service.get("/", "Find the documentation", RootAnswer, access=Access.PUBLIC)
@@ -66,15 +68,30 @@ def get_root(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - eve
 
 
 class HealthAnswer(AnswerModel):
-    """The state of the API."""
+    """The state of Timeball."""
 
-    status: Literal["ok"] = Field("ok", description="Always `ok`: an API that is down does not answer.")
+    status: Literal["ok"] = Field("ok", description="Always `ok`: the ticker ticks, and the store answers.")
 
 
-@service.get("/healthz", "Check that the API is up", HealthAnswer, access=Access.PUBLIC)
+_AILMENTS: Final = {
+    Ailment.TICKS_MISSING: "The ticker has not ticked for 15 seconds or more, so no job that falls due is started.",
+    Ailment.STORE_UNAVAILABLE: "The store does not answer.",
+}
+
+
+@service.get(
+    "/healthz",
+    "Check that the ticker ticks and the store answers",
+    HealthAnswer,
+    access=Access.PUBLIC,
+    problems=(Problem.UNHEALTHY,),
+)
 def get_health(edge: ApiContext, request: Request) -> Reply:  # noqa: ARG001 - every operation is called alike
-    """Answer that the API is up."""
-    return ok(HealthAnswer(status="ok"))
+    """Answer whether Timeball is healthy. Strangers may ask: the answer names no tenant and no resource of AWS."""
+    found = ailment(read_last_tick(edge.context), edge.context.clock.now())
+    if found is None:
+        return ok(HealthAnswer(status="ok"))
+    raise ProblemError(Problem.UNHEALTHY, _AILMENTS[found], headers={"Retry-After": "5"}, reason=found.value)
 
 
 @service.get("/openapi.json", "Read this document", None, access=Access.PUBLIC)

@@ -36,12 +36,14 @@ class Known:
     """Rows by key, each at most KNOWN_MS old; None for a row that is absent.
 
     Several threads may read. No thread relies on an entry that another thread may drop meanwhile. `paces` holds, by
-    tenant, the pace at which this process creates the runs of events; `digests` holds the digests of tenants' jobs.
+    tenant, the pace at which this process creates the runs of events; `digests` holds the digests of tenants' jobs;
+    `last_tick` is the store's newest answer about the ticker.
     """
 
     def __init__(self) -> None:
         self.paces: dict[str, Pace] = {}
         self.digests: dict[object, Any] = {}
+        self.last_tick: object = None
         self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
 
     def read(self, kind: str, rows: Rows[Any, Row], keys: Sequence[Any], now: int) -> list[Row | None]:

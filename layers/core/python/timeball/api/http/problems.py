@@ -59,6 +59,7 @@ class Problem(Enum):
     QUOTA_EXCEEDED = ("quota-exceeded", 429, "A quota is used up")
     INTERNAL = ("internal", 500, "Timeball failed")
     UNAVAILABLE = ("unavailable", 503, "Temporarily unavailable")
+    UNHEALTHY = ("unhealthy", 503, "Timeball is not healthy")
 
     def __init__(self, slug: str, status: int, title: str) -> None:
         self.slug = slug
@@ -94,6 +95,7 @@ class ProblemError(Exception):
         headers: Mapping[str, str] | None = None,
         quota: str | None = None,
         children: Sequence[str] = (),
+        reason: str | None = None,
     ) -> None:
         super().__init__(detail)
         self.problem = problem
@@ -102,6 +104,7 @@ class ProblemError(Exception):
         self.headers = headers or {}
         self.quota = quota
         self.children = tuple(children)
+        self.reason = reason
 
 
 def invalid(errors: Iterable[FieldError]) -> ProblemError:
@@ -157,6 +160,8 @@ def problem_fields(error: ProblemError) -> dict[str, Any]:
     }
     if error.quota:
         fields["quota"] = error.quota
+    if error.reason:
+        fields["reason"] = error.reason
     if error.children:
         fields["children"] = list(error.children)
     if error.errors:
@@ -179,6 +184,9 @@ class ItemProblem(BaseModel):
     status: int = Field(description="The HTTP status.")
     detail: str = Field(description="One sentence that a person can act on.")
     quota: str | None = Field(default=None, description="The name of the quota that is used up; left out if none is.")
+    reason: str | None = Field(
+        default=None, description="Why Timeball is not healthy: `ticks_missing` or `store_unavailable`; else left out."
+    )
     children: list[str] | None = Field(
         default=None, description="The ids of the open jobs that depend on the job; left out for other problems."
     )
