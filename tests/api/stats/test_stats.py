@@ -9,10 +9,11 @@ from tests.api.client import NOW, Api, event_of
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.time.instants import HOUR_MS, SECOND_MS, format_instant
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
 from timeball.domain.usage.hours import HourKey, hour_of
 from timeball.domain.usage.spending import Estimate, JobCounts
 from timeball.engine.tally import FLUSH_MS, Tally
+from timeball.ports.due_index import Owner
 
 STATUSES = {"pending", "paused", "skipped", "blocked", "running", "completed", "failed", "cancelled"}
 NO_RUN = {"count": 0, "exact": True, "oldestAt": None, "ageSeconds": 0.0}
@@ -36,6 +37,8 @@ def counted(api: Api) -> dict[str, int]:
 def test_a_tenant_without_jobs_has_zero_of_everything(api: Api) -> None:
     assert stats(api) == {
         "at": format_instant(NOW),
+        "lastTickAt": None,
+        "oldestDueAt": None,
         "jobs": dict.fromkeys(STATUSES, NONE),
         "deadLetters": NONE,
         "running": NO_RUN,
@@ -61,6 +64,25 @@ def test_runs_under_way_and_runs_that_wait_are_counted_with_the_age_of_the_oldes
     tag = api.call("GET", "/v1/stats").headers["ETag"]
     api.clock.advance(SECOND_MS)
     assert api.call("GET", "/v1/stats", headers={"If-None-Match": tag}).status == 304
+
+
+def test_the_last_tick_and_the_oldest_due_of_the_tenant_are_those_of_the_present_state(api: Api) -> None:
+    first_at = NOW + MINUTE_MS
+    api.create(scheduleAt=format_instant(first_at + MINUTE_MS))
+    api.create(scheduleAt=format_instant(first_at))
+    api.call("POST", "/v1/jobs", {"handler": "https://example.com", "delaySeconds": 10}, tenant="globex")
+    assert (stats(api)["lastTickAt"], stats(api)["oldestDueAt"]) == (None, None)
+    tag = api.call("GET", "/v1/stats").headers["ETag"]
+    api.store.partitions.take(0, Owner("2026-11-21T09:30:00Z", "loop"), NOW)
+    for shard in range(4):  # as the last scan left it
+        api.store.due.move_oldest_day(shard, NOW - NOW % DAY_MS)
+    assert api.call("GET", "/v1/stats", headers={"If-None-Match": tag}).status == 304
+    for days in (0, 1, 5):  # while no scan runs
+        api.clock.advance(days * DAY_MS + 2 * MINUTE_MS)
+        found = stats(api)
+        assert (found["lastTickAt"], found["oldestDueAt"]) == (format_instant(NOW), format_instant(first_at))
+        health = api.call("GET", "/v1/now").body["health"]
+        assert (health["lastTickAt"], health["oldestDueAt"]) == (found["lastTickAt"], found["oldestDueAt"])
 
 
 def test_jobs_are_counted_by_the_status_that_the_api_shows(api: Api) -> None:

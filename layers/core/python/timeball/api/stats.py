@@ -27,6 +27,7 @@ from timeball.engine.stats import (
     count_jobs,
     job_costs,
     live_runs,
+    oldest_due,
     read_windows,
     refused_callers,
     tenant_costs,
@@ -78,6 +79,10 @@ class StatsAnswer(AnswerModel):
     """A tenant's present state."""
 
     at: Time = Field(description="When it was read.")
+    last_tick_at: Time | None = Field(description="When the scheduler last ticked, to some five seconds; null: never.")
+    oldest_due_at: Time | None = Field(
+        description="When the oldest of your jobs and runs was due that the scheduler has not processed; null: none."
+    )
     jobs: dict[str, CountAnswer] = Field(description="The number of jobs in each status.")
     dead_letters: CountAnswer = Field(description="The number of dead letters.")
     running: LiveAnswer = Field(description="Runs that have begun, also while they wait for their next attempt.")
@@ -177,13 +182,15 @@ class JobCostAnswer(CostsAnswer):
     at: Time = Field(description="When it was read: the end of the windows.")
 
 
-@router.get("/v1/stats", "Count jobs by status, and dead letters", StatsAnswer, access=Access.READ)
+@router.get("/v1/stats", "Count jobs by status, runs and dead letters", StatsAnswer, access=Access.READ)
 def get_stats(edge: ApiContext, request: Request) -> Reply:
     """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
     context, tenant = edge.context, request.tenant
     now, is_operating = context.clock.now(), tenant == edge.operating_tenant
     stats = {
         "at": now,
+        "last_tick_at": context.store.partitions.last_tick(0),
+        "oldest_due_at": oldest_due(context, tenant, now),
         "jobs": count_jobs(context, tenant),
         "dead_letters": context.store.runs.count_dead_letters(tenant),
         "running": _live(live_runs(context, tenant, UNDER_WAY), now),
@@ -197,7 +204,7 @@ def get_stats(edge: ApiContext, request: Request) -> Reply:
         since, counts = refused_callers(context, [tenant, *([UNKNOWN_TENANT] if is_operating else [])], now)
         stats["failed_authentications"] = {"since": since, "count": sum(counts.values()), "by_reason": counts}
     age = {"age_seconds": True}
-    return as_of(StatsAnswer.model_validate(stats), {"at": True, "running": age, "waiting": age})
+    return as_of(StatsAnswer.model_validate(stats), {"at": True, "last_tick_at": True, "running": age, "waiting": age})
 
 
 def _live(live: LiveRuns, now: int) -> LiveAnswer:

@@ -11,7 +11,6 @@ from timeball.domain.model.ids import JobKey, RunId
 from timeball.domain.model.jobs.freeze import Freeze
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.run_ends.recent import is_under_way
-from timeball.domain.time.instants import DAY_MS
 from timeball.domain.usage.attention import Attention, Concern, WaitsFor, held_by, of_run
 from timeball.domain.usage.hours import Figures
 from timeball.engine.blackouts.freezes import freezes_of
@@ -20,9 +19,7 @@ from timeball.engine.context import Context
 from timeball.engine.digest import Digest, read_digest
 from timeball.engine.runs.dead_letters import DeadGroup, groups_of
 from timeball.engine.runs.notable_runs import RunFilter, Span, among, notable_runs
-from timeball.engine.stats import read_windows
-from timeball.ports.due_index import DueQuery, tenant_of
-from timeball.ports.rows import Id
+from timeball.engine.stats import oldest_due, read_windows
 
 MOST_RUNS = 50
 """How many live runs are read: those with the earliest start."""
@@ -32,10 +29,6 @@ MOST_SHOWN = 100
 """How many findings are shown: those that last longest."""
 _EXPLAINED = 5
 """How many late runs are explained by their jobs: each costs half a read unit."""
-_CANDIDATES = 20
-"""How many overdue entries of a shard are examined, of all tenants."""
-_OVERDUE = 2
-"""The most rows that are read for a tenant's entries in a shard: an entry may stand although its row has moved on."""
 _LIVE = frozenset({RunState.QUEUED, RunState.RUNNING, RunState.RETRYING})
 
 
@@ -117,24 +110,4 @@ def _is_seen(freeze: Freeze, bounds: Mapping[str, str]) -> bool:
 
 def _health(context: Context, tenant: str, now: int, *, has_bounds: bool) -> Health:
     lateness = None if has_bounds else read_windows(context, tenant, now, ("hour",))[0].total
-    return Health(context.store.partitions.last_tick(0), _oldest_due(context, tenant, now), lateness)
-
-
-def _oldest_due(context: Context, tenant: str, now: int) -> int | None:
-    """Return when the oldest of the tenant's overdue entries was due, among the first ones of each shard.
-
-    The index also has entries whose rows have moved on: the rows decide.
-    """
-    today, shards = now - now % DAY_MS, range(context.rules.shards)
-    queries = [DueQuery(shard, day_at, now, _CANDIDATES) for day_at in (today - DAY_MS, today) for shard in shards]
-    pages = context.store.due.query(queries)
-    named = [one for page in pages for one in [one for one in page.candidates if tenant_of(one) == tenant][:_OVERDUE]]
-    jobs, runs = _of_kind(JobKey, named), _of_kind(RunId, named)
-    rows = [*context.store.jobs.read(jobs, strong=False), *context.store.runs.read(runs, strong=False)]
-    due = [row.due_at for row in rows if row is not None and row.due_at is not None]
-    return min((at for at in due if at <= now), default=None)
-
-
-def _of_kind(kind: type[Id], named: Sequence[object]) -> list[Id]:
-    """Return the entries of one kind."""
-    return [one for one in named if isinstance(one, kind)]
+    return Health(context.store.partitions.last_tick(0), oldest_due(context, tenant, now), lateness)

@@ -13,7 +13,7 @@ from typing import Final
 
 from timeball.domain.backfill import BackfillStatus
 from timeball.domain.model.evolve import evolve
-from timeball.domain.model.ids import LimiterKey
+from timeball.domain.model.ids import JobKey, LimiterKey, RunId
 from timeball.domain.model.jobs.job import OPEN, Job, JobStatus, Priority
 from timeball.domain.model.jobs.job_states import Among
 from timeball.domain.model.runs.limiter import new_limiter
@@ -22,7 +22,7 @@ from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.tenant import Quotas
 from timeball.domain.sharing.slots_and_tokens import tokens_taken, under_way
 from timeball.domain.sharing.stated_limits import bounds_of, is_bound
-from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, Figures, HourKey, added, of_reasons, window_from
 from timeball.domain.usage.spending import Estimate, part_of, spent_by
@@ -31,6 +31,8 @@ from timeball.engine.metrics import Metric
 from timeball.engine.runs.notable_runs import RunFilter, Span, notable_runs
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
 from timeball.ports.collections import LedgerQuery
+from timeball.ports.due_index import DueQuery, tenant_of
+from timeball.ports.rows import Id
 
 COST_WINDOWS: Final = ("day", "month")
 
@@ -46,6 +48,11 @@ UNDER_WAY: Final = frozenset({RunState.RUNNING, RunState.RETRYING})
 """The states of runs that have begun."""
 WAITING: Final = frozenset({RunState.QUEUED})
 """The state of runs that may begin."""
+
+_CANDIDATES = 20
+"""How many overdue entries of a shard are examined, of all tenants."""
+_OVERDUE = 2
+"""The most rows that are read for a tenant's entries in a shard: an entry may stand although its row has moved on."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +158,27 @@ def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple
     return from_at, of_reasons(counts, Metric.AUTHENTICATIONS_FAILED)
 
 
+def oldest_due(context: Context, tenant: str, now: int) -> int | None:
+    """Return when the oldest of the tenant's overdue entries was due, among the first ones of each shard.
+
+    None: there is none. Three days of a shard are examined: its oldest that may have entries, yesterday and today. The
+    index also has entries whose rows have moved on: the rows decide. Raises UnavailableError.
+    """
+    today, oldest = now - now % DAY_MS, context.store.due.read_oldest_days(range(context.rules.shards))
+    buckets = [
+        (shard, day_at)
+        for shard in range(context.rules.shards)
+        for day_at in sorted({min(today, oldest.get(shard, today)), today - DAY_MS, today})
+    ]
+    queries = [DueQuery(shard, day_at, now, _CANDIDATES) for shard, day_at in buckets]
+    pages = context.store.due.query(queries)
+    named = [one for page in pages for one in [one for one in page.candidates if tenant_of(one) == tenant][:_OVERDUE]]
+    jobs, runs = _of_kind(JobKey, named), _of_kind(RunId, named)
+    rows = [*context.store.jobs.read(jobs, strong=False), *context.store.runs.read(runs, strong=False)]
+    due = [row.due_at for row in rows if row is not None and row.due_at is not None]
+    return min((at for at in due if at <= now), default=None)
+
+
 def _costs(job: Job, window: str, newest: Sequence[Run], *, has_more: bool, now: int) -> Costs:
     """Add up the rows of a window. If it has more rows than were read, extrapolate from the rows that were."""
     from_at = window_from(window, now)
@@ -208,3 +236,8 @@ def _figures(hours: Iterable[Counts]) -> Figures:
         skipped=sum(of_reasons(counts, Metric.FIRES_SKIPPED).values()),
         late={int(bound): count for bound, count in late.items()},
     )
+
+
+def _of_kind(kind: type[Id], named: Sequence[object]) -> list[Id]:
+    """Return the entries of one kind."""
+    return [one for one in named if isinstance(one, kind)]
