@@ -179,17 +179,6 @@ def test_a_job_that_fires_each_second_hides_no_others(world: World) -> None:
     assert len(runs) == len(set(ids(runs))) == 40 * 60
 
 
-def test_the_runs_of_ten_minutes_beside_ten_thousand_jobs_take_at_most_200_units_a_page(world: World) -> None:
-    jobs = world.add_jobs(10_000)
-    for number, job in enumerate(jobs):
-        fires = [NOW - MINUTE - number % 3_600 * SECOND - hour * 60 * MINUTE for hour in range(10)]
-        world.add(*(plain(job, fire_at) for fire_at in fires))
-    runs = world.listed(query(from_at=NOW - 10 * MINUTE), 200)  # `pages` checks the units
-    expected = [run.id for run in world.store.runs.values() if (run.finished_at or 0) >= NOW - 10 * MINUTE]
-    assert sorted(ids(runs)) == sorted(map(str, expected))
-    assert len(runs) > 1_000
-
-
 def test_a_run_that_ends_while_the_list_is_paged_is_not_listed_again(world: World) -> None:
     jobs = world.add_jobs(4)
     live = [running(job, NOW - (n + 1) * MINUTE) for n, job in enumerate(jobs)]
@@ -230,20 +219,6 @@ def test_more_runs_than_can_be_sorted_by_fire_time_are_refused(world: World) -> 
     with pytest.raises(TooManyError):
         list_runs(world.context, query(RunState.FAILED, by_fire=True), 50)
     assert len(world.listed(query(RunState.FAILED), 200)) == 1_501
-
-
-def test_lists_of_failed_and_running_runs_take_at_most_ten_units_a_page(world: World) -> None:
-    jobs = world.add_jobs(50)
-    for number, job in enumerate(jobs):
-        fires = (NOW - MINUTE - (number * 13 + n) * SECOND for n in range(10))
-        world.add(
-            *(ended(job, fire_at, fire_at + 400) if n % 2 else running(job, fire_at) for n, fire_at in enumerate(fires))
-        )
-    for state in (RunState.FAILED, RunState.RUNNING):
-        for start in (None, list_runs(world.context, query(state), 50).following):
-            before = world.runs.units
-            assert len(list_runs(world.context, query(state), 50, start).runs) == 50
-            assert world.runs.units - before <= 10
 
 
 def test_a_budget_is_left_for_the_last_reads_of_a_page() -> None:

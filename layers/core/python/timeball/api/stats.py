@@ -187,7 +187,7 @@ def get_stats(edge: ApiContext, request: Request) -> Reply:
     """Read how many jobs and dead letters a tenant has; for some callers also queues and refused requests."""
     context, tenant = edge.context, request.tenant
     now, is_operating = context.clock.now(), tenant == edge.operating_tenant
-    stats = {
+    stats: dict[str, Any] = {
         "at": now,
         "last_tick_at": context.store.partitions.last_tick(0),
         "oldest_due_at": oldest_due(context, tenant, now),

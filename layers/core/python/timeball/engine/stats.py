@@ -161,22 +161,27 @@ def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple
 def oldest_due(context: Context, tenant: str, now: int) -> int | None:
     """Return when the oldest of the tenant's overdue entries was due, among the first ones of each shard.
 
-    None: there is none. Three days of a shard are examined: its oldest that may have entries, yesterday and today. The
-    index also has entries whose rows have moved on: the rows decide. Raises UnavailableError.
+    None: there is none. The index also has entries whose rows have moved on: the rows decide. Raises UnavailableError.
     """
-    today, oldest = now - now % DAY_MS, context.store.due.read_oldest_days(range(context.rules.shards))
-    buckets = [
-        (shard, day_at)
-        for shard in range(context.rules.shards)
-        for day_at in sorted({min(today, oldest.get(shard, today)), today - DAY_MS, today})
+    named = [
+        one
+        for page in context.store.due.query(_days(context, now))
+        for one in [one for one in page.candidates if tenant_of(one) == tenant][:_OVERDUE]
     ]
-    queries = [DueQuery(shard, day_at, now, _CANDIDATES) for shard, day_at in buckets]
-    pages = context.store.due.query(queries)
-    named = [one for page in pages for one in [one for one in page.candidates if tenant_of(one) == tenant][:_OVERDUE]]
     jobs, runs = _of_kind(JobKey, named), _of_kind(RunId, named)
     rows = [*context.store.jobs.read(jobs, strong=False), *context.store.runs.read(runs, strong=False)]
     due = [row.due_at for row in rows if row is not None and row.due_at is not None]
     return min((at for at in due if at <= now), default=None)
+
+
+def _days(context: Context, now: int) -> list[DueQuery]:
+    """Return what to ask each shard for what is due: the oldest day that may have entries, and the last two days."""
+    today, oldest = now - now % DAY_MS, context.store.due.read_oldest_days(range(context.rules.shards))
+    return [
+        DueQuery(shard, day_at, now, _CANDIDATES)
+        for shard in range(context.rules.shards)
+        for day_at in sorted({min(today, oldest.get(shard, today)), today - DAY_MS, today})
+    ]
 
 
 def _costs(job: Job, window: str, newest: Sequence[Run], *, has_more: bool, now: int) -> Costs:

@@ -92,17 +92,22 @@ class Listing:
         """Return a page of the notable runs in some states, as whole rows."""
         shards = range(self._list_shards)
         partitions = [notable_partition(query.tenant, state, shard) for state in states for shard in shards]
-        at_once = query.limit // len(partitions) + _FEWEST
-        entries = [self._rows_from_position(partition, query, at_once) for partition in partitions]
+        entries = [self._rows_from_position(partition, query, len(partitions)) for partition in partitions]
         merged = groupby(merge(*entries, key=_position_of_run, reverse=not query.oldest_first), _position_of_run)
         return [next(same) for _, same in islice(merged, query.limit)]
 
-    def _rows_from_position(self, partition: str, query: ListQuery[RunId], at_once: int) -> Iterator[dict[str, Any]]:
-        """Yield the whole rows of a partition after a position, in the order of the query."""
+    def _rows_from_position(self, partition: str, query: ListQuery[RunId], of: int) -> Iterator[dict[str, Any]]:
+        """Yield the whole rows of one `of` several partitions after a position, in the order of the query.
+
+        A partition is read little further than its part of the page: rows cost more than names.
+        """
         first_at, last_at = query.span
         if first_at > last_at:
             return
-        rows = self._reader.listed(NOTABLE, partition, first_at, last_at, at_once, forward=query.oldest_first)
+        at_once, more = query.limit // of + _FEWEST, max(_FEWEST, query.limit // of // _FEWEST)
+        rows = self._reader.listed(
+            NOTABLE, partition, first_at, last_at, at_once, forward=query.oldest_first, following=more
+        )
         for _, same in groupby(rows, itemgetter(NOTABLE.sort.name)):
             following = (row for row in same if query.is_next(_position_of_run(row)))
             yield from sorted(following, key=_position_of_run, reverse=not query.oldest_first)

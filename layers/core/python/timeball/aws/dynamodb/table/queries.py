@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import QueryOutputTypeDef
 
 _BATCH = 100
+_SAME: Mapping[str, Any] = {}
 _Row = dict[str, Any]
 
 
@@ -122,11 +123,22 @@ class TableReader:
         return counted
 
     def listed(
-        self, index: Index, partition: str, first_at: int, last_at: int, page: int, *, forward: bool
+        self,
+        index: Index,
+        partition: str,
+        first_at: int,
+        last_at: int,
+        page: int,
+        *,
+        forward: bool,
+        following: int | None = None,
     ) -> Iterator[_Row]:
-        """Return the keys in a partition of an index between two instants, `page` in each request."""
+        """Return the entries in a partition of an index between two instants.
+
+        The first request reads `page`, and each following one as many, or `following`.
+        """
         within = self._index_range(index, partition, last_at, first_at)
-        return self._rows({**within, "ScanIndexForward": forward, "Limit": page})
+        return self._rows({**within, "ScanIndexForward": forward, "Limit": page}, {"Limit": following or page})
 
     def index_page(
         self,
@@ -154,16 +166,19 @@ class TableReader:
         last = answer.get("LastEvaluatedKey")
         return [*map(from_values, answer["Items"])], None if last is None else from_values(last)
 
-    def _rows(self, request: Mapping[str, Any]) -> Iterator[_Row]:
-        return (from_values(values) for answer in self._answers(request) for values in answer["Items"])
+    def _rows(self, request: Mapping[str, Any], following: Mapping[str, Any] = _SAME) -> Iterator[_Row]:
+        return (from_values(values) for answer in self._answers(request, following) for values in answer["Items"])
 
-    def _answers(self, request: Mapping[str, Any]) -> Iterator["QueryOutputTypeDef"]:
+    def _answers(
+        self, request: Mapping[str, Any], following: Mapping[str, Any] = _SAME
+    ) -> Iterator["QueryOutputTypeDef"]:
+        """Yield the answer to a request, and to the requests that continue it, which differ by `following`."""
         while True:
             answer = self._query(request)
             yield answer
             if "LastEvaluatedKey" not in answer:
                 return
-            request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
+            request = {**request, **following, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
     def _query(self, request: Mapping[str, Any]) -> "QueryOutputTypeDef":
         """Ask for one page. Each page has its own patience, so a long read continues as long as pages come."""

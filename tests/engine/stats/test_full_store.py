@@ -1,0 +1,100 @@
+"""What lists of runs and the present state cost beside 10,000 jobs and 100,000 runs, thousands of them notable."""
+
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from tests.effort import at_most
+from tests.engine.runs.test_list_runs import MINUTE, NOW, query
+from tests.engine.stats.full_store import JOBS, RUNS, FullStore
+from timeball.domain.model.runs.notable import is_notable
+from timeball.domain.model.runs.run import Run, RunState
+from timeball.domain.usage.attention import Concern
+from timeball.engine.digest import FRESH_MS
+from timeball.engine.now import Now, read_now
+from timeball.engine.runs.list_runs import list_runs
+from timeball.engine.scheduling.upcoming import MOST_JOBS
+
+BY_NOW = 8
+"""The units of reads that do not grow: freezes, the hour's counts, the last tick, and the due index of four shards."""
+
+
+@pytest.fixture(scope="module")
+def full() -> FullStore:
+    return FullStore()
+
+
+def _asked(full: FullStore) -> tuple[Now, float]:
+    """Return the present state, and the read units that it took."""
+    before = full.units
+    found = read_now(full.context, "acme", {})
+    return found, full.units - before + BY_NOW
+
+
+def test_the_store_has_thousands_of_notable_runs_of_each_kind(full: FullStore) -> None:
+    own = [run for run in full.store.runs.values() if run.id.job.tenant == "acme"]
+    assert len(own) == JOBS * RUNS
+    states = Counter(run.state for run in own if is_notable(run))
+    assert min(states[state] for state in RunState) > 500
+    assert min(states[RunState.FAILED], states[RunState.RUNNING]) > 1_500
+
+
+@pytest.mark.parametrize("oldest_first", [False, True])
+@pytest.mark.parametrize("states", [[RunState.FAILED], [RunState.RUNNING], [RunState.QUEUED, RunState.RETRYING]])
+def test_a_page_of_notable_runs_takes_at_most_ten_units(
+    full: FullStore,
+    states: list[RunState],
+    oldest_first: bool,  # noqa: FBT001 - pytest gives it
+) -> None:
+    asked, following = query(*states, oldest_first=oldest_first), None
+    listed: list[Run] = []
+    units: list[float] = []
+    while not listed or following is not None:
+        before = full.units
+        page = list_runs(full.context, asked, 50, following)
+        units.append(full.units - before)
+        listed += page.runs
+        following = page.following
+    assert max(units) <= 10
+    matching = [run for run in full.store.runs.values() if run.id.job.tenant == "acme" and run.state in states]
+    assert [run.id for run in listed] == [
+        run.id for run in sorted(matching, key=asked.position, reverse=not oldest_first)
+    ]
+
+
+def test_all_runs_of_ten_minutes_take_at_most_two_hundred_units_a_page(full: FullStore) -> None:
+    asked, following = query(from_at=NOW - 5 * MINUTE, to_at=NOW + 5 * MINUTE), None
+    listed: list[Run] = []
+    while not listed or following is not None:
+        before = full.units
+        page = list_runs(full.context, asked, 200, following)
+        assert full.units - before <= 200
+        listed += page.runs
+        following = page.following
+    own = [run for run in full.store.runs.values() if run.id.job.tenant == "acme"]
+    assert sorted(run.id for run in listed) == sorted(run.id for run in own if asked.has(run))
+    assert len(listed) > 4 * JOBS
+
+
+def test_a_digest_costs_a_unit_a_job_and_an_answer_that_finds_one_thirty(full: FullStore) -> None:
+    pages = [_asked(full) for _ in range(JOBS // MOST_JOBS + 1)]
+    assert [found.digest is None for found, _ in pages] == [True] * (len(pages) - 1) + [False]
+    _, alone = _asked(full)
+    assert alone <= 30
+    whole = sum(units - alone for _, units in pages)
+    assert whole <= 1.03 * JOBS
+    found, _ = _asked(full)
+    assert found.digest is not None
+    kinds = {one.kind for one in found.needs_attention}
+    assert {Concern.LATE, Concern.FAILING} & kinds
+    full.clock.advance(FRESH_MS)
+    _, again = _asked(full)
+    assert again > alone
+
+
+def test_an_answer_that_finds_a_digest_takes_a_tenth_of_a_second(full: FullStore) -> None:
+    digests = (read_now(full.context, "acme", {}).digest for _ in range(2 * JOBS // MOST_JOBS))
+    assert next(islice((one for one in digests if one is not None), 1), None) is not None
+    with at_most(100):
+        _asked(full)
