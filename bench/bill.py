@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.bill import CALLS_OF_A_BATCH, PRICES, QUEUE_REQUESTS_OF_A_BATCH, SECONDS_A_MONTH
+from timeball.engine.scanning.pulse import EVERY_MS
 from timeball.ports.due_index import BEAT_MS
 
 QUEUES, EXECUTORS_QUEUES = 5, 3
@@ -30,6 +31,11 @@ _AHEAD_MS = 3_500
 """Messages of many runs reach executors 3 to 4 s before their instant, and executors wait with them."""
 _REQUESTS_OF_AN_EXECUTOR = 7
 """Sequential requests for each batch."""
+METRICS_OF_TICKS = 1
+"""With `metrics` of `basic`, scans write one series while nothing is due."""
+_LINE_BYTES = 200
+"""A line of the log with that metric, and what CloudWatch adds to it."""
+_BYTES_OF_A_GB = 1e9
 _MILLION = 1_000_000
 HOURS_A_MONTH = 730
 
@@ -44,11 +50,17 @@ class Item:
 
 
 def idle_month(
-    read_units: float, cpu_ms: float, partitions: int = 1, pollers: int = 0, scan_mb: int = 1024
+    read_units: float,
+    cpu_ms: float,
+    partitions: int = 1,
+    pollers: int = 0,
+    scan_mb: int = 1024,
+    metrics: int = METRICS_OF_TICKS,
 ) -> Sequence[Item]:
     """Return the costs of a month in which nothing is due, from the cost of each scan of a partition.
 
-    Provisioned `pollers` of the executors' queues poll at no further price.
+    Provisioned `pollers` of the executors' queues poll at no further price. `metrics` is how many series the scans
+    write meanwhile.
     """
     gigabytes = scan_mb / 1024
     ticking = SECONDS_A_MONTH * _OVERLAP
@@ -61,6 +73,7 @@ def idle_month(
     express = ticking * _EXPRESS_GB
     reads = seconds * read_units
     beats = SECONDS_A_MONTH * SECOND_MS / BEAT_MS * partitions
+    log_gb = partitions * SECONDS_A_MONTH * SECOND_MS / EVERY_MS * _LINE_BYTES / _BYTES_OF_A_GB if metrics else 0
     return (
         Item("the ticker's duration", f"{express:,.0f} GB-s", express * PRICES.express_gb_second),
         Item("the ticker's starts", f"{starts:,.0f}", starts * PRICES.express_start),
@@ -75,6 +88,8 @@ def idle_month(
         Item("polls of idle queues", f"{polls:,.0f}", polls * PRICES.queue_request),
         Item("provisioned pollers", f"{pollers}", pollers * PRICES.poller_hour * HOURS_A_MONTH),
         Item("the secret with the first admin key", "1", PRICES.secret_month),
+        Item("metrics of ticks", f"{metrics}", metrics * PRICES.metric_month),
+        Item("their lines in the log", f"{log_gb:.2f} GB", log_gb * PRICES.log_gb),
     )
 
 

@@ -52,9 +52,11 @@ def reasons() -> str:
 def metrics() -> str:
     """Return the metrics as a table."""
     rows = [
-        f"| `{name}` | {unit} | {meaning} | {reason or 'none'} |" for name, (unit, meaning, reason) in MEANINGS.items()
+        f"| `{name}` | {one.unit} | {one.sentence} | {'`basic`' if one.is_basic else '`full`'} | "
+        f"{f'`reason`: {one.reason}' if one.reason else '`priority`' if one.by_priority else 'none'} |"
+        for name, one in MEANINGS.items()
     ]
-    return "\n".join(["| metric | unit | what it says | `reason` |", "|---|---|---|---|", *rows])
+    return "\n".join(["| metric | unit | what it says | written from | split by |", "|---|---|---|---|---|", *rows])
 
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {

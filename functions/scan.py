@@ -8,6 +8,7 @@ from typing import Any
 from timeball.aws.request_retries import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
+from timeball.engine.scanning.pulse import Pulse
 from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import Owner
 from timeball.runtime.wiring import flush, pollers, scan_context, start
@@ -15,7 +16,7 @@ from timeball.runtime.wiring import flush, pollers, scan_context, start
 log = logging.getLogger()
 log.setLevel(logging.INFO)
 
-_SWEEPS, _OUTLOOK = Sweeps(), PollerOutlook()
+_SWEEPS, _OUTLOOK, _PULSE = Sweeps(), PollerOutlook(), Pulse()
 
 start(scan_context)
 
@@ -25,7 +26,9 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     """Scan a partition; return whether there is a backlog, and whether a newer loop of the ticker has taken over."""
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
     engine = scan_context()
+    began_at = engine.clock.now()
     done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
+    _PULSE.note(engine, done, began_at)
     provisioned = pollers() if event["partition"] == 0 and not done.backlog else None
     if provisioned is not None:
         look_ahead(engine, _OUTLOOK, provisioned, provisioned.bounds)

@@ -11,7 +11,17 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from tests.contract.waits import Waits
 from timeball.aws.clients import WireClient
 from timeball.aws.dynamodb.tenants import DynamoHolders
-from timeball.aws.request_retries import BRISK, BRISKLY, PATIENT, PATIENTLY, PAUSES_SECONDS, Patience, in_time, within
+from timeball.aws.request_retries import (
+    BRISK,
+    BRISKLY,
+    PATIENT,
+    PATIENTLY,
+    PAUSES_SECONDS,
+    REFUSALS,
+    Patience,
+    in_time,
+    within,
+)
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.context import Context, Rules
 from timeball.ports.errors import UnavailableError
@@ -215,3 +225,16 @@ def test_each_process_draws_its_own_secret_for_due_shards() -> None:
         wiring.executor_context.cache_clear()
     assert len(secrets) == 4
     assert all(len(secret) >= 16 for secret in secrets)
+
+
+def test_each_try_that_aws_throttles_is_counted_and_no_other_failure() -> None:
+    codes = iter(["ThrottlingException", "ProvisionedThroughputExceededException", "InternalServerError", ""])
+
+    def question() -> str:
+        if code := next(codes):
+            raise ClientError({"Error": {"Code": code}}, "UpdateItem")
+        return "done"
+
+    REFUSALS.take()
+    assert Waits().asker(PATIENT).ask(question) == "done"
+    assert (REFUSALS.take(), REFUSALS.take()) == (2, 0)

@@ -1,10 +1,12 @@
-"""Telemetry as CloudWatch metrics, through the log: one line in the embedded metric format for each reason.
+"""Telemetry as CloudWatch metrics, through the log, in the embedded metric format.
 
-It is written here without a library: an executor that starts cold must make its first calls, and not import one.
+A line has one value of each dimension, so there is a line for each reason and priority, and one for the metrics that
+are not split. It is written here without a library: an executor that starts cold must make its first calls, and not
+import one.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from timeball.ports.clock import Clock
 from timeball.ports.telemetry import Measurement
@@ -16,39 +18,45 @@ _MOST_VALUES = 100
 
 
 class EmbeddedMetrics:
-    """Writes events together in one line for each reason, which is its dimension: counts added up, and each timing."""
+    """Writes the metrics that are `shown`: counts added up, and each timing and level.
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    `shown` has the dimension by which a metric is split, `reason` or `priority`; None: it is not split. A split metric
+    is also written without its dimension, as the sum of all.
+    """
+
+    def __init__(self, clock: Clock, shown: Mapping[str, str | None]) -> None:
+        self._clock, self._shown = clock, shown
 
     def note(self, events: Sequence[Measurement]) -> None:
-        """Write a line for each reason, and more lines if the values do not fit. The tenant is not written."""
-        by_reason: dict[str, list[Measurement]] = {}
+        """Write a line for each dimension's value, and more lines if the values do not fit. No tenant is written."""
+        alike: dict[tuple[str | None, str], list[Measurement]] = {}
         for event in events:
-            by_reason.setdefault(event.reason, []).append(event)
-        for reason, alike in by_reason.items():
-            dimensions = {"reason": reason} if reason else {}
-            timings = {event.name for event in alike if event.is_timing}
-            for values in _in_lines(_summed(alike)):
-                self._write(values, timings, dimensions)
+            if event.name in self._shown:
+                dimension = self._shown[event.name]
+                value = event.reason if dimension == "reason" else event.subject if dimension else ""
+                alike.setdefault((dimension if value else None, value), []).append(event)
+        for (dimension, value), ones in alike.items():
+            units = {event.name: "Milliseconds" if event.is_timing else "Count" for event in ones}
+            for values in _in_lines(_summed(ones)):
+                self._write(values, units, {dimension: value} if dimension else {})
 
     def _write(
-        self, recorded: Mapping[str, Sequence[int]], timings: Collection[str], dimensions: Mapping[str, str]
+        self, recorded: Mapping[str, Sequence[int]], units: Mapping[str, str], dimensions: Mapping[str, str]
     ) -> None:
         directive = {
             "Namespace": NAMESPACE,
-            "Dimensions": [[*dimensions]],
-            "Metrics": [{"Name": name, "Unit": "Milliseconds" if name in timings else "Count"} for name in recorded],
+            "Dimensions": [[], [*dimensions]] if dimensions else [[]],
+            "Metrics": [{"Name": name, "Unit": units[name]} for name in recorded],
         }
         line = {"_aws": {"Timestamp": self._clock.now(), "CloudWatchMetrics": [directive]}, **dimensions, **recorded}
         print(json.dumps(line), flush=True)  # noqa: T201 - Lambda's log is what a function prints
 
 
 def _summed(events: Sequence[Measurement]) -> dict[str, list[int]]:
-    """Return the values of each metric: every timing, and the sum of its counts."""
+    """Return the values of each metric: every timing and level, and the sum of its counts."""
     values: dict[str, list[int]] = {}
     for event in events:
-        if event.is_timing:
+        if event.is_timing or event.is_level:
             values.setdefault(event.name, []).append(event.value)
         else:
             values[event.name] = [sum(values.get(event.name, ())) + event.value]

@@ -13,6 +13,7 @@ request without an answer by then is unknown.
 
 import math
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -45,6 +46,9 @@ and if a table is throttled, every caller comes back by itself, a scan in a seco
 _UNKNOWN = ("Throttl", "TooManyRequests", "Exceeded", "Conflict", "Timeout", "InternalServer")
 """Parts of the codes of errors that say nothing about the request itself, or about a statement of a batch."""
 
+_TOO_OFTEN = ("Throttl", "TooManyRequests", "ThroughputExceeded", "LimitExceeded", "unread")
+"""Parts of the texts of errors that say that requests were refused because there were too many."""
+
 _TOO_MANY = 429
 """The status by which Lambda says that it runs at its limit: it will accept the same request later."""
 
@@ -73,6 +77,27 @@ class Patience:
             max_pool_connections=CONNECTIONS,
         )
 
+
+class Refusals:
+    """How many requests AWS has refused to this process because there were too many."""
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+
+    def note(self, error: Exception) -> None:
+        """Count a try without an answer, if its error says that there were too many."""
+        if any(word in str(error) for word in _TOO_OFTEN):
+            with self._lock:
+                self._count += 1
+
+    def take(self) -> int:
+        """Return how many there were since the last time."""
+        with self._lock:
+            count, self._count = self._count, 0
+        return count
+
+
+REFUSALS = Refusals()
 
 PATIENT = Patience(connect_seconds=2, read_seconds=5, longest_seconds=16)
 """For callers that have a request to answer: a lost answer costs a second try and not a tick."""
@@ -122,7 +147,8 @@ class Asker:
             pause_seconds = longest_seconds * self.draw()
             try:
                 return _answer(question)
-            except UnavailableError:
+            except UnavailableError as error:
+                REFUSALS.note(error)
                 if not self._has_time_after(pause_seconds, until):
                     raise
             self.sleep(pause_seconds)

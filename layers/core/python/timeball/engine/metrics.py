@@ -5,12 +5,15 @@ records nothing. So each move is recorded once, or not at all if the answer to t
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.ids import Origin
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.runs.values import Outcome, Spent
+from timeball.domain.model.runs.values import GATE_NAMES, NO_WAITS, Outcome, Spent
+from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import Counted, counts_of
 from timeball.domain.usage.hours import CALLERS
@@ -23,37 +26,127 @@ log = logging.getLogger(__name__)
 
 
 class Metric(StrEnum):
-    """The name of a metric: a timing in ms, or a count. Most counts have a reason."""
+    """The name of a metric: a timing in ms, a count, or a level. Some have a reason, or are split by priority."""
 
+    TICKS = "Ticks"
+    OLDEST_DUE = "OldestDue"
+    SCAN_MS = "ScanMs"
+    SCAN_BACKLOG = "ScanBacklog"
     LATENESS = "Lateness"
+    AGE_AT_CLAIM = "AgeAtClaim"
+    WAITED = "Waited"
+    SLOTS = "Slots"
+    SLOTS_IN_USE = "SlotsInUse"
     RUNS_STARTED = "RunsStarted"
     RUNS_SUCCEEDED = "RunsSucceeded"
     FIRES_SKIPPED = "FiresSkipped"
     RUNS_RETRIED = "RunsRetried"
     RUNS_TAKEN_OVER = "RunsTakenOver"
+    RUNS_UNCLAIMED = "RunsUnclaimed"
+    WATCH_RESENDS = "WatchResends"
     DEAD_LETTERS = "DeadLetters"
+    CIRCUITS_OPEN = "CircuitsOpen"
+    THROTTLED = "Throttled"
     AUTHENTICATIONS_FAILED = "AuthenticationsFailed"
+    CANARY_DELAY = "CanaryDelay"
 
 
-MEANINGS: Mapping[Metric, tuple[str, str, str]] = {
-    Metric.LATENESS: (
+class Detail(StrEnum):
+    """How many metrics are shown."""
+
+    OFF = "off"  # none
+    BASIC = "basic"  # those that alarms need, each as one series
+    FULL = "full"  # all, each also by its reason or by priority
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a metric says."""
+
+    unit: str
+    """Its unit."""
+    sentence: str
+    """What it means."""
+    reason: str = ""
+    """The meaning of its dimension `reason`; empty: it has no such dimension."""
+    is_basic: bool = False
+    """An alarm needs it."""
+    by_priority: bool = False
+    """Its values differ by priority."""
+
+    @property
+    def dimension(self) -> str | None:
+        """The dimension by which it is split, if any."""
+        return "reason" if self.reason else "priority" if self.by_priority else None
+
+
+MEANINGS: Mapping[Metric, Meaning] = {
+    Metric.TICKS: Meaning(
+        "count", "Scans that a tick asked for and that were done, whether or not they found anything.", is_basic=True
+    ),
+    Metric.OLDEST_DUE: Meaning(
+        "ms",
+        "How long ago the oldest job or run that a scan found should have been processed; absent while nothing is "
+        "overdue.",
+        is_basic=True,
+        by_priority=True,
+    ),
+    Metric.SCAN_MS: Meaning("ms", "How long a scan took."),
+    Metric.SCAN_BACKLOG: Meaning("count", "Scans that left work to the next one; 0 if there was none."),
+    Metric.LATENESS: Meaning(
         "ms",
         "Start of a run's first attempt minus when it could start, once a run. Not of backfills and caught-up fires.",
-        "",
+        is_basic=True,
+        by_priority=True,
     ),
-    Metric.RUNS_STARTED: ("count", "Runs whose first attempt has begun, recorded when it ends or is handed on.", ""),
-    Metric.RUNS_SUCCEEDED: ("count", "Runs that succeeded.", ""),
-    Metric.FIRES_SKIPPED: ("count", "Fires that did not become a run, or whose run never started.", "why"),
-    Metric.RUNS_RETRIED: ("count", "Attempts that were followed by a wait for the next one.", "how the attempt ended"),
-    Metric.RUNS_TAKEN_OVER: ("count", "Attempts that another executor repeated.", "how the attempt ended"),
-    Metric.DEAD_LETTERS: ("count", "Runs that failed for good.", "why"),
-    Metric.AUTHENTICATIONS_FAILED: (
+    Metric.AGE_AT_CLAIM: Meaning(
+        "ms", "How long after a run could start an executor claimed its first attempt.", by_priority=True
+    ),
+    Metric.WAITED: Meaning("ms", "How long a gate held a run before its first attempt.", "the gate"),
+    Metric.SLOTS: Meaning("level", "Runs that an executor can hold at once."),
+    Metric.SLOTS_IN_USE: Meaning("level", "Most runs that an executor has held at once, each ten seconds."),
+    Metric.RUNS_STARTED: Meaning("count", "Runs whose first attempt has begun, recorded when it ends or is handed on."),
+    Metric.RUNS_SUCCEEDED: Meaning("count", "Runs that succeeded."),
+    Metric.FIRES_SKIPPED: Meaning("count", "Fires that did not become a run, or whose run never started.", "why"),
+    Metric.RUNS_RETRIED: Meaning(
+        "count", "Attempts that were followed by a wait for the next one.", "how the attempt ended"
+    ),
+    Metric.RUNS_TAKEN_OVER: Meaning("count", "Attempts that another executor repeated.", "how the attempt ended"),
+    Metric.RUNS_UNCLAIMED: Meaning(
+        "count",
+        "Checks by a watch that found a run which no executor had claimed 15 s after it could be claimed.",
+        is_basic=True,
+        by_priority=True,
+    ),
+    Metric.WATCH_RESENDS: Meaning("count", "Runs that a watch has sent again."),
+    Metric.DEAD_LETTERS: Meaning("count", "Runs that failed for good.", "why", is_basic=True),
+    Metric.CIRCUITS_OPEN: Meaning("count", "How often the circuit of a resource opened."),
+    Metric.THROTTLED: Meaning(
+        "count", "Requests to AWS that it refused because there were too many, each try.", is_basic=True
+    ),
+    Metric.AUTHENTICATIONS_FAILED: Meaning(
         "count",
         "Requests with an `Authorization` header that is not valid; requests without one are not counted.",
         "`malformed`, `unknown`, `expired` or `revoked`",
+        is_basic=True,
+    ),
+    Metric.CANARY_DELAY: Meaning(
+        "ms", "How long after its fire time a run of the canary reached its function.", is_basic=True
     ),
 }
-"""For each metric: its unit, what it means, and what its dimension `reason` holds."""
+"""What each metric means."""
+
+
+def shown_metrics(detail: Detail) -> dict[str, str | None]:
+    """Return the metrics that are shown, each with the dimension by which it is split as well."""
+    if detail is Detail.OFF:
+        return {}
+    is_full = detail is Detail.FULL
+    return {
+        name.value: meaning.dimension if is_full else None
+        for name, meaning in MEANINGS.items()
+        if is_full or meaning.is_basic
+    }
 
 
 def skipped(context: Context, row: Run, count: int) -> None:
@@ -99,6 +192,42 @@ def refused(context: Context, tenant: str, reason: str) -> None:
     context.telemetry.note([Measurement(Metric.AUTHENTICATIONS_FAILED, tenant, CALLERS, 1, reason)])
 
 
+def watched(context: Context, unclaimed: Sequence[Run], sent_again: int) -> None:
+    """Record the runs that a watch found unclaimed, and how many of them it has sent again."""
+    found = Counter(run.priority for run in unclaimed)
+    events = [_shown(Metric.RUNS_UNCLAIMED, count, priority) for priority, count in found.items()]
+    if sent_again:
+        events.append(_shown(Metric.WATCH_RESENDS, sent_again))
+    if events:
+        context.telemetry.note(events)
+
+
+def circuit_opened(context: Context) -> None:
+    """Record that the circuit of a resource has opened."""
+    context.telemetry.note([_shown(Metric.CIRCUITS_OPEN)])
+
+
+def throttled(context: Context, count: int) -> None:
+    """Record how many requests AWS has refused to this process since the last time."""
+    if count:
+        context.telemetry.note([_shown(Metric.THROTTLED, count)])
+
+
+def slots_in_use(context: Context, most: int) -> None:
+    """Record the most runs that an executor has held at once, beside how many it can hold."""
+    context.telemetry.note(
+        [
+            Measurement(Metric.SLOTS, "", "", CAPACITY, is_level=True, counted=False),
+            Measurement(Metric.SLOTS_IN_USE, "", "", most, is_level=True, counted=False),
+        ]
+    )
+
+
+def canary_came(context: Context, late_ms: int) -> None:
+    """Record that a run of the canary has reached its function."""
+    context.telemetry.note([_timed(Metric.CANARY_DELAY, late_ms)])
+
+
 def _events(before: Run, after: Run) -> Iterator[Measurement]:
     if before.first_started_at is None and after.first_started_at is not None:
         yield from _start_events(after)
@@ -118,6 +247,13 @@ def _start_events(run: Run) -> Iterator[Measurement]:
     late_ms = run.lateness_ms
     if late_ms is not None and run.id.origin is not Origin.BACKFILL:
         yield Measurement(Metric.LATENESS, run.id.job.tenant, run.priority, late_ms, is_timing=True)
+    if run.claimed_at is not None:
+        could_at = max(run.not_before, run.gate_waits.until)
+        yield _timed(Metric.AGE_AT_CLAIM, max(run.claimed_at - could_at, 0), run.priority)
+    if run.gate_waits is not NO_WAITS:
+        for gate in GATE_NAMES:
+            if waited_ms := getattr(run.gate_waits, gate):
+                yield _timed(Metric.WAITED, waited_ms, run.priority, gate)
 
 
 def _costs(run: Run, spent: Spent) -> Iterator[Measurement]:
@@ -125,6 +261,16 @@ def _costs(run: Run, spent: Spent) -> Iterator[Measurement]:
     for name, count in counts_of(spent).items():
         if count:
             yield Measurement(name, run.id.job.tenant, run.priority, count, watched=False)
+
+
+def _shown(metric: Metric, count: int = 1, priority: str = "") -> Measurement:
+    """Return a count of the whole deployment, which belongs to no tenant's hours."""
+    return Measurement(metric, "", priority, count, counted=False)
+
+
+def _timed(metric: Metric, ms: int, priority: str = "", reason: str = "") -> Measurement:
+    """Return a timing that belongs to no tenant's hours."""
+    return Measurement(metric, "", priority, ms, reason, is_timing=True, counted=False)
 
 
 def _event(run: Run, metric: Metric, reason: StrEnum | None = None, count: int = 1) -> Measurement:

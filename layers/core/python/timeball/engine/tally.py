@@ -35,11 +35,13 @@ class Tally:
         self._flush_at = 0
 
     def note(self, events: Sequence[Measurement]) -> None:
-        """Pass on the events that people watch, and count all events."""
+        """Pass on the events that people watch, and count those that belong to a tenant."""
         self._beside.note([event for event in events if event.watched])
         hour = hour_of(self._clock.now())
         with self._lock:
             for event in events:
+                if not event.counted:
+                    continue
                 counts = self._hours[HourKey(event.tenant, hour, event.subject)]
                 counts[_counted_as(event)] += 1 if event.is_timing else event.value
 

@@ -21,8 +21,12 @@ class Measurement:
     """Why; empty: none."""
     is_timing: bool = False
     """It is a timing."""
+    is_level: bool = False
+    """It is how many there were at a moment: levels are compared, and never added up."""
     watched: bool = True
     """It is shown as a metric; False: it is only summed up."""
+    counted: bool = True
+    """It is summed up by tenant and hour; False: it is only shown as a metric."""
 
 
 class Telemetry(Protocol):

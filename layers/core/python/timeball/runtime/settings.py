@@ -105,6 +105,12 @@ class FunctionSettings:
         "The client of DynamoDB, SQS and Secrets Manager: our own (`thin`), which takes a tenth of the processor time, "
         "or boto3",
     )
+    metrics: str = one_of(
+        "basic",
+        ("off", "basic", "full"),
+        "Which [metrics](runs.md#metrics) are written: `basic`, the eight that alarms need; `full`, all of them, also "
+        "by reason and by priority; or `off`. A metric costs $0.30 a month",
+    )
     writes: str = one_of(
         "batch", ("batch", "single"), "Conditional writes as PartiQL batches, or one by one in parallel"
     )

@@ -22,7 +22,7 @@ from timeball.aws.embedded_metrics import EmbeddedMetrics
 from timeball.aws.event_bridge import BusNames, EventBridgeBus
 from timeball.aws.executions import AwsExecutions
 from timeball.aws.executors import TRYING, ExecutorTrials, LambdaSuccessor, MappingPollers
-from timeball.aws.request_retries import BRISKLY, PATIENTLY, Asker, Patience, within
+from timeball.aws.request_retries import BRISKLY, PATIENTLY, REFUSALS, Asker, Patience, within
 from timeball.aws.secrets_manager import SecretsManager
 from timeball.aws.sqs import Form, SqsInbox, SqsQueue
 from timeball.aws.unreadable_queue import UnreadableQueue
@@ -32,6 +32,7 @@ from timeball.domain.model.jobs.job import Priority
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.batches import IN_FLIGHT, Threads
 from timeball.engine.context import Context
+from timeball.engine.metrics import Detail, shown_metrics, throttled
 from timeball.engine.tally import Tally
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
@@ -117,6 +118,7 @@ def start(engine_context: Callable[[], Context]) -> None:
 
 def flush(context: Context) -> None:
     """Add this process's counts to the stored ones, unless that was done just now. Never raises."""
+    throttled(context, REFUSALS.take())
     _tally().flush(context.store.usage)
 
 
@@ -256,7 +258,7 @@ def _executions_client(service: str, region: str) -> Any:  # noqa: ANN401 - as b
 @cache
 def _tally() -> Tally:
     clock = SystemClock()
-    return Tally(clock, EmbeddedMetrics(clock))
+    return Tally(clock, EmbeddedMetrics(clock, shown_metrics(Detail(environment().settings.metrics))))
 
 
 @cache

@@ -27,7 +27,7 @@ class KeptPollers:
 
 
 class KeptTelemetry:
-    """Adds up events with a reason by name and reason, and the others by name; keeps timings, by name."""
+    """Adds up events with a reason by name and reason, and the others by name; keeps timings and levels, by name."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -37,7 +37,7 @@ class KeptTelemetry:
     def note(self, events: Sequence[Measurement]) -> None:
         """Keep each event."""
         for event in events:
-            if event.is_timing:
+            if event.is_timing or event.is_level:
                 self.timings[event.name].append(event.value)
             elif event.reason:
                 self.counts[event.name, event.reason] += event.value

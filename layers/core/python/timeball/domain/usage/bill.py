@@ -42,6 +42,10 @@ class Prices:
     """Secrets Manager: a secret for a month."""
     poller_hour: float = 0.00925
     """SQS to Lambda: a provisioned poller for an hour."""
+    metric_month: float = 0.30
+    """CloudWatch: a series of a metric for a month."""
+    log_gb: float = 0.50
+    """CloudWatch: a GB of log lines."""
     source: str = "AWS's public price pages, us-east-1, 2026-11-21"
     """Where the prices come from."""
 

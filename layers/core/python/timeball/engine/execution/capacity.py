@@ -16,6 +16,7 @@ from timeball.domain.sharing.executors import kept_ms
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
 from timeball.engine.context import Context
 from timeball.engine.execution.invocation import Offload
+from timeball.engine.metrics import slots_in_use
 from timeball.ports.queue import Delivery, by_message
 
 MOST_KEPT = 200
@@ -24,6 +25,9 @@ MOST_KEPT = 200
 LATE_MS = 8 * SECOND_MS
 """How long runs of a higher priority are assumed to wait, after a full answer of their queue, a late run in it, or a
 message that had to be kept: for so long another executor may keep the others."""
+
+RECORDED_MS = 10 * SECOND_MS
+"""How often an executor records how full it is."""
 
 
 class Holding(Protocol):
@@ -67,6 +71,7 @@ class Capacity:
         self.has_more = False
         self._weighed_at: int | None = None
         self._late_until: dict[int, int] = {}
+        self._fullest, self._record_at = 0, 0
 
     async def admit(self, batch: Holding, deliveries: Sequence[Delivery]) -> list[Delivery]:
         """Return the deliveries whose runs get capacity now, and keep the messages of the others.
@@ -88,7 +93,16 @@ class Capacity:
         self.kept |= {one.deliveries[0].receipt: one for one in refused}
         if refused:
             self._late_until[batch.rank] = now + LATE_MS
-        return [delivery for delivery in deliveries if delivery.receipt in chosen]
+        admitted = [delivery for delivery in deliveries if delivery.receipt in chosen]
+        self._record(now, len(admitted))
+        return admitted
+
+    def _record(self, now: int, admitted: int) -> None:
+        """Record from time to time how full this executor has been."""
+        self._fullest = max(self._fullest, sum(self._held().values()) + admitted)
+        if now >= self._record_at:
+            slots_in_use(self._context, self._fullest)
+            self._fullest, self._record_at = 0, now + RECORDED_MS
 
     async def refill(self) -> list[Kept]:
         """Remove and return the kept messages that get capacity now."""

@@ -16,6 +16,7 @@ from timeball.domain.model.runs.run import Run
 from timeball.domain.model.terms.target import segment_of
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.metrics import circuit_opened
 from timeball.ports.target import Answer
 
 log = logging.getLogger(__name__)
@@ -105,14 +106,20 @@ def _note(context: Context, key: CircuitKey, observed: Sequence[Observation], no
 
     (standing,) = context.store.circuits.read([key])
     if standing is None and any(one.is_down for one in observed):
-        (standing,) = context.store.circuits.insert(
-            [after_answers(Circuit(key), observed, now, context.rules.circuits)], now
-        )
+        fresh = after_answers(Circuit(key), observed, now, context.rules.circuits)
+        (standing,) = context.store.circuits.insert([fresh], now)
+        if standing is None:
+            _record_opening(context, Circuit(key), fresh)
     (swapped,) = compare_and_swap(context.store.circuits.swap, [standing], after, now)
-    if standing is not None and swapped.row is not None and _openings(swapped.row) > _openings(standing):
-        log.warning(
-            "circuit opened", extra={"tenant": key.tenant, "host": key.resource, "failures": swapped.row.failures}
-        )
+    if standing is not None and swapped.row is not None:
+        _record_opening(context, standing, swapped.row)
+
+
+def _record_opening(context: Context, before: Circuit, row: Circuit) -> None:
+    if _openings(row) > _openings(before):
+        extra = {"tenant": row.key.tenant, "host": row.key.resource, "failures": row.failures}
+        log.warning("circuit opened", extra=extra)
+        circuit_opened(context)
 
 
 def _openings(circuit: Circuit) -> int:

@@ -28,6 +28,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.batches import bisect
 from timeball.engine.compare_and_swap import compare_and_swap
 from timeball.engine.context import Context
+from timeball.engine.metrics import watched
 from timeball.engine.runs.effects import apply_effects, change_runs
 from timeball.engine.runs.overlap_lock import needs_lock
 from timeball.engine.runs.waiting_lines import expect
@@ -76,6 +77,8 @@ def _following(watch: Watch, found: Mapping[RunId, Finding | None], now: int) ->
 
 def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
     """Send lost runs. The watch that found them continues, so no other is made."""
+    if not lost:
+        return
     behind = {
         priority for priority in {run.priority for run in lost} if context.queue.depth(priority).waiting > _KEEPS_UP
     }
@@ -83,6 +86,7 @@ def _send_again(context: Context, lost: Sequence[Run], now: int) -> None:
     if sending:
         log.warning("%d runs are sent again: no executor claimed them", len(sending))
         context.queue.send(sending, now)
+    watched(context, lost, len(sending))
 
 
 def _note_late(context: Context, rows: Iterable[Run], now: int) -> None:

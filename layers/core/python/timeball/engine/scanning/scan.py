@@ -82,7 +82,10 @@ _MAX_NOMINATED = 6_000
 
 @dataclass
 class ScanResult:
-    """The result of a scan. `backlog`: more is due and this scan made progress, so the next may follow at once."""
+    """The result of a scan. `backlog`: more is due and this scan made progress, so the next may follow at once.
+
+    `overdue_ms`: how long ago the oldest job or run should have been processed, by priority; empty: none was overdue.
+    """
 
     superseded: bool = False
     backlog: bool = False
@@ -93,6 +96,7 @@ class ScanResult:
     reconciled: int = 0
     backfilled: int = 0
     operated: int = 0
+    overdue_ms: dict[str, int] = field(default_factory=dict)
 
     @property
     def progressed(self) -> bool:
@@ -224,7 +228,19 @@ class _Work:
         pages = self._each(read, keys, stop_at, size=_MAX_NOMINATED)
         rows = [(row.due_at, row) for page in pages for row in page if row is not None and row.due_at is not None]
         due = sorted(((due_at, row) for due_at, row in rows if due_at <= horizon_at), key=itemgetter(0))
+        if due and due[0][0] < self.now:
+            self._note_overdue(due)
         return in_turns([row for _, row in due], tenant_of_row, self.weights)
+
+    def _note_overdue(self, due: Sequence[tuple[int, Job | Run | Backfill | Operation | Limiter]]) -> None:
+        """Note the oldest job or run of each priority. Other rows advance at a pace of their own."""
+        overdue_ms = self.done.overdue_ms
+        for due_at, row in due:
+            if due_at >= self.now:
+                break
+            if isinstance(row, Job | Run):
+                priority = str(row.spec.priority if isinstance(row, Job) else row.priority)
+                overdue_ms[priority] = max(self.now - due_at, overdue_ms.get(priority, 0))
 
     def _dispatch(self, jobs: Sequence[Job], stop_at: int) -> None:
         """Dispatch jobs, and in further rounds those with more due fires. Jobs that are left over are backlog.

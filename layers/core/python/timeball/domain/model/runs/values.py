@@ -14,7 +14,7 @@
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import Literal
+from typing import Literal, get_args
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import RunId
@@ -126,6 +126,7 @@ NOTHING = Spent()
 
 
 Gate = Literal["parents", "limits", "quota", "overlap", "circuit", "frozen"]
+GATE_NAMES: tuple[Gate, ...] = get_args(Gate)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""What scans did is recorded together every few seconds, and also while nothing is due."""
+
+from dataclasses import replace
+
+from tests.engine.play import NOW, Play, spec
+from timeball.domain.model.jobs.job import Priority
+from timeball.domain.time.instants import SECOND_MS
+from timeball.domain.time.schedule import At
+from timeball.engine.metrics import Metric
+from timeball.engine.scanning.pulse import EVERY_MS, Pulse
+from timeball.engine.scanning.scan import ScanResult
+
+
+def _tick(play: Play, pulse: Pulse, seconds: int = 1) -> None:
+    for _ in range(seconds):
+        began_at = play.clock.now()
+        pulse.note(play.context(), play.scan(), began_at)
+        play.clock.advance(SECOND_MS)
+
+
+def test_ticks_are_recorded_while_nothing_is_due() -> None:
+    play, pulse = Play(), Pulse()
+    _tick(play, pulse, 31)
+    assert play.telemetry.totals[Metric.TICKS] == 31
+    assert len(play.telemetry.timings[Metric.SCAN_MS]) == 31
+    assert play.telemetry.totals[Metric.SCAN_BACKLOG] == 0
+    assert Metric.OLDEST_DUE not in play.telemetry.timings
+
+
+def test_a_new_process_records_its_first_scan_at_once_and_later_ones_together() -> None:
+    play, pulse = Play(), Pulse()
+    _tick(play, pulse)
+    assert play.telemetry.totals[Metric.TICKS] == 1
+    _tick(play, pulse, EVERY_MS // SECOND_MS - 1)
+    assert play.telemetry.totals[Metric.TICKS] == 1
+    _tick(play, pulse)
+    assert play.telemetry.totals[Metric.TICKS] == 1 + EVERY_MS // SECOND_MS
+
+
+def test_a_scan_on_behalf_of_an_older_owner_is_no_tick() -> None:
+    play, pulse = Play(), Pulse()
+    pulse.note(play.context(), ScanResult(superseded=True), play.clock.now())
+    assert not play.telemetry.totals
+
+
+def test_the_oldest_due_job_of_each_priority_is_recorded() -> None:
+    play, pulse = Play(), Pulse()
+    wanted = [("a", 3, "high"), ("b", 9, "high"), ("c", 5, "low")]
+    play.store_jobs(
+        [replace(spec(name, At(NOW - ago * SECOND_MS)), priority=Priority(priority)) for name, ago, priority in wanted]
+    )
+    pulse.note(play.context(), done := play.scan(), play.clock.now())
+    assert done.overdue_ms == {"high": 9 * SECOND_MS, "low": 5 * SECOND_MS}
+    assert sorted(play.telemetry.timings[Metric.OLDEST_DUE]) == [5 * SECOND_MS, 9 * SECOND_MS]
+
+
+def test_what_is_due_within_the_look_ahead_is_not_overdue() -> None:
+    play = Play()
+    play.store_jobs([spec("soon", At(NOW + SECOND_MS))])
+    assert play.scan().overdue_ms == {}
