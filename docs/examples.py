@@ -251,7 +251,8 @@ def _sessions(recorder: Recorder) -> None:
 
 def _admin(recorder: Recorder) -> None:
     send = recorder.send
-    send("POST", "/v1/admin/tenants", {"name": "initech", "weight": 2, "defaults": {"timezone": "Europe/Berlin"}})
+    defaults = {"timezone": "Europe/Berlin", "notify": {"onFailure": "https://example.com/alarm"}}
+    send("POST", "/v1/admin/tenants", {"name": "initech", "weight": 2, "defaults": defaults})
     send("GET", "/v1/admin/tenants")
     send("GET", "/v1/admin/tenants/initech")
     send("PATCH", "/v1/admin/tenants/initech", {"disabled": True})

@@ -37,12 +37,12 @@ def _signed(api: Api, body: object) -> Answer:
 
 
 def test_an_admin_sets_and_removes_the_defaults_of_a_tenant(api: Api) -> None:
-    none = {"timezone": None, "priorityCeiling": None}
+    none = {"timezone": None, "priorityCeiling": None, "notify": None}
     assert api.call("GET", TENANT).body["defaults"] == none
     set_ = api.call("PATCH", TENANT, {"defaults": {"timezone": "Europe/Berlin", "priorityCeiling": "normal"}})
-    assert set_.body["defaults"] == {"timezone": "Europe/Berlin", "priorityCeiling": "normal"}
+    assert set_.body["defaults"] == {"timezone": "Europe/Berlin", "priorityCeiling": "normal", "notify": None}
     partly = api.call("PATCH", TENANT, {"defaults": {"timezone": None}})
-    assert partly.body["defaults"] == {"timezone": None, "priorityCeiling": "normal"}
+    assert partly.body["defaults"] == {"timezone": None, "priorityCeiling": "normal", "notify": None}
     assert api.call("GET", TENANT).body["defaults"] == partly.body["defaults"]
     assert api.call("PATCH", TENANT, {"defaults": None}).body["defaults"] == none
     made = api.call("POST", "/v1/admin/tenants", {"name": "initech", "defaults": {"priorityCeiling": "low"}})

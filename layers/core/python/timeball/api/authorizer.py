@@ -29,7 +29,7 @@ from typing import Any, Final, TypeVar
 from timeball.domain.attempts.callback_token import CALLBACK_PREFIX
 from timeball.domain.model.tenants.key import Key, Role, hash_of, id_in
 from timeball.domain.model.tenants.session import Session, has_session_key, role_of, session_in, used
-from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Tenant
+from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Defaults, Tenant
 from timeball.domain.sharing.submit_budget import used_until
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
@@ -73,8 +73,15 @@ class _Holder:
         if self.tenant.quotas != NO_QUOTAS:
             context["quotas"] = json.dumps(asdict(self.tenant.quotas))
         if self.tenant.defaults != NO_DEFAULTS:
-            context["defaults"] = json.dumps(asdict(self.tenant.defaults))
+            context["defaults"] = _defaults(self.tenant.defaults)
         return context if self.tenant.disabled_at is None else {**context, "disabled": "true"}
+
+
+def _defaults(defaults: Defaults) -> str:
+    """Return defaults as JSON; null if they have targets, whose headers may be secret: the API then reads the row."""
+    if defaults.notify is not None:
+        return "null"
+    return json.dumps({name: value for name, value in asdict(defaults).items() if name != "notify"})
 
 
 class Authorizer:

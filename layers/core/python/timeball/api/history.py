@@ -33,7 +33,7 @@ from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobAnswer
 from timeball.api.jobs.changing import ended, replace_job
 from timeball.api.jobs.document import document_of
-from timeball.api.jobs.notify import NOTICE_TARGETS
+from timeball.api.jobs.notify import NOTICE_TARGETS, kept_default
 from timeball.api.jobs.patch import kept_times
 from timeball.api.jobs.request import read_job_request
 from timeball.api.schedules.fields import text_of_schedule
@@ -153,13 +153,16 @@ def restore_job(edge: ApiContext, request: Request) -> Reply:
     revision = _revision(edge, job, request.path["revision"])
     if not job.is_open:
         raise ended(job, "restore")
-    wanted, errors, errors_now = read_job_request(document_of(revision.spec), edge.context.clock.now())
+    document, default = document_of(revision.spec), kept_default(revision.spec.notify)
+    if default is not None:
+        del document["notify"]
+    wanted, errors, errors_now = read_job_request(document, edge.context.clock.now())
     kept = kept_times(job, wanted)
     errors_now = [error for error in errors_now if error.field not in kept]
     if errors or errors_now:
         raise invalid([*errors, *errors_now])
     check_job(request, wanted.tags)
-    done = replace_job(edge, job, wanted, Action.RESTORE, request)
+    done = replace_job(edge, job, wanted, Action.RESTORE, request, default)
     return ok(done.answer, version=done.job.version)
 
 

@@ -1,6 +1,7 @@
 """The requests of admins: tenants and keys."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema
@@ -9,10 +10,13 @@ from timeball.api.http.fields import Instant, Name, Tags
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, read_fields
 from timeball.api.http.schema_rules import needed, together
+from timeball.api.jobs.notify import NotifyRequest, bad_notify
+from timeball.api.jobs.patch import patched_notify
 from timeball.api.schedules.fields import ZoneName
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants import tenant as bounds
 from timeball.domain.model.tenants.key import Role
+from timeball.domain.model.tenants.tenant import Tenant
 
 MAX_KEY_TAGS: Final = 10
 LONGEST_OVERLAP_SECONDS: Final = 7 * 24 * 3600
@@ -72,6 +76,10 @@ class DefaultsRequest(Strict):
     priority_ceiling: Annotated[Priority, ByValue] | None = Field(
         None, description="The highest priority that its jobs may state, and that their new runs have."
     )
+    notify: NotifyRequest | None = Field(
+        None,
+        description=f"The `notify` of new jobs that state none; at most {bounds.MOST_NOTIFY_BYTES} bytes of JSON.",
+    )
 
 
 class TenantRequest(Strict):
@@ -122,14 +130,36 @@ class RotateRequest(Strict):
 def read_tenant(body: dict[str, Any], named: str | None = None) -> tuple[TenantRequest, list[FieldError]]:
     """Return the tenant that is asked for, or the change of the tenant `named`; and every error."""
     wanted, given, errors = read_fields(TenantRequest, body)
-    wrong = {error.field for error in errors}
-    if named is not None and "name" in body and wanted.name != named and "name" not in wrong:
-        errors.append(FieldError("name", "A tenant keeps its name; leave this out."))
-    if named is None and "name" not in given:
-        errors.append(FieldError("name", "This field is required."))
-    elif named is None and "name" not in wrong and not bounds.TENANT_NAME.fullmatch(wanted.name or ""):
-        errors.append(FieldError("name", "Give 1 to 40 letters, digits and hyphens."))
-    return wanted, errors
+    if "name" not in {error.field for error in errors}:
+        errors += _bad_new_name(wanted, given) if named is None else _changed_name(body, wanted, named)
+    notify = None if wanted.defaults is None else wanted.defaults.notify
+    return wanted, [*errors, *(_of_defaults(error) for error in bad_notify(notify))]
+
+
+def _bad_new_name(wanted: TenantRequest, given: set[str]) -> Iterator[FieldError]:
+    if "name" not in given:
+        yield FieldError("name", "This field is required.")
+    elif not bounds.TENANT_NAME.fullmatch(wanted.name or ""):
+        yield FieldError("name", "Give 1 to 40 letters, digits and hyphens.")
+
+
+def _changed_name(body: dict[str, Any], wanted: TenantRequest, named: str) -> Iterator[FieldError]:
+    if "name" in body and wanted.name != named:
+        yield FieldError("name", "A tenant keeps its name; leave this out.")
+
+
+def read_tenant_patch(body: dict[str, Any], tenant: Tenant) -> tuple[TenantRequest, list[FieldError]]:
+    """Return the change that a merge patch makes of a tenant, with the whole `notify`; and every error."""
+    defaults, errors = body.get("defaults"), list[FieldError]()
+    if isinstance(defaults, dict) and isinstance(defaults.get("notify"), dict):
+        notify, errors = patched_notify(tenant.defaults.notify, defaults["notify"])
+        body = {**body, "defaults": {**defaults, "notify": notify}}
+    wanted, others = read_tenant(body, tenant.name)
+    return wanted, [*others, *map(_of_defaults, errors)]
+
+
+def _of_defaults(error: FieldError) -> FieldError:
+    return replace(error, field=f"defaults.{error.field}")
 
 
 def read_key(

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from timeball.api.admin.request import TenantRequest, read_tenant
+from timeball.api.admin.request import TenantRequest, read_tenant, read_tenant_patch
 from timeball.api.http.access import Access
+from timeball.api.http.body import compact
 from timeball.api.http.cursor import PAGE, PageQuery, text_like
 from timeball.api.http.edge import ApiContext, no_tenant, note
 from timeball.api.http.exchange import (
@@ -30,14 +31,18 @@ from timeball.api.http.exchange import (
     ok,
     read_body,
 )
-from timeball.api.http.problems import Problem, ProblemError, invalid
+from timeball.api.http.problems import FieldError, Problem, ProblemError, refuse
 from timeball.api.http.route import Router
+from timeball.api.jobs.document import notify_document
+from timeball.api.jobs.notify import NotifyAnswer, notify_of, targets_of
 from timeball.api.stats import CostsAnswer, read_tenant_costs
+from timeball.api.targets.models import closed_target
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Priority
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.model.tenants.tenant import (
     LEAST_WEIGHT,
+    MOST_NOTIFY_BYTES,
     NO_DEFAULTS,
     NO_QUOTAS,
     TENANT_NAME,
@@ -46,6 +51,7 @@ from timeball.domain.model.tenants.tenant import (
     Tenant,
     new_tenant,
 )
+from timeball.domain.model.terms.notify import Notify
 from timeball.engine.blackouts.freezes import note_quotas, start_tenant, stop_tenant
 from timeball.engine.compare_and_swap import TRIES
 from timeball.engine.stats import used_of_quotas
@@ -92,6 +98,7 @@ class DefaultsAnswer(AnswerModel):
 
     timezone: str | None = Field(description="The IANA time zone of new jobs that name none; null: UTC.")
     priority_ceiling: Priority | None = Field(description="The highest priority of its jobs and new runs; null: any.")
+    notify: NotifyAnswer | None = Field(description="The `notify` of new jobs that state none; null: none.")
 
 
 class TenantAnswer(AnswerModel):
@@ -137,8 +144,8 @@ class TenantPageAnswer(AnswerModel):
 def create_tenant(edge: ApiContext, request: Request) -> Reply:
     """Create a tenant."""
     wanted, errors = read_tenant(read_body(request))
-    if errors:
-        raise invalid(errors)
+    notify = None if wanted.defaults is None else notify_of(wanted.defaults.notify)
+    refuse([*errors, *_closed_targets(edge, wanted.name or "", notify)])
     now = edge.context.clock.now()
     tenant = _with_shares(new_tenant(wanted.name or "", now), wanted)
     if wanted.disabled:
@@ -204,13 +211,13 @@ def update_tenant(edge: ApiContext, request: Request) -> Reply:
     """Change a tenant's weight, quotas and defaults; disable it, or enable it again."""
     body, version = read_body(request, MERGE_PATCH), expected_version(request)
     tenant = standing_tenant(edge, request)
-    wanted, errors = read_tenant(body, tenant.name)
-    if errors:
-        raise invalid(errors)
+    wanted, errors = read_tenant_patch(body, tenant)
+    after = _with_shares(tenant, wanted)
+    notify = after.defaults.notify
+    refuse(errors + (_closed_targets(edge, tenant.name, notify) if notify != tenant.defaults.notify else []))
     is_disabled = tenant.disabled_at is not None
     will_be = bool(wanted.disabled) if "disabled" in wanted.model_fields_set else is_disabled
     check_version("tenant", tenant.revision, version, "change")
-    after = _with_shares(tenant, wanted)
     if will_be != is_disabled:
         after = evolve(after, disabled_at=edge.context.clock.now() if will_be else None)
     if will_be and tenant.name == edge.operating_tenant:
@@ -304,9 +311,24 @@ def _with_shares(tenant: Tenant, wanted: TenantRequest) -> Tenant:
         given = {} if wanted.quotas is None else wanted.quotas.model_dump(exclude_unset=True)
         tenant = evolve(tenant, quotas=NO_QUOTAS if wanted.quotas is None else evolve(tenant.quotas, **given))
     if "defaults" in wanted.model_fields_set:
-        stated = {} if wanted.defaults is None else wanted.defaults.model_dump(exclude_unset=True)
+        asked = wanted.defaults
+        stated = {} if asked is None else asked.model_dump(exclude_unset=True, exclude={"notify"})
+        if asked is not None and "notify" in asked.model_fields_set:
+            stated["notify"] = notify_of(asked.notify)
         tenant = evolve(tenant, defaults=NO_DEFAULTS if wanted.defaults is None else evolve(tenant.defaults, **stated))
     return tenant
+
+
+def _closed_targets(edge: ApiContext, tenant: str, notify: Notify | None) -> list[FieldError]:
+    """Return what is wrong with the targets of a tenant's default, as with those of its jobs, and with their size."""
+    errors, field = list[FieldError](), "defaults.notify"
+    if notify is None:
+        return errors
+    if len(compact(notify_document(notify)).encode()) > MOST_NOTIFY_BYTES:
+        errors.append(FieldError(field, f"All of it may have {MOST_NOTIFY_BYTES} bytes; shorten bodies and headers."))
+    for name, target in targets_of(notify):
+        errors += closed_target(edge, tenant, f"{field}.{name}", target, f"{field}.{name}")
+    return errors
 
 
 def _changed(edge: ApiContext, request: Request, before: Tenant, after: Tenant, action: Action) -> Reply:

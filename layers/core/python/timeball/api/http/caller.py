@@ -63,8 +63,9 @@ class ApiCaller:
 
     @property
     def defaults(self) -> Defaults | None:
-        """Return the defaults of the tenant; None for a signed request, which carries none."""
-        return None if "principal" in self.found else Defaults(**json.loads(self.found.get("defaults") or "{}"))
+        """Return the defaults of the tenant; None if the request does not carry them, such as a signed one."""
+        carried = json.loads(self.found.get("defaults") or "{}")
+        return None if "principal" in self.found or carried is None else Defaults(**carried)
 
 
 def as_authorized(event: Mapping[str, Any], callers: Mapping[str, IamCaller]) -> Mapping[str, Any]:

@@ -161,6 +161,9 @@ class JobSummaryAnswer(FlowAnswer, JobHeadAnswer):
     calendar: CalendarUseAnswer | None = Field(description="The calendar on whose dates the job does not fire.")
     jitter_seconds: int | None = Field(description="The most seconds by which a fire starts later.")
     notify: NotifyAnswer | None = Field(description="The targets to call when runs fail, recover, succeed or are late.")
+    notify_source: Literal["job", "tenant"] | None = Field(
+        description="Whose `notify` it is: the job's own, or the tenant's default as the job took it; null: none."
+    )
     pause_after_failures: int | None = Field(description="The number of failed runs in a row that pauses the job.")
     notice: NoticeAnswer | None = Field(description="The content of this notice; null if the job is not a notice.")
     schedule_rules: RulesAnswer = Field(description="The rules by which the next fire time was calculated.")
@@ -266,6 +269,7 @@ def _fields(
         "job_id": job.key.job_id,
         "owner": job.owner,
         "effective_priority": spec.priority.within(ceiling),
+        "notify_source": None if spec.notify is None else "tenant" if spec.notify.of_tenant else "job",
         "status": status or job.listed_status,
         "next_run_at": following[0] if following else None,
         "next_runs": following,

@@ -17,6 +17,7 @@ from timeball.api.http.exchange import Request, key_conflict, stale
 from timeball.api.http.ids import fingerprint
 from timeball.api.http.problems import FieldError, ProblemError, invalid
 from timeball.api.http.quotas import count_again, count_submits, uncount_submits
+from timeball.api.jobs.notify import kept_default
 from timeball.api.jobs.request import JobRequest
 from timeball.api.jobs.spec import Tasks, spec_of, tasks_of, unfit_for_task
 from timeball.api.schedules.fields import no_calendar
@@ -229,7 +230,8 @@ def _repeated(one: Candidate, standing: Job) -> NewJob | ProblemError:
     """Return the job as it was at its creation, whatever has become of it since."""
     if standing.spec.fingerprint != one.spec.fingerprint:
         return key_conflict()
-    spec = spec_of(one.request, one.spec.key, one.spec.fingerprint, standing.created_at)
+    default = kept_default(standing.spec.notify)
+    spec = spec_of(one.request, one.spec.key, one.spec.fingerprint, standing.created_at, default)
     spec = replace(spec, depends_on=one.spec.depends_on)
     if spec.inherits:
         spec = replace(spec, schedule=standing.spec.schedule)

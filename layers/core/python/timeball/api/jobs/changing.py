@@ -6,7 +6,7 @@ that is already as the request says gets no new version.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from timeball.api.dependencies.examining import field_errors, misnamed
@@ -36,15 +36,24 @@ from timeball.api.jobs.answers import JobAnswer, shown_job
 from timeball.api.jobs.candidates import Candidate, NewJob, settle
 from timeball.api.jobs.creating import created_reply
 from timeball.api.jobs.flow import flow_of
+from timeball.api.jobs.notify import kept_default
 from timeball.api.jobs.patch import kept_times, read_patch
 from timeball.api.jobs.request import JobRequest, read_job_request
-from timeball.api.jobs.spec import beyond_the_tenant, form_of, spec_of, tasks_of, unfit, unfit_for_task
+from timeball.api.jobs.spec import (
+    beyond_the_tenant,
+    form_of,
+    misfits_of,
+    replacing,
+    spec_of,
+    timed_as,
+    unfit,
+)
 from timeball.api.schedules.fields import in_zone, no_calendar
-from timeball.api.schemas.accepted import Allowance
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
 from timeball.domain.model.tenants.actor import Action, Actor
+from timeball.domain.model.terms.notify import Notify
 from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.schedule import first_fire
 from timeball.engine.blackouts.calendars import calendar_of, note_end_of_use, note_uses
@@ -127,8 +136,10 @@ def put_again(
     edge: ApiContext, request: Request, standing: Job, wanted: JobRequest, errors_now: Sequence[FieldError]
 ) -> Replaced | NewJob:
     """Make a job that stands what a request asks for, or begin its next generation. Raises ProblemError."""
-    if standing.is_open or (standing.status is not JobStatus.CANCELLED and is_as_asked(standing, wanted)):
-        return replace_job(edge, standing, wanted, Action.PUT, request)
+    if standing.is_open:
+        return replace_job(edge, standing, wanted, Action.PUT, request, defaults_of(edge, request).notify)
+    if standing.status is not JobStatus.CANCELLED and is_as_asked(standing, wanted):
+        return replace_job(edge, standing, wanted, Action.PUT, request, kept_default(standing.spec.notify))
     refuse(errors_now)
     return renew_job(edge, standing, wanted, request)
 
@@ -146,27 +157,25 @@ def named_candidate(
     edge: ApiContext, request: Request, key: JobKey, body: Mapping[str, Any], wanted: JobRequest, now: int
 ) -> Candidate:
     """Return a new job under an id of the client's. Raises ProblemError for a limit that its key may not name."""
-    spec = spec_of(wanted, key, fingerprint(canonical(body)), now)
+    spec = spec_of(wanted, key, fingerprint(canonical(body)), now, defaults_of(edge, request).notify)
     check_flow(edge, request, spec.flow)
     errors = [*unfit(edge, wanted, spec, None, now), *beyond_the_tenant(edge, request, wanted, spec, None)]
     return Candidate(wanted, spec, errors, is_own_id=True)
 
 
 def is_as_asked(standing: Job, wanted: JobRequest) -> bool:
-    """Say whether a job is as a request asks, whose relative times count from the beginning of its generation."""
-    return _replacing(standing, wanted, standing.begun_at) == standing.spec and standing.intent is None
+    """Say whether a job is as a request asks, whose relative times count from the beginning of its generation.
 
-
-def _replacing(standing: Job, wanted: JobRequest, since: int) -> JobSpec:
-    """Return the spec that a request gives to a job that stands; relative times count from an instant (ms)."""
-    spec = timed_as(standing.spec, spec_of(wanted, standing.key, standing.spec.fingerprint, since))
-    return evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
+    A tenant's default that has changed since makes no difference: it must not run jobs again.
+    """
+    default = kept_default(standing.spec.notify)
+    return replacing(standing, wanted, standing.begun_at, default) == standing.spec and standing.intent is None
 
 
 def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Request) -> NewJob:
     """Begin the next generation of a job that has ended. It counts as a new job: against quotas, and by its depth."""
     context, now = edge.context, edge.context.clock.now()
-    spec = _replacing(standing, wanted, now)
+    spec = replacing(standing, wanted, now, defaults_of(edge, request).notify)
     check_flow(edge, request, spec.flow, standing.spec.flow)
     refuse(misfits_of(edge, request, wanted, spec, evolve(standing.spec, task=None)))
     spec = with_parents(edge, request, standing, spec)
@@ -202,10 +211,15 @@ def _begin(edge: ApiContext, standing: Job, spec: JobSpec, depth: int, by: Actor
     return done
 
 
-def replace_job(edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request) -> Replaced:
-    """Change a job to what a request asks for. A request that loses a race is refused, and changes nothing."""
+def replace_job(
+    edge: ApiContext, standing: Job, wanted: JobRequest, action: Action, request: Request, default: Notify | None
+) -> Replaced:
+    """Change a job to what a request asks for. A request that loses a race is refused, and changes nothing.
+
+    `default` has its notices if the request states none.
+    """
     verb = "restore" if action is Action.RESTORE else "replace"
-    spec = _replacing(standing, wanted, standing.begun_at)
+    spec = replacing(standing, wanted, standing.begun_at, default)
     check_flow(edge, request, spec.flow, standing.spec.flow)
     if spec == standing.spec and standing.intent is None:
         return Replaced(standing, shown_job(edge, request, standing, claimed_runs=[]))
@@ -285,31 +299,12 @@ def _spec(edge: ApiContext, request: Request, job: Job, patch: Mapping[str, Any]
     now = edge.context.clock.now()
     wanted, errors = read_patch(job, patch, now)
     refuse(errors)
-    wanted = in_zone(wanted, defaults_of(edge, request).timezone)
-    spec = spec_of(wanted, job.key, job.spec.fingerprint, now)
+    defaults = defaults_of(edge, request)
+    wanted = in_zone(wanted, defaults.timezone)
+    default = defaults.notify if "notify" in patch else kept_default(job.spec.notify)
+    spec = spec_of(wanted, job.key, job.spec.fingerprint, now, default)
     refuse(misfits_of(edge, request, wanted, spec, job.spec))
     return spec
-
-
-def misfits_of(
-    edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec
-) -> list[FieldError]:
-    """Return what is wrong now with the result of a valid request.
-
-    Reads the task only if the request changes something that depends on it.
-    """
-    if before.notice is not None:
-        return [FieldError("jobId", "This job is a notice and cannot be changed; trigger it again, or cancel it.")]
-    misfits = unfit(edge, wanted, spec, before, edge.context.clock.now())
-    misfits += beyond_the_tenant(edge, request, wanted, spec, before)
-    if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
-        return misfits
-    return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]
-
-
-def timed_as(before: JobSpec, spec: JobSpec) -> JobSpec:
-    """Return a spec that inherits its parents' schedule with the schedule that the job inherited before, if it did."""
-    return replace(spec, schedule=before.schedule) if spec.inherits and before.inherits else spec
 
 
 def with_parents(edge: ApiContext, request: Request, job: Job, spec: JobSpec) -> JobSpec:
@@ -340,15 +335,6 @@ def _left_behind(edge: ApiContext, job: Job, spec: JobSpec) -> list[FieldError]:
 def _is_moved(edge: ApiContext, job: Job, spec: JobSpec) -> bool:
     """Say whether a recurring job gets another recurrence while jobs that may still run depend on it."""
     return spec.schedule.timing != job.spec.schedule.timing and is_depended_on(edge.context, job.key)
-
-
-def _policies(spec: JobSpec, before: JobSpec) -> bool:
-    """Say whether the fields that must fit a task's completion are unchanged."""
-    return (spec.timeout_seconds, spec.completion, spec.heartbeat_seconds) == (
-        before.timeout_seconds,
-        before.completion,
-        before.heartbeat_seconds,
-    )
 
 
 def revise_job(edge: ApiContext, job: Job, spec: JobSpec, action: Action, by: Actor) -> Changed:

@@ -93,11 +93,12 @@ def _create(edge: ApiContext, request: Request, asked: Asked) -> NewJob:
 def read_candidate(edge: ApiContext, request: Request, asked: Asked, now: int) -> Candidate | ProblemError:
     """Return a new job as a request asks for it, or the problem of the request."""
     wanted, errors, errors_now = read_job_request(asked.body, now)
-    wanted = in_zone(wanted, defaults_of(edge, request).timezone)
+    defaults = defaults_of(edge, request)
+    wanted = in_zone(wanted, defaults.timezone)
     if asked.errors or errors:
         return invalid([*errors, *asked.errors, *errors_now])
     named = NewId.JOB.of(request.tenant, asked.key, edge.random_bytes)
-    spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now)
+    spec = spec_of(wanted, JobKey(request.tenant, named), fingerprint(canonical(asked.body)), now, defaults.notify)
     try:
         check_job(request, wanted.tags)
         check_flow(edge, request, spec.flow)

@@ -1,6 +1,7 @@
 """A job's fields by the names of the API, for its answers, and the document that asks for such a job.
 
-Invariant: a job's document, read as a request, asks for exactly the stored job.
+Invariant: a job's document, read as a request, asks for exactly the stored job; only that the tenant's default of
+`notify` is then the job's own.
 """
 
 import json
@@ -17,6 +18,7 @@ from timeball.api.jobs.flow import flow_fields
 from timeball.api.jobs.policies import policy_fields
 from timeball.api.schedules.fields import schedule_fields
 from timeball.domain.model.jobs.job import JobSpec
+from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import CatchUpPolicy
 from timeball.domain.model.terms.target import Override, Target
 
@@ -60,12 +62,21 @@ def document_of(spec: JobSpec) -> dict[str, Any]:
     stated = {name: value for name, value in request_form(fields).items() if name not in unstated}
     if "retryPolicy" in stated:
         del stated["retryPolicy"]["maxRetries"]
-    if spec.notify is not None and not spec.notify.watches_streaks:
-        del stated["notify"]["afterFailures"]
-    if spec.notify is not None and spec.notify.on_blocked is None:
-        del stated["notify"]["afterBlocked"]
+    if spec.notify is not None:
+        stated["notify"] = notify_document(spec.notify)
     if spec.work.payload is not None:
         stated["payload"] = json.loads(spec.work.payload)
+    return stated
+
+
+def notify_document(notify: Notify) -> dict[str, Any]:
+    """Return notices as a request; a tenant's default as if it were stated."""
+    stated: dict[str, Any] = request_form(notify)
+    del stated["ofTenant"]
+    if not notify.watches_streaks:
+        del stated["afterFailures"]
+    if notify.on_blocked is None:
+        del stated["afterBlocked"]
     return stated
 
 

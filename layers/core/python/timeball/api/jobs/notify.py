@@ -15,6 +15,7 @@ from timeball.domain.model.evolve import evolve
 from timeball.domain.model.terms.notify import MOST_IN_A_ROW, Milestone, News, Notice, Notify
 from timeball.domain.model.terms.target import Target as TargetValue
 from timeball.domain.model.terms.target import is_followed
+from timeball.domain.time.schedule import OnEvents, Schedule
 
 LONGEST_SECONDS: Final = 2_592_000
 
@@ -159,6 +160,20 @@ def targets_of(notify: Notify | None) -> Iterator[tuple[str, TargetValue]]:
         target = getattr(notify, field, None)
         if target is not None:
             yield name, target
+
+
+def default_for(notify: Notify | None, schedule: Schedule) -> Notify | None:
+    """Return a tenant's default as a job with a schedule takes it; a job on events alone is never late."""
+    if notify is None:
+        return None
+    if isinstance(schedule.timing, OnEvents):
+        notify = evolve(notify, on_late=None, late_after_seconds=None, deadline_seconds=None)
+    return evolve(notify, of_tenant=True) if any(targets_of(notify)) else None
+
+
+def kept_default(notify: Notify | None) -> Notify | None:
+    """Return a job's notices if they are its tenant's default; None if they are its own, or if it has none."""
+    return notify if notify is not None and notify.of_tenant else None
 
 
 def without_long_bodies(notify: Notify | None) -> Notify | None:

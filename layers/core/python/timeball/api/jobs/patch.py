@@ -10,12 +10,13 @@ from pydantic_core import ErrorDetails
 from timeball.api.http.body import merge
 from timeball.api.http.problems import ENOUGH_ERRORS, FieldError, shortened
 from timeball.api.http.request_model import TAG, field_errors, model_of, models_of
-from timeball.api.jobs.document import document_of, request_form
-from timeball.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS
+from timeball.api.jobs.document import document_of, notify_document, request_form
+from timeball.api.jobs.notify import NOTICE_TARGETS, WHEN_NEEDS, NotifyRequest, kept_default
 from timeball.api.jobs.request import JOB_NEEDS, SCHEDULE_FORMS, TO_CALL, JobRequest, read_job_request
 from timeball.api.schedules.fields import schedule_fields
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Completion, Job, JobSpec
+from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import CatchUpPolicy, Work
 from timeball.domain.model.terms.target import Override
 from timeball.domain.time.schedule import At, Schedule
@@ -31,6 +32,8 @@ def read_patch(job: Job, patch: Mapping[str, Any], now: int) -> tuple[JobRequest
     A time that has passed since the job was created is an error only if the patch gives it.
     """
     document = document_of(job.spec)
+    if kept_default(job.spec.notify) is not None and patch.get("notify") is None:
+        del document["notify"]
     merged = patched(document, patch)
     if job.spec.inherits and not merged.get("dependsOn") and not merged.keys() & set(SCHEDULE_FORMS):
         inherited = schedule_fields(job.spec.schedule)  # which becomes the job's own
@@ -64,6 +67,19 @@ def patched(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, 
     if merged.get("completion") != Completion.CALLBACK and not _has_task(merged):
         _drop(merged, {"heartbeatSeconds"} - given)
     return merged
+
+
+def patched_notify(notify: Notify | None, patch: Mapping[str, Any]) -> tuple[dict[str, Any], list[FieldError]]:
+    """Return the request for notices after a patch, and what is wrong with the patch itself."""
+    document = {} if notify is None else {"notify": notify_document(notify)}
+    asked = {"notify": patch}
+    merged = merge(document, asked)
+    _replace_targets(merged, document, asked)
+    _drop_meaningless_parts(merged, asked)
+    unknown = islice(_unknown_nulls(NotifyRequest, patch, merged["notify"]), ENOUGH_ERRORS)
+    errors = field_errors(NotifyRequest, [_unknown(loc) for loc in unknown])
+    moved = islice(_taken_elsewhere(document, merged, asked), ENOUGH_ERRORS)
+    return merged["notify"], [*(FieldError(f"notify.{one.field}", one.message) for one in errors), *moved]
 
 
 def _drop_meaningless_parts(merged: dict[str, Any], patch: Mapping[str, Any]) -> None:

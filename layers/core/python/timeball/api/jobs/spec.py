@@ -14,7 +14,7 @@ from timeball.api.http.problems import FieldError
 from timeball.api.http.quotas import PERIOD, above_ceiling, defaults_of, large_payload, quotas_of
 from timeball.api.http.request_model import stated
 from timeball.api.jobs.flow import flow_of
-from timeball.api.jobs.notify import notify_of, targets_of
+from timeball.api.jobs.notify import default_for, notify_of, targets_of
 from timeball.api.jobs.policies import PolicyFields, stated_policies
 from timeball.api.jobs.request import JobRequest, has_schedule, named_task
 from timeball.api.schedules.fields import calendar_use, timing_of
@@ -22,10 +22,12 @@ from timeball.api.schemas.accepted import Allowance
 from timeball.api.schemas.fit import misfits
 from timeball.api.targets.models import called, closed_target
 from timeball.domain.changes.resolve import resolve_spec
+from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, TaskKey
-from timeball.domain.model.jobs.job import Completion, JobSpec
+from timeball.domain.model.jobs.job import Completion, Job, JobSpec
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.model.terms.notify import Notify
 from timeball.domain.model.terms.policies import CatchUp, OverlapPolicy, Work
 from timeball.domain.model.terms.target import Override, Target, TaskUse, is_followed
 from timeball.domain.time.instants import SECOND_MS
@@ -46,11 +48,17 @@ def schedule_of(request: JobRequest, now: int) -> Schedule:
     return Schedule(timing, request.start_at, request.end_at, request.max_runs)
 
 
-def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int) -> JobSpec:
-    """Return the spec that a valid request asks for. Fields that are not given take their defaults."""
+def spec_of(
+    request: JobRequest, key: JobKey, fingerprint: str | None, now: int, default: Notify | None = None
+) -> JobSpec:
+    """Return the spec that a valid request asks for. Fields that are not given take their defaults.
+
+    `default` has the notices of a job that states none.
+    """
+    schedule = schedule_of(request, now)
     return JobSpec(
         key=key,
-        schedule=schedule_of(request, now),
+        schedule=schedule,
         work=_work(request),
         fingerprint=fingerprint,
         **stated(request, "name", "owner", "tags", "delivery", "jitter_seconds", "pause_after_failures"),
@@ -61,10 +69,24 @@ def spec_of(request: JobRequest, key: JobKey, fingerprint: str | None, now: int)
         task=_task(request),
         calendar=calendar_use(request.calendar),
         inherits=bool(request.depends_on) and not has_schedule(request),
-        notify=notify_of(request.notify),
+        notify=notify_of(request.notify) or default_for(default, schedule),
         event=event_of(request),
         flow=flow_of(request),
     )
+
+
+def timed_as(before: JobSpec, spec: JobSpec) -> JobSpec:
+    """Return a spec that inherits its parents' schedule with the schedule that the job inherited before, if it did."""
+    return evolve(spec, schedule=before.schedule) if spec.inherits and before.inherits else spec
+
+
+def replacing(standing: Job, wanted: JobRequest, since: int, default: Notify | None) -> JobSpec:
+    """Return the spec that a request gives to a job that stands; relative times count from an instant (ms).
+
+    `default` has its notices if the request states none.
+    """
+    spec = timed_as(standing.spec, spec_of(wanted, standing.key, standing.spec.fingerprint, since, default))
+    return evolve(spec, flow=evolve(spec.flow, unique=standing.spec.flow.unique))
 
 
 def unfit(edge: ApiContext, request: JobRequest, spec: JobSpec, before: JobSpec | None, now: int) -> list[FieldError]:
@@ -78,7 +100,7 @@ def unfit(edge: ApiContext, request: JobRequest, spec: JobSpec, before: JobSpec 
         errors += _closed_target(edge, request, spec.key.tenant, spec.work.target)
     if spec.work is not None and work != spec.work:
         errors += _large(spec.work, spec.work.target)
-    if notify != spec.notify:
+    if notify != spec.notify and request.notify is not None:  # the tenant's default was examined where it was set
         for name, target in targets_of(spec.notify):
             errors += closed_target(edge, spec.key.tenant, f"notify.{name}", target, f"notify.{name}")
     return errors
@@ -131,6 +153,31 @@ def _beyond_the_task(spec: JobSpec, task: Task) -> Iterator[FieldError]:
         yield FieldError(
             field, f"heartbeatSeconds, {both.heartbeat_seconds}, is longer than timeoutSeconds, {both.timeout_seconds}."
         )
+
+
+def misfits_of(
+    edge: ApiContext, request: Request, wanted: JobRequest, spec: JobSpec, before: JobSpec
+) -> list[FieldError]:
+    """Return what is wrong now with the result of a valid request.
+
+    Reads the task only if the request changes something that depends on it.
+    """
+    if before.notice is not None:
+        return [FieldError("jobId", "This job is a notice and cannot be changed; trigger it again, or cancel it.")]
+    misfits = unfit(edge, wanted, spec, before, edge.context.clock.now())
+    misfits += beyond_the_tenant(edge, request, wanted, spec, before)
+    if spec.task is None or (spec.task == before.task and spec.work == before.work and _policies(spec, before)):
+        return misfits
+    return [*misfits, *unfit_for_task(wanted, spec, tasks_of(edge, spec.key.tenant, [wanted]), Allowance())]
+
+
+def _policies(spec: JobSpec, before: JobSpec) -> bool:
+    """Say whether the fields that must fit a task's completion are unchanged."""
+    return (spec.timeout_seconds, spec.completion, spec.heartbeat_seconds) == (
+        before.timeout_seconds,
+        before.completion,
+        before.heartbeat_seconds,
+    )
 
 
 def beyond_the_tenant(

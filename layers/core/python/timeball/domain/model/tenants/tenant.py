@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
+from timeball.domain.model.terms.notify import Notify
+
 LEAST_WEIGHT: Final = 1
 GREATEST_WEIGHT: Final = 100
 """At this weight, a tenant of the least weight still gets a round within a chunk of a scan."""
@@ -23,6 +25,8 @@ MOST_EVENT_PATTERNS: Final = 300
 """The number of rules that a bus may have, unless AWS raises that limit."""
 LONGEST_LEAST_PERIOD_SECONDS: Final = 7 * 24 * 3600
 MOST_PAYLOAD_BYTES: Final = 256 * 1024
+MOST_NOTIFY_BYTES: Final = 4 * 1024
+"""Every process reads the row with this default every other second: within it, that costs one read unit more."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class Defaults:
     """The time zone of a cron without one of its own; None: UTC."""
     priority_ceiling: str | None = None
     """The highest priority that a job may state and a new run has; None: any."""
+    notify: Notify | None = None
+    """The notices of a job that states none of its own; None: no notices."""
 
 
 NO_DEFAULTS: Final = Defaults()

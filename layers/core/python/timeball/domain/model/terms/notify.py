@@ -54,6 +54,8 @@ class Notify:
     """A run is late if it starts later than this after its fire time; None: never."""
     deadline_seconds: int | None = None
     """A run is late if it succeeds later than this after its fire time; None: never."""
+    of_tenant: bool = False
+    """Whether it is a copy of the tenant's default, which the job took at its create or PUT."""
 
     @property
     def watches_streaks(self) -> bool:
