@@ -7,7 +7,7 @@ import pytest
 from tests.api.client import NOW, Answer, Api
 from tests.api.http.broken import broken_api
 from timeball.domain.time.instants import MINUTE_MS, SECOND_MS
-from timeball.engine.health import FRESH_MS, SILENT_MS, Ailment, LastTick, ailment
+from timeball.engine.objective.health import FRESH_MS, SILENT_MS, Ailment, LastTick, ailment
 from timeball.engine.scanning.buckets import Sweeps
 from timeball.engine.scanning.scan import scan
 from timeball.ports.due_index import BEAT_MS, Owner

@@ -170,8 +170,12 @@ def test_the_slo_shows_lateness_and_failures_by_window_and_priority(api: Api) ->
     assert answer.status == 200
     windows = answer.body["windows"]
     assert [(name, window["since"], window["total"]["started"]) for name, window in windows.items()] == [
+        ("fiveMinutes", "2026-11-21T09:25:00.000Z", 0),
+        ("halfHour", "2026-11-21T09:00:00.000Z", 0),
         ("hour", "2026-11-21T08:00:00.000Z", 4),
+        ("sixHours", "2026-11-21T03:00:00.000Z", 8),
         ("day", "2026-11-20T09:00:00.000Z", 8),
+        ("threeDays", "2026-11-18T09:00:00.000Z", 8),
         ("month", "2026-10-22T09:00:00.000Z", 8),
     ]
     assert windows["hour"]["byPriority"]["high"] == {
@@ -180,6 +184,8 @@ def test_the_slo_shows_lateness_and_failures_by_window_and_priority(api: Api) ->
         "retried": 0,
         "dead": 1,
         "skipped": 0,
+        "missed": 0,
+        "overdue": 0,
         "failureRate": 0.25,
         "onTime": {"within1Second": 0.75, "within5Seconds": 0.75, "within30Seconds": 1.0},
         "lateness": {"p50Seconds": 0.04, "p99Seconds": 8.0},

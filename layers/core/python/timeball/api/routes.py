@@ -43,7 +43,7 @@ from timeball.api.schedules.upcoming import router as upcoming
 from timeball.api.stats import router as stats
 from timeball.api.targets.trying import router as targets
 from timeball.api.tasks.operations import router as tasks
-from timeball.engine.health import Ailment, ailment, read_last_tick
+from timeball.engine.objective.health import Ailment, ailment, read_last_tick
 
 service = Router()
 """The routes about the API itself, open to any caller."""

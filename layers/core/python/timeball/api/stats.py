@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from timeball.api.http.access import Access
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
@@ -18,6 +18,7 @@ from timeball.domain.model.tenants.key import Role
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import items_of_requests, items_of_runs
 from timeball.domain.usage.hours import UNKNOWN_TENANT, Figures
+from timeball.engine.objective.overdue import read_overdue
 from timeball.engine.stats import (
     UNDER_WAY,
     WAITING,
@@ -96,7 +97,7 @@ class StatsAnswer(AnswerModel):
 
 
 class OnTimeAnswer(AnswerModel):
-    """The fraction of runs that started at most so late; null if none started."""
+    """The fraction of runs that started at most so late, of those that started or should have; null: there are none."""
 
     within1_second: float | None = Field(description="At most 1 second late.")
     within5_seconds: float | None = Field(description="At most 5 seconds late.")
@@ -104,7 +105,7 @@ class OnTimeAnswer(AnswerModel):
 
 
 class LatenessAnswer(AnswerModel):
-    """Percentiles of lateness, up to a third too high; null if none started."""
+    """Percentiles of lateness, up to a third too high; null if none started, and in windows below an hour."""
 
     p50_seconds: Seconds | None = Field(description="Half of the runs were at most so many seconds late.")
     p99_seconds: Seconds | None = Field(description="99 % of the runs were at most so many seconds late.")
@@ -118,15 +119,24 @@ class FiguresAnswer(AnswerModel):
     retried: int = Field(description="Attempts that another attempt followed.")
     dead: int = Field(description="Runs that failed for good.")
     skipped: int = Field(description="Fires without a run, or whose run never started.")
+    missed: int = Field(description="Of these, fires that Timeball missed: they were due while it ran nothing.")
+    overdue: Annotated[int, BeforeValidator(len)] = Field(
+        description="Runs and fires that were due more than 5 seconds ago, wait for nothing, and have not started."
+    )
     failure_rate: float | None = Field(description="`dead` divided by `dead` plus `succeeded`; null if both are 0.")
-    on_time: OnTimeAnswer = Field(description="The fraction of runs on time, without backfills.")
+    on_time: OnTimeAnswer = Field(
+        description="The fraction of runs on time, without backfills; `missed` and `overdue` ones were not."
+    )
     lateness: LatenessAnswer = Field(description="Percentiles of lateness, without backfills.")
 
 
 class WindowAnswer(AnswerModel):
     """A time window, and the figures of its runs."""
 
-    since: Time = attribute("from_at", description="The start of the window: the beginning of an hour.")
+    since: Time = attribute(
+        "from_at",
+        description="The start of the window: the beginning of an hour; below an hour, a multiple of five minutes.",
+    )
     total: FiguresAnswer = Field(description="The figures of all runs.")
     by_priority: dict[str, FiguresAnswer] = Field(description="The figures of each priority.")
 
@@ -135,7 +145,12 @@ class SloAnswer(AnswerModel):
     """How punctual a tenant's runs were, in windows that end now."""
 
     at: Time = Field(description="When it was read: the end of the windows.")
-    windows: dict[str, WindowAnswer] = Field(description="The windows `hour`, `day` and `month` (30 days).")
+    overdue_exact: bool = Field(description="Whether all overdue starts were counted; false: there are more.")
+    windows: dict[str, WindowAnswer] = Field(
+        description=(
+            "The windows `fiveMinutes`, `halfHour`, `hour`, `sixHours`, `day`, `threeDays` and `month` (30 days)."
+        )
+    )
 
 
 class ItemAnswer(AnswerModel):
@@ -216,10 +231,10 @@ def _live(live: LiveRuns, now: int) -> LiveAnswer:
 def get_slo(edge: ApiContext, request: Request) -> Reply:
     """Read how punctual a tenant's runs were lately."""
     now = edge.context.clock.now()
-    windows = read_windows(edge.context, request.tenant, now)
-    return as_of(
-        SloAnswer.model_validate({"at": now, "windows": {one.name: _window(one) for one in windows}}), {"at": True}
-    )
+    overdue = read_overdue(edge.context, request.tenant, now)
+    windows = {one.name: _window(one) for one in read_windows(edge.context, request.tenant, now, overdue=overdue)}
+    answer = SloAnswer.model_validate({"at": now, "overdue_exact": overdue.is_exact, "windows": windows})
+    return as_of(answer, {"at": True})
 
 
 def _window(window: StatsWindow) -> WindowAnswer:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.job import Job
+from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.runs.values import GATE_NAMES, NO_WAITS, Outcome, Spent
 from timeball.domain.sharing.capacity import CAPACITY
 from timeball.domain.time.instants import format_instant
 from timeball.domain.usage.bill import Counted, counts_of
-from timeball.domain.usage.hours import CALLERS
+from timeball.domain.usage.hours import CALLERS, MISSED
 from timeball.domain.usage.spending import spent_by
 from timeball.engine.context import Context
 from timeball.ports.rows import Swap, Swapped
@@ -164,6 +166,16 @@ def skipped(context: Context, row: Run, count: int) -> None:
         },
     )
     context.telemetry.note([_event(row, Metric.FIRES_SKIPPED, row.reason, count), *_costs(row, spent_by(row))])
+
+
+def missed(context: Context, row: Run, job: Job, count: int) -> None:
+    """Record skipped fires that count against the objective: Timeball ran nothing when they were due.
+
+    A fire from before the newest change of its job does not count: a pause may have let it pass. It is no metric that
+    people watch: they watch the skipped fires.
+    """
+    if row.reason is Reason.MISFIRED and row.regular_at >= job.change.at:
+        context.telemetry.note([Measurement(MISSED, row.id.job.tenant, row.priority, count, watched=False)])
 
 
 def moved(context: Context, swaps: Sequence[Swap[Run]], swapped: Sequence[Swapped[Run]]) -> None:

@@ -24,10 +24,24 @@ from timeball.domain.sharing.slots_and_tokens import tokens_taken, under_way
 from timeball.domain.sharing.stated_limits import bounds_of, is_bound
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.usage.bill import Counted, counts_of
-from timeball.domain.usage.hours import CALLERS, WINDOWS, Counts, Figures, HourKey, added, of_reasons, window_from
+from timeball.domain.usage.hours import (
+    CALLERS,
+    MISSED,
+    WINDOWS,
+    Counts,
+    Figures,
+    HourKey,
+    added,
+    hour_of,
+    is_short,
+    of_reasons,
+    window_from,
+)
 from timeball.domain.usage.spending import Estimate, part_of, spent_by
 from timeball.engine.context import Context
 from timeball.engine.metrics import Metric
+from timeball.engine.objective.overdue import Overdue, OverdueStart
+from timeball.engine.objective.short_counts import since
 from timeball.engine.runs.notable_runs import RunFilter, Span, notable_runs
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
 from timeball.ports.collections import LedgerQuery
@@ -48,6 +62,7 @@ UNDER_WAY: Final = frozenset({RunState.RUNNING, RunState.RETRYING})
 """The states of runs that have begun."""
 WAITING: Final = frozenset({RunState.QUEUED})
 """The state of runs that may begin."""
+_NONE_OVERDUE: Final = Overdue(())
 
 _CANDIDATES = 20
 """How many overdue entries of a shard are examined, of all tenants."""
@@ -143,11 +158,16 @@ def used_of_quotas(context: Context, tenant: str, quotas: Quotas) -> dict[str, i
     return used
 
 
-def read_windows(context: Context, tenant: str, now: int, names: Sequence[str] = tuple(WINDOWS)) -> list[StatsWindow]:
-    """Return the figures of a tenant's runs within windows that end now. Raises UnavailableError."""
-    first_at = min(window_from(name, now) for name in names)
+def read_windows(
+    context: Context, tenant: str, now: int, names: Sequence[str] = tuple(WINDOWS), overdue: Overdue = _NONE_OVERDUE
+) -> list[StatsWindow]:
+    """Return the figures of a tenant's runs, and of overdue starts, within windows that end now.
+
+    Raises UnavailableError.
+    """
+    first_at = min(hour_of(window_from(name, now)) for name in names)
     hours = context.store.usage.between(tenant, first_at, now)
-    return [_window(name, window_from(name, now), hours) for name in names]
+    return [_window(name, hours, overdue.starts, now) for name in names]
 
 
 def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple[int, dict[str, int]]:
@@ -220,17 +240,31 @@ def _of_runs(context: Context, tenant: str, quotas: Quotas) -> dict[str, int]:
     return used
 
 
-def _window(name: str, from_at: int, hours: Sequence[tuple[HourKey, Counts]]) -> StatsWindow:
-    of: defaultdict[str, list[Counts]] = defaultdict(list)
-    for key, counts in hours:
-        if key.began_at >= from_at:
-            of[key.subject].append(counts)
-    by_priority = {priority: _figures(of[priority]) for priority in Priority}
-    total = _figures(counts for priority in Priority for counts in of[priority])
+def _window(
+    name: str, hours: Sequence[tuple[HourKey, Counts]], overdue: Sequence[OverdueStart], now: int
+) -> StatsWindow:
+    from_at, is_coarse = window_from(name, now), is_short(name)
+    of = _by_subject(hours, from_at, is_coarse=is_coarse)
+    due = [start for start in overdue if start.due_at >= from_at]
+    late = {one: [now - start.due_at for start in due if start.priority == one] for one in Priority}
+    by_priority = {one: _figures(of[one], late[one], is_coarse=is_coarse) for one in Priority}
+    every = [counts for one in Priority for counts in of[one]]
+    total = _figures(every, [now - start.due_at for start in due], is_coarse=is_coarse)
     return StatsWindow(name, from_at, total, by_priority)
 
 
-def _figures(hours: Iterable[Counts]) -> Figures:
+def _by_subject(
+    hours: Sequence[tuple[HourKey, Counts]], from_at: int, *, is_coarse: bool
+) -> defaultdict[str, list[Counts]]:
+    """Return the counts from an instant on, by subject."""
+    of: defaultdict[str, list[Counts]] = defaultdict(list)
+    for key, counts in hours:
+        if key.began_at >= hour_of(from_at):
+            of[key.subject].append(since(key, counts, from_at) if is_coarse else counts)
+    return of
+
+
+def _figures(hours: Iterable[Counts], overdue: Sequence[int], *, is_coarse: bool) -> Figures:
     counts = added(hours)
     late = of_reasons(counts, Metric.LATENESS)
     return Figures(
@@ -240,6 +274,9 @@ def _figures(hours: Iterable[Counts]) -> Figures:
         dead=sum(of_reasons(counts, Metric.DEAD_LETTERS).values()),
         skipped=sum(of_reasons(counts, Metric.FIRES_SKIPPED).values()),
         late={int(bound): count for bound, count in late.items()},
+        missed=counts[MISSED],
+        overdue=tuple(overdue),
+        is_coarse=is_coarse,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Final
 from timeball.domain.time.instants import SECOND_MS
 from timeball.domain.usage.hours import HourKey, bucket_of, hour_of
 from timeball.engine.execution.invocation import Offload
+from timeball.engine.objective.short_counts import short_name
 from timeball.ports.clock import Clock
 from timeball.ports.counters import Usage
 from timeball.ports.telemetry import Measurement, Telemetry
@@ -37,13 +38,17 @@ class Tally:
     def note(self, events: Sequence[Measurement]) -> None:
         """Pass on the events that people watch, and count those that belong to a tenant."""
         self._beside.note([event for event in events if event.watched])
-        hour = hour_of(self._clock.now())
+        now = self._clock.now()
+        hour = hour_of(now)
         with self._lock:
             for event in events:
                 if not event.counted:
                     continue
                 counts = self._hours[HourKey(event.tenant, hour, event.subject)]
-                counts[_counted_as(event)] += 1 if event.is_timing else event.value
+                amount = 1 if event.is_timing else event.value
+                counts[_counted_as(event)] += amount
+                if (name := short_name(event, now)) is not None:
+                    counts[name] += amount
 
     def flush(self, usage: Usage) -> None:
         """Add the counts to the stored ones, unless that was done just now. Never raises."""

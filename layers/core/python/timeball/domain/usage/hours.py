@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from timeball.domain.time.instants import DAY_MS, HOUR_MS, SECOND_MS
+from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 UNKNOWN_TENANT: Final = ""
 """The tenant of counts whose tenant is unknown."""
@@ -21,8 +21,22 @@ CALLERS: Final = "callers"
 
 KEPT_DAYS: Final = 40
 
-WINDOWS: Final = {"hour": HOUR_MS, "day": DAY_MS, "month": 30 * DAY_MS}
-"""How far back each window reaches from now; it begins with an hour."""
+MISSED: Final = "FiresMissed"
+"""The name of the count of fires that were due while Timeball ran nothing, and that their catch-up policy skipped."""
+
+SHORT_MS: Final = 5 * MINUTE_MS
+"""The windows below an hour begin with a multiple of this since the hour; the others begin with an hour."""
+
+WINDOWS: Final = {
+    "fiveMinutes": SHORT_MS,
+    "halfHour": 30 * MINUTE_MS,
+    "hour": HOUR_MS,
+    "sixHours": 6 * HOUR_MS,
+    "day": DAY_MS,
+    "threeDays": 3 * DAY_MS,
+    "month": 30 * DAY_MS,
+}
+"""How far back each window reaches from now, at least."""
 
 ON_TIME_SECONDS: Final = (1, 5, 30)
 
@@ -65,6 +79,12 @@ class Figures:
     """Fires that were skipped."""
     late: Mapping[int, int]
     """The lateness of first attempts as a histogram: counts by the upper bounds of its buckets (ms)."""
+    missed: int = 0
+    """Fires that were skipped because Timeball ran nothing when they were due."""
+    overdue: tuple[int, ...] = ()
+    """How late (ms) the starts are by now that are due and have not happened."""
+    is_coarse: bool = False
+    """The buckets of lateness are those of ON_TIME_SECONDS alone, too few for percentiles."""
 
     @property
     def failure_rate(self) -> float | None:
@@ -73,12 +93,23 @@ class Figures:
         return self.dead / ended if ended else None
 
     def percentile_ms(self, part: float) -> int | None:
-        """Return the lateness that a part of the runs did not exceed (ms); None if there are none."""
-        return percentile(self.late, part)
+        """Return the lateness that a part of the runs did not exceed (ms); None if there are none.
+
+        An overdue start counts with its lateness so far.
+        """
+        so_far = Counter(map(bucket_of, self.overdue))
+        return None if self.is_coarse else percentile(so_far + Counter(self.late), part)
 
     def on_time(self) -> dict[int, float | None]:
-        """Return the share of the runs that were at most this many seconds late, for each of ON_TIME_SECONDS."""
-        return {seconds: on_time(self.late, seconds * SECOND_MS) for seconds in ON_TIME_SECONDS}
+        """Return the share of starts that were at most this many seconds late, for each of ON_TIME_SECONDS.
+
+        A missed fire was not on time. An overdue start is not, as soon as it is later than that.
+        """
+        return {seconds: self._on_time(seconds * SECOND_MS) for seconds in ON_TIME_SECONDS}
+
+    def _on_time(self, within_ms: int) -> float | None:
+        not_started = self.missed + sum(late_ms > within_ms for late_ms in self.overdue)
+        return on_time(self.late, within_ms, not_started)
 
 
 def hour_of(at: int) -> int:
@@ -88,7 +119,13 @@ def hour_of(at: int) -> int:
 
 def window_from(window: str, now: int) -> int:
     """Return when a window begins (ms)."""
-    return max(0, hour_of(now - WINDOWS[window]))
+    from_at = now - WINDOWS[window]
+    return max(0, from_at - from_at % SHORT_MS if is_short(window) else hour_of(from_at))
+
+
+def is_short(window: str) -> bool:
+    """Return whether a window is shorter than an hour."""
+    return WINDOWS[window] < HOUR_MS
 
 
 def added(hours: Iterable[Counts]) -> Counter[str]:
@@ -120,7 +157,7 @@ def percentile(histogram: Mapping[int, int], part: float) -> int | None:
     return None
 
 
-def on_time(histogram: Mapping[int, int], within_ms: int) -> float | None:
-    """Return the share that was not later than a bound; None if there are none."""
-    total = sum(histogram.values())
+def on_time(histogram: Mapping[int, int], within_ms: int, others: int = 0) -> float | None:
+    """Return the share that was not later than a bound, of all and of others that were; None if there are none."""
+    total = sum(histogram.values()) + others
     return sum(count for bound, count in histogram.items() if bound <= within_ms) / total if total else None

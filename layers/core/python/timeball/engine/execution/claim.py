@@ -23,7 +23,7 @@ from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
 from timeball.engine.execution.gates import GATES, Gate, replace_older
 from timeball.engine.execution.invocation import call_seconds
-from timeball.engine.metrics import moved
+from timeball.engine.metrics import missed, moved
 from timeball.engine.resolving import read_jobs_of
 from timeball.engine.runs.attempts import keep_last_attempts
 from timeball.engine.runs.effects import apply_effects
@@ -208,12 +208,20 @@ def _write(context: Context, claims: Sequence[Claim], owner: str, now: int) -> N
     swaps = [Swap(run, _after(one, run, owner, now, context.rules.claim)) for one, run in writing]
     outcomes = context.store.runs.swap(swaps, now)
     moved(context, swaps, outcomes)
+    for (one, _), outcome in zip(writing, outcomes, strict=True):
+        _note_missed(context, one, outcome)
     if context.clock.now() >= now + _LATE_MS:
         expect(context, _in_lines(outcomes), are_new=True)
     for (one, _), outcome in zip(writing, outcomes, strict=True):
         one.run = outcome.row
         if not outcome.done:
             one.decision = _instead(outcome.row, now)
+
+
+def _note_missed(context: Context, one: Claim, outcome: Swapped[Run]) -> None:
+    """Record a run that was skipped because it comes too late."""
+    if one.decision.action is ClaimAction.END and outcome.done and outcome.row is not None and one.job is not None:
+        missed(context, outcome.row, one.job, 1)
 
 
 def _instead(row: Run | None, now: int) -> Decision:

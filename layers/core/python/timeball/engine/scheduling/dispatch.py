@@ -23,7 +23,7 @@ from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
 from timeball.engine.dependencies.evaluate import evaluate_jobs
-from timeball.engine.metrics import skipped
+from timeball.engine.metrics import missed, skipped
 from timeball.engine.notices import post_ahead, sort_out
 from timeball.engine.resolving import resolved_for_runs
 from timeball.engine.runs.effects import apply_effects
@@ -205,6 +205,7 @@ def _record_skipped(context: Context, one: Dispatched) -> None:
     """Record the fires that a plan has skipped. Only the process whose write skips them does so."""
     if one.row is not None and one.skipped:
         skipped(context, one.row, one.skipped)
+        missed(context, one.row, one.job, one.skipped)
 
 
 def _row(context: Context, job: Job, planned: Start | SkippedRange, now: int) -> Run:
