@@ -1,6 +1,5 @@
 """Jobs are found by their names, owners, priorities, kinds and next starts, in several orders, and shown in short."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from timeball.api.jobs.listing import Value, sorted_after
 from timeball.domain.model.ids import JobKey, Origin, RunId
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.time.instants import SECOND_MS
-from timeball.engine.scheduling.list_jobs import MAX_SORTED
 
 HOURLY = {"cronExpression": "0 * * * *"}
 MINUTE = 60 * SECOND_MS
@@ -132,20 +130,6 @@ def test_a_sorted_list_may_be_filtered_and_its_cursor_is_of_its_query(api: Api, 
     assert listed(api, sort="-name", limit="1", cursor=cursor).bad_fields() == ["cursor"]
     del api.store.jobs[JobKey("acme", jobs["archive"])]
     assert names(api, sort="name", limit="2", cursor=cursor) == BY_NAME[1:3]
-
-
-def test_more_jobs_than_can_be_sorted_are_refused_and_a_narrower_list_is_not(api: Api, jobs: dict[str, str]) -> None:
-    job = api.store.jobs[JobKey("acme", jobs["import"])]
-    keys = [JobKey("acme", f"other-{number}") for number in range(MAX_SORTED - len(jobs) + 1)]
-    for key in keys:
-        api.store.jobs[key] = replace(job, spec=replace(job.spec, key=key), created_at=NOW - MINUTE)
-    refused = listed(api, sort="name")
-    assert (refused.status, refused.bad_fields()) == (400, ["sort"])
-    assert names(api, sort="name", **{"from": "2026-11-21T09:30:00Z"}) == BY_NAME
-    assert names(api, sort="name", status="failed") == []
-    assert len(names(api, sort="-createdAt")) == 50
-    del api.store.jobs[keys[0]]
-    assert len(names(api, sort="name")) == 50
 
 
 @pytest.mark.usefixtures("jobs")

@@ -13,7 +13,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.notable import noted
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS, format_instant
-from timeball.engine.digest import FRESH_MS
+from timeball.engine.kept_digests import FRESH_MS
 from timeball.engine.scheduling import upcoming
 from timeball.ports.due_index import Owner
 

@@ -1,4 +1,7 @@
-"""What lists of runs and the present state cost beside 10,000 jobs and 100,000 runs, thousands of them notable."""
+"""The cost of lists of runs and jobs, and of the present state, beside 10,000 jobs and 100,000 runs.
+
+Thousands of the runs are notable.
+"""
 
 from collections import Counter
 from itertools import islice
@@ -11,9 +14,10 @@ from tests.engine.stats.full_store import JOBS, RUNS, FullStore
 from timeball.domain.model.runs.notable import is_notable
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.usage.attention import Concern
-from timeball.engine.digest import FRESH_MS
+from timeball.engine.kept_digests import FRESH_MS
 from timeball.engine.now import Now, read_now
 from timeball.engine.runs.list_runs import list_runs
+from timeball.engine.scheduling.roster import LastEnds, Roster, read_last_ends, read_roster
 from timeball.engine.scheduling.upcoming import MOST_JOBS
 
 BY_NOW = 8
@@ -91,6 +95,30 @@ def test_a_digest_costs_a_unit_a_job_and_an_answer_that_finds_one_thirty(full: F
     full.clock.advance(FRESH_MS)
     _, again = _asked(full)
     assert again > alone
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_rosters_cost_half_a_unit_a_job_and_a_page_that_finds_them_a_few(
+    full: FullStore,
+    is_open: bool,  # noqa: FBT001 - pytest gives it
+) -> None:
+    def read_both() -> tuple[Roster | None, LastEnds | None]:
+        roster = read_roster(
+            full.context, "acme", lambda jobs: {job.key: job.next_fire_at for job in jobs}, is_open=is_open
+        )
+        return roster, read_last_ends(full.context, "acme", is_open=is_open)
+
+    before = full.units
+    for _ in range(JOBS // MOST_JOBS):
+        assert read_both() == (None, None)
+    roster, ends = read_both()
+    assert full.units - before <= 2 * 0.52 * JOBS
+    assert roster is not None
+    assert ends is not None
+    assert len(roster.jobs) == len(roster.next_at) == len(ends.finished_at) == JOBS
+    before = full.units
+    assert read_both() == (roster, ends)
+    assert full.units - before <= 3
 
 
 def test_an_answer_that_finds_a_digest_takes_a_tenth_of_a_second(full: FullStore) -> None:

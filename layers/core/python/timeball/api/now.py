@@ -25,7 +25,8 @@ from timeball.api.schedules.upcoming import UpcomingAnswer, shown_fire
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.usage.attention import Concern, Obstacle
-from timeball.engine.digest import FRESH_MS, MOST_FIRES, Digest
+from timeball.engine.digest import MOST_FIRES, Digest
+from timeball.engine.kept_digests import FRESH_MS
 from timeball.engine.now import MOST_DEAD, MOST_RUNS, MOST_SHOWN, Health, read_now
 from timeball.engine.scheduling.upcoming import MOST_JOBS
 

@@ -43,6 +43,7 @@ class Known:
     def __init__(self) -> None:
         self.paces: dict[str, Pace] = {}
         self.digests: dict[object, Any] = {}
+        self.rosters: dict[object, Any] = {}
         self.last_tick: object = None
         self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
 

@@ -1,8 +1,7 @@
 """The digest of a tenant's open jobs: which fail, are silent or blocked, and what fires in the next hour.
 
-A process makes a digest at most every FRESH_MS, and only for a request. A request that finds an older one, or
-none, reads the next page of up to MOST_JOBS jobs; until the last page is read, the older digest is the answer. A page
-costs at most about a read unit a job: half a unit for its row, and half for its newest runs.
+A process makes a digest for a request, in pages of up to MOST_JOBS jobs (engine/kept_digests.py). A page costs at
+most about a read unit a job: half a unit for its row, and half for its newest runs.
 
 A digest stands in the memory of its process. A row in the store would cost a write for each, and save reads only where
 several processes answer the same tenant.
@@ -16,14 +15,13 @@ from itertools import islice
 from timeball.domain.model.ids import JobKey
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.planning.fires_ahead import FireAhead
-from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
+from timeball.domain.time.instants import HOUR_MS
 from timeball.domain.usage.attention import Attention, of_job, p95_of
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
-from timeball.engine.scheduling.upcoming import ListedAt, Window, merged_fires, read_open
+from timeball.engine.kept_digests import KeptDigests, ListedAt
+from timeball.engine.scheduling.upcoming import Window, merged_fires, read_open
 
-FRESH_MS = 30 * SECOND_MS
-"""How old a digest may be before the next one is made."""
 MOST_FIRES = 100
 """How many fires of the next hour are shown, and how many of those that will not run."""
 MOST_COUNTED = 5_000
@@ -34,8 +32,6 @@ _ROWS = 5
 """How many rows of a ledger are read: as many as fit half a read unit."""
 _ROWS_OF_P95 = 20
 """How many rows are read of the jobs that run: their p95 needs more."""
-_ABANDONED_MS = 5 * MINUTE_MS
-"""After which time without its next page a digest is begun anew."""
 _MOST_KEPT = 200
 """How many digests a process keeps."""
 
@@ -60,36 +56,20 @@ class Digest:
     """How long 95 % of the runs took (ms), of jobs that ran."""
 
 
-@dataclass
-class DigestsOfTenant:
-    """The digest of a tenant that is complete, and the one that is being made."""
-
-    whole: Digest | None = None
-    made: Digest | None = None
-    after: ListedAt | None = None
-    """The last job that the next digest has seen."""
-    read_at: int = 0
-    """When its last page was read (ms)."""
-
-
 def read_digest(context: Context, tenant: str, bounds: Mapping[str, str], running: Sequence[JobKey]) -> Digest | None:
     """Return the newest whole digest of the jobs within bounds; None: it is being made. Raises UnavailableError."""
     now = context.clock.now()
-    digests: dict[object, DigestsOfTenant] = context.known.digests
+    digests: dict[object, KeptDigests[Digest]] = context.known.digests
     if len(digests) > _MOST_KEPT:
         digests.clear()
-    kept = digests.setdefault((tenant, *sorted(bounds.items())), DigestsOfTenant())
-    if kept.whole is not None and now < kept.whole.at + FRESH_MS:
-        return kept.whole
-    if kept.made is None or now > kept.read_at + _ABANDONED_MS:
-        kept.made, kept.after = Digest(now, p95=_p95(context, running, now)), None
-    window = Window(tenant, kept.made.at, kept.made.at + HOUR_MS, lambda job: bounds.items() <= job.spec.tags.items())
-    jobs, last = read_open(context, window, kept.after)
-    made = _with_page(context, kept.made, jobs, window)
-    kept.made, kept.after, kept.read_at = made, last, now
-    if last is None:
-        kept.whole, kept.made = made, None
-    return kept.whole
+    kept = digests.setdefault((tenant, *sorted(bounds.items())), KeptDigests())
+
+    def add_page(made: Digest, after: ListedAt | None) -> tuple[Digest, ListedAt | None]:
+        window = Window(tenant, made.at, made.at + HOUR_MS, lambda job: bounds.items() <= job.spec.tags.items())
+        jobs, last = read_open(context, window, after)
+        return _with_page(context, made, jobs, window), last
+
+    return kept.read_on(now, lambda: Digest(now, p95=_p95(context, running, now)), add_page)
 
 
 def _with_page(context: Context, before: Digest, jobs: Sequence[Job], window: Window) -> Digest:

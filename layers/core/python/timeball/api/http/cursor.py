@@ -12,7 +12,7 @@ import binascii
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -149,9 +149,15 @@ class PageQuery:
         return position_in(cursor, self._query, *parts) if cursor else None
 
     def page(
-        self, edge: ApiContext, shown: Iterable[tuple[AnswerModel, Position]], next_after: Position | None
+        self,
+        edge: ApiContext,
+        shown: Iterable[tuple[AnswerModel, Position]],
+        next_after: Position | None,
+        **more: str | None,
     ) -> Reply:
         """Return a page of answers, each given with its position; `next_after` continues after the last one.
+
+        `more` are further members of the page, which do not change its ETag.
 
         The page ends early before it exceeds the bytes that Lambda sends; it has at least one item, so every list comes
         to its end. Bytes are counted as text within JSON, where a quote or a letter takes up to six bytes.
@@ -163,10 +169,10 @@ class PageQuery:
             text = text_of(answer)
             size += _sent_bytes(text)
             if texts and size > edge.page_bytes:
-                return self._page(texts, last)
+                return self._page(texts, last, more)
             texts.append(text)
             last = position
-        return self._page(texts, next_after)
+        return self._page(texts, next_after, more)
 
     def first(
         self,
@@ -188,9 +194,11 @@ class PageQuery:
         self.errors.append(FieldError("limit", f"This must be a whole number from 1 to {most}."))
         return default
 
-    def _page(self, texts: Sequence[str], next_after: Position | None) -> Reply:
+    def _page(self, texts: Sequence[str], next_after: Position | None, more: Mapping[str, str | None]) -> Reply:
         cursor = None if next_after is None else cursor_of(self._query, next_after)
-        return Reply(200, f'{{"items":[{",".join(texts)}],"nextCursor":{json.dumps(cursor)}}}')
+        page = f'{{"items":[{",".join(texts)}],"nextCursor":{json.dumps(cursor)}'
+        members = "".join(f",{json.dumps(name)}:{json.dumps(value)}" for name, value in more.items())
+        return Reply(200, f"{page}{members}}}", compared=f"{page}}}")
 
 
 def tags_of(given: Sequence[str], errors: list[FieldError]) -> tuple[tuple[str, str], ...]:

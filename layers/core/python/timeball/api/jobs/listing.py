@@ -1,7 +1,8 @@
 """List jobs: the newest first, or sorted. A list leaves out targets and payloads, which may be large.
 
 In the order of creation a page continues from any position, so a filter only makes pages short. Any other order is
-known only once all jobs that may match have been read: a list of more than MAX_SORTED candidates is refused.
+known only once all jobs that may match have been read. If these are more than MAX_SORTED, the roster nominates the jobs
+(engine/scheduling/roster.py); in the order of creation it does so for searches, if it is known already.
 """
 
 import re
@@ -16,28 +17,39 @@ from pydantic import ConfigDict, Field
 from timeball.api.http.access import Access
 from timeball.api.http.cursor import PAGE, PageQuery, identifier, number, tags_of
 from timeball.api.http.edge import ApiContext
-from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request
+from timeball.api.http.exchange import AnswerModel, NextCursor, Reply, Request, Time
 from timeball.api.http.problems import FieldError, invalid
 from timeball.api.http.quotas import defaults_of
 from timeball.api.http.route import Router
 from timeball.api.jobs.answers import JobHeadAnswer, JobSummaryAnswer, job_head, job_summary, starting_at, upcoming
 from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.jobs.job import Job, JobStatus, Priority
-from timeball.domain.time.instants import LATEST
+from timeball.domain.model.jobs.job_states import Among
+from timeball.domain.time.instants import LATEST, format_instant
 from timeball.engine.blackouts.read import NO_CALENDAR, CalendarOutlook, outlooks
+from timeball.engine.filtered_pages import read_page
 from timeball.engine.resolving import resolved
 from timeball.engine.scheduling import list_jobs as engine
-from timeball.engine.scheduling.list_jobs import MAX_SORTED, RUNNING, JobFilter, Kind, ListedJob, starts_of, with_recent
+from timeball.engine.scheduling.list_jobs import RUNNING, JobFacts, JobFilter, Kind, ListedJob, starts_of, with_recent
+from timeball.engine.scheduling.roster import MOST_LISTED, Roster, is_known, read_last_ends, read_roster
 
 STATUSES: Final = (*JobStatus, RUNNING)
 SUMMARY: Final = "summary"
 
 ANY_TEXT: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,200}")
+_TOO_MANY: Final = (
+    f"More than {MOST_LISTED:,} jobs would have to be read for this order; narrow the list by taskId, from or to, ask "
+    "for status=pending,paused,blocked, or sort by createdAt."
+)
 _TEXT_ADVICE: Final = "Give 1 to 200 characters without control characters."
-_NONE: Final = "-"
 
 Value = str | int | None
 """The value by which a job is sorted; None: it has no such value."""
+
+BEGINNING: Final = ("^", "0")
+"""The position before all jobs."""
+_NONE: Final = "-"
+"""The text of no value in a position."""
 
 router = Router()
 
@@ -65,8 +77,14 @@ class ListedJobAnswer(JobSummaryAnswer):
 class JobPageAnswer(AnswerModel):
     """A page of jobs, the newest first or sorted. A filter may leave a page short or empty although more follow."""
 
+    model_config = ConfigDict(json_schema_extra={"required": ["items", "nextCursor"]})
+
     items: list[ListedJobAnswer] = Field(description="The jobs.")
     next_cursor: NextCursor
+    digest_at: Time | None = Field(
+        description="When the jobs were read that this page was chosen and sorted by. Null: they are being read, "
+        "1,000 with each request, so ask again with `nextCursor`. Left out: they were read for this page."
+    )
 
 
 @dataclass(frozen=True)
@@ -102,8 +120,13 @@ def list_jobs(edge: ApiContext, request: Request) -> Reply:
     if not form.is_by_creation:
         return _sorted_page(edge, request, asked, wanted, form)
     after = asked.after(number, identifier)
+    is_searched = bool(wanted.prefix) or form.next_before is not None
+    if is_searched and is_known(edge.context, request.tenant, is_open=_is_open(wanted)):
+        return _digest_page(edge, request, asked, wanted, form, after)
     position = after and (after[0], JobKey(request.tenant, after[1]))
     page = engine.list_jobs(edge.context, wanted, asked.limit, position, _Starts(edge).before(form.next_before))
+    if is_searched and page.next_after is not None and len(page.items) < asked.limit:
+        _read_digest(edge, wanted, form)
     positions = ((at, key.job_id) for at, key in page.positions)
     next_after = page.next_after and (page.next_after[0], page.next_after[1].job_id)
     return asked.page(edge, zip(_answers(edge, request, page.items, form), positions, strict=True), next_after)
@@ -151,40 +174,114 @@ def _sorted_page(edge: ApiContext, request: Request, asked: PageQuery, wanted: J
     The cursor has the value and the id of the last job, so a job whose value stays is in the list once.
     """
     read = asked.after(_value_of(form.order), identifier)
-    position = read and (read[0][0], read[1])
+    position = (read[0][0], read[1]) if read and read[0] else None
     starts = _Starts(edge)
     found = engine.all_jobs(edge.context, wanted, starts.before(form.next_before))
     if found is None:
-        raise invalid(
-            [
-                FieldError(
-                    "sort",
-                    f"More than {MAX_SORTED} jobs would have to be read for this order; narrow the list by "
-                    "taskId, from or to, or sort by createdAt.",
-                )
-            ]
-        )
+        return _digest_page(edge, request, asked, wanted, form, position)
     if form.order is Order.LAST_FINISHED:
         found = with_recent(edge.context, found)
     values = _values(form.order, found, starts)
-    ordered = sorted_after(
-        {key.job_id: value for key, value in values.items()}, position, is_descending=form.is_descending
-    )
+    ordered = sorted_after(values, position, is_descending=form.is_descending)
     by_id = {one.job.key.job_id: one for one in found}
     shown = [by_id[job_id] for _, job_id in ordered[: asked.limit]]
-    positions = [(_text(value), job_id) for value, job_id in ordered[: asked.limit]]
+    positions = [_position(one) for one in ordered[: asked.limit]]
     answers = _answers(edge, request, with_recent(edge.context, shown), form)
     next_after = positions[-1] if len(ordered) > asked.limit else None
     return asked.page(edge, zip(answers, positions, strict=True), next_after)
 
 
-def _values(order: Order, found: Sequence[ListedJob], starts: _Starts) -> Mapping[JobKey, Value]:
+def _digest_page(
+    edge: ApiContext,
+    request: Request,
+    asked: PageQuery,
+    wanted: JobFilter,
+    form: _Form,
+    after: tuple[Value, str] | None,
+) -> Reply:
+    """Return a page of jobs that the roster nominates, in its order; their rows decide whether they match.
+
+    Each page may come from the roster of another process: it continues after the value and the id of the last job.
+    While the roster is being made, the page is empty and the list continues from the same position.
+    """
+    starts, digest = _Starts(edge), _read_digest(edge, wanted, form)
+    if digest is None:
+        return asked.page(edge, (), BEGINNING if after is None else _position(after), digestAt=None)
+    roster, values = digest
+    if roster.is_cut:
+        raise invalid([FieldError("sort", _TOO_MANY)])
+    ordered = sorted_after(values, after, is_descending=form.is_descending)
+
+    def name(at_once: int, last: tuple[int, JobKey] | None) -> list[tuple[int, JobKey]]:
+        first = 0 if last is None else last[0] + 1
+        named = enumerate(ordered[first : first + at_once], first)
+        return [(index, JobKey(wanted.tenant, job_id)) for index, (_, job_id) in named]
+
+    def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
+        return engine.read_listed(edge.context, wanted, keys, starts.before(form.next_before))
+
+    page = read_page(name, read, asked.limit, None, engine.most_examined(wanted))
+    positions = [_position(ordered[index]) for index, _ in page.positions]
+    next_after = None if page.next_after is None else _position(ordered[page.next_after[0]])
+    answers = _answers(edge, request, with_recent(edge.context, page.items), form)
+    return asked.page(edge, zip(answers, positions, strict=True), next_after, digestAt=format_instant(roster.at))
+
+
+def _position(one: tuple[Value, str]) -> tuple[str, str]:
+    return _text(one[0]), one[1]
+
+
+def _read_digest(edge: ApiContext, wanted: JobFilter, form: _Form) -> tuple[Roster, dict[str, Value]] | None:
+    """Return the roster, and the values by which its jobs are sorted that may match; None: it is being made."""
+    is_open = _is_open(wanted)
+    roster = read_roster(edge.context, wanted.tenant, _Starts(edge).of, is_open=is_open)
+    if roster is None or roster.is_cut:
+        return None if roster is None else (roster, {})
+    ends: Mapping[JobKey, int | None] = {}
+    if form.order is Order.LAST_FINISHED:
+        read = read_last_ends(edge.context, wanted.tenant, is_open=is_open)
+        if read is None:
+            return None
+        ends = read.finished_at
+    found = [one for one in roster.jobs.values() if wanted.may_match(one) and _may_start(roster, one, form)]
+    return roster, {one.key.job_id: _value(form.order, one, roster, ends) for one in found}
+
+
+def _value(order: Order, one: JobFacts, roster: Roster, ends: Mapping[JobKey, int | None]) -> Value:
+    """Return what a job of the roster is sorted by."""
+    match order:
+        case Order.NAME:
+            return _folded(one.name)
+        case Order.CREATED:
+            return one.created_at
+        case Order.NEXT_RUN:
+            return roster.next_at[one.key]
+        case Order.LAST_FINISHED:
+            return ends.get(one.key)
+
+
+def _is_open(wanted: JobFilter) -> bool:
+    """Return whether a list is about open jobs alone."""
+    return wanted.parts == [Among.OPEN]
+
+
+def _may_start(roster: Roster, one: JobFacts, form: _Form) -> bool:
+    """Return whether a job starts before the instant that is asked for, if one is."""
+    next_at = roster.next_at[one.key]
+    return form.next_before is None or (next_at is not None and next_at < form.next_before)
+
+
+def _values(order: Order, found: Sequence[ListedJob], starts: _Starts) -> dict[str, Value]:
     """Return what each job is sorted by. Names are compared in any case."""
     if order is Order.NEXT_RUN:
-        return starts.of([one.job for one in found])
+        return {key.job_id: at for key, at in starts.of([one.job for one in found]).items()}
     if order is Order.LAST_FINISHED:
-        return {one.job.key: None if one.recent is None else one.recent.finished_at for one in found}
-    return {one.job.key: None if one.job.spec.name is None else one.job.spec.name.casefold() for one in found}
+        return {one.job.key.job_id: None if one.recent is None else one.recent.finished_at for one in found}
+    return {one.job.key.job_id: _folded(one.job.spec.name) for one in found}
+
+
+def _folded(name: str | None) -> str | None:
+    return None if name is None else name.casefold()
 
 
 def sorted_after(
@@ -201,15 +298,19 @@ def sorted_after(
 
 
 def _text(value: Value) -> str:
+    """Return the text of a value in a position."""
     return _NONE if value is None else str(value) if isinstance(value, int) else f"={quote(value, safe='')}"
 
 
-def _value_of(order: Order) -> Callable[[str], tuple[Value] | None]:
-    """Return the function that reads a value in a position; it returns None for a text that is no value."""
+def _value_of(order: Order) -> Callable[[str], tuple[Value, ...] | None]:
+    """Return the function that reads a value in a position, as (value,), or () at the beginning.
 
-    def read(text: str) -> tuple[Value] | None:
-        if text == _NONE:
-            return (None,)
+    It returns None for a text that is no value.
+    """
+
+    def read(text: str) -> tuple[Value, ...] | None:
+        if text in (_NONE, BEGINNING[0]):
+            return (None,) if text == _NONE else ()
         if order is Order.NAME:
             return (unquote(text[1:]),) if text.startswith("=") else None
         at = number(text)

@@ -17,7 +17,8 @@ from timeball.domain.model.ids import JOB_ID, JobKey
 from timeball.domain.model.reason import Reason
 from timeball.domain.planning.fires_ahead import FireAhead
 from timeball.domain.time.instants import DAY_MS
-from timeball.engine.scheduling.upcoming import ListedAt, Window, list_upcoming
+from timeball.engine.kept_digests import ListedAt
+from timeball.engine.scheduling.upcoming import Window, list_upcoming
 
 router = Router()
 

@@ -9,12 +9,12 @@ one-off follows from it. The ledgers of the jobs on the page show what their new
 jobs with a run under way reads the ledgers of its candidates.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from timeball.domain.model.ids import JobKey, RunId, TaskKey
-from timeball.domain.model.jobs.job import Job, JobSpec, JobStatus
+from timeball.domain.model.jobs.job import OPEN, Job, JobSpec, JobStatus
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.runs.run import Run
 from timeball.domain.planning.collecting import collects_submits, may_collect, own_run
@@ -54,6 +54,30 @@ _KINDS = {At: Kind.ONCE, Cron: Kind.CRON, Every: Kind.INTERVAL, OnEvents: Kind.E
 def kind_of(spec: JobSpec) -> Kind:
     """Return what makes a job fire; a job with parents and a schedule of its own has the kind of the schedule."""
     return Kind.DEPENDENT if spec.inherits else _KINDS[type(spec.schedule.timing)]
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """What a filter looks for in a job's row."""
+
+    key: JobKey
+    created_at: int
+    name: str | None
+    owner: str | None
+    priority: str
+    kind: Kind
+    task_id: str | None
+    tags: Mapping[str, str]
+    statuses: tuple[JobStatus, JobStatus]
+    """Its status, and the one under which it is listed."""
+
+
+def facts_of(job: Job) -> JobFacts:
+    """Return what a filter looks for in a job's row."""
+    spec = job.spec
+    statuses = (job.status, job.listed_status)
+    owner, kind = job.owner, kind_of(spec)
+    return JobFacts(job.key, job.created_at, spec.name, owner, spec.priority, kind, job.task_id, spec.tags, statuses)
 
 
 @dataclass(frozen=True)
@@ -110,17 +134,30 @@ class JobFilter:
 
         A blocked job matches `pending` too, and a job whose ledger has a run under way matches `running`.
         """
-        has_tags = {*self.tags, *self.bounds.items()} <= {*job.spec.tags.items()}
-        return has_tags and self._has_fields(job) and self._is_shown(job, shown, recent)
+        return self._has_fields(facts_of(job)) and self._is_shown(job, shown, recent)
 
-    def _has_fields(self, job: Job) -> bool:
-        spec, prefix = job.spec, self.prefix.casefold()
+    def may_match(self, facts: JobFacts) -> bool:
+        """Return whether a job with such a row may match, whatever its runs do."""
+        is_within = self.from_at <= facts.created_at <= self.to_at
+        return is_within and self._has_fields(facts) and self._may_be_shown(facts.statuses)
+
+    def _has_fields(self, facts: JobFacts) -> bool:
+        prefix = self.prefix.casefold()
+        asked = ((self.task_id, facts.task_id), (self.name, facts.name), (self.owner, facts.owner))
         return (
-            (self.task_id in (None, job.task_id) and self.name in (None, spec.name) and self.owner in (None, job.owner))
-            and (not self.priorities or spec.priority in self.priorities)
-            and (not self.kinds or kind_of(spec) in self.kinds)
-            and (job.key.job_id.casefold().startswith(prefix) or (spec.name or "").casefold().startswith(prefix))
+            all(wanted in (None, has) for wanted, has in asked)
+            and (not self.priorities or facts.priority in self.priorities)
+            and (not self.kinds or facts.kind in self.kinds)
+            and (facts.key.job_id.casefold().startswith(prefix) or (facts.name or "").casefold().startswith(prefix))
+            and all(facts.tags.get(key) == value for key, value in (*self.tags, *self.bounds.items()))
         )
+
+    def _may_be_shown(self, statuses: Iterable[JobStatus]) -> bool:
+        """Return whether a job with such statuses may be shown in one that is asked for; its runs may say another."""
+        if not self.statuses or not self.statuses.isdisjoint(statuses):
+            return True
+        by_runs = RUNNING in self.statuses or JobStatus.PENDING in self.statuses
+        return by_runs and any(status in OPEN or status is JobStatus.FAILED for status in statuses)
 
     def _is_shown(self, job: Job, shown: str, recent: Recent | None) -> bool:
         matched = {shown, JobStatus.PENDING if shown == JobStatus.BLOCKED else shown}
@@ -152,15 +189,27 @@ def list_jobs(
     narrow: Narrow | None = None,
 ) -> Page[ListedJob, JobKey]:
     """Return a page of jobs in the order of their creation. Raises UnavailableError."""
-    most = _MAX_LEDGERS if asked.needs_ledgers else MAX_EXAMINED
-    page = _find(context, asked, narrow, limit, after, most)
+
+    def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
+        query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind, asked.oldest_first)
+        return name_jobs(context, asked, query)
+
+    page = read_page(name, lambda keys: read_listed(context, asked, keys, narrow), limit, after, most_examined(asked))
     return replace(page, items=tuple(with_recent(context, page.items)))
 
 
+def most_examined(asked: JobFilter) -> int:
+    """Return how many candidates a page examines."""
+    return _MAX_LEDGERS if asked.needs_ledgers else MAX_EXAMINED
+
+
 def all_jobs(context: Context, asked: JobFilter, narrow: Narrow | None = None) -> Sequence[ListedJob] | None:
-    """Return all jobs that match; None if more than MAX_SORTED candidates must be read. Raises UnavailableError."""
-    page = _find(context, asked, narrow, MAX_SORTED + 1, None, MAX_SORTED + 1)
-    return page.items if page.next_after is None else None
+    """Return all jobs that match; None if there are more than MAX_SORTED candidates. Raises UnavailableError."""
+    query = ListQuery[JobKey](asked.tenant, MAX_SORTED + 1, asked.from_at, asked.to_at)
+    named = name_jobs(context, asked, query)
+    if len(named) > MAX_SORTED:
+        return None
+    return [one for one in read_listed(context, asked, [key for _, key in named], narrow) if one is not None]
 
 
 def with_recent(context: Context, found: Sequence[ListedJob]) -> list[ListedJob]:
@@ -169,31 +218,24 @@ def with_recent(context: Context, found: Sequence[ListedJob]) -> list[ListedJob]
     return [one if one.recent is not None else replace(one, recent=known[one.job.key]) for one in found]
 
 
-def _find(
-    context: Context,
-    asked: JobFilter,
-    narrow: Narrow | None,
-    limit: int,
-    after: tuple[int, JobKey] | None,
-    most: int,
-) -> Page[ListedJob, JobKey]:
-    """Return a page of the jobs that match among the next `most` candidates; ledgers are read only to find them."""
+def read_listed(
+    context: Context, asked: JobFilter, keys: Sequence[JobKey], narrow: Narrow | None = None
+) -> list[ListedJob | None]:
+    """Return each job that matches, as its row stands; ledgers are read only to find it. Raises UnavailableError."""
+    there = [job for job in context.store.jobs.read(keys, strong=not asked.is_of_all) if job is not None]
+    found = _matching(context, asked, there)
+    kept = {one.job.key for one in found} if narrow is None else narrow([one.job for one in found])
+    listed = {one.job.key: one for one in found if one.job.key in kept}
+    return [listed.get(key) for key in keys]
 
-    def name(at_once: int, behind: tuple[int, JobKey] | None) -> Sequence[tuple[int, JobKey]]:
-        query = ListQuery(asked.tenant, at_once, asked.from_at, asked.to_at, behind, asked.oldest_first)
-        return name_jobs(context, asked, query)
 
-    def read(keys: Sequence[JobKey]) -> list[ListedJob | None]:
-        there = [job for job in context.store.jobs.read(keys, strong=not asked.is_of_all) if job is not None]
-        statuses, known = shown_statuses(context, there), dict[JobKey, Recent]()
-        if asked.needs_ledgers:
-            known = read_recent(context, [job for job in there if asked.matches(job, RUNNING)])
-        found = [job for job in there if asked.matches(job, statuses[job.key], known.get(job.key))]
-        kept = {job.key for job in found} if narrow is None else narrow(found)
-        listed = {job.key: ListedJob(job, statuses[job.key], known.get(job.key)) for job in found if job.key in kept}
-        return [listed.get(key) for key in keys]
-
-    return read_page(name, read, limit, after, most)
+def _matching(context: Context, asked: JobFilter, jobs: Sequence[Job]) -> list[ListedJob]:
+    """Return the jobs that match, with their statuses."""
+    statuses, known = shown_statuses(context, jobs), dict[JobKey, Recent]()
+    if asked.needs_ledgers:
+        known = read_recent(context, [job for job in jobs if asked.matches(job, RUNNING)])
+    each = [ListedJob(job, statuses[job.key], known.get(job.key)) for job in jobs]
+    return [one for one in each if asked.matches(one.job, one.status, one.recent)]
 
 
 def read_recent(context: Context, jobs: Sequence[Job]) -> dict[JobKey, Recent]:

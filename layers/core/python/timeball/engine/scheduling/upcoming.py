@@ -18,14 +18,12 @@ from timeball.domain.planning.fires_ahead import FireAhead, fires_ahead
 from timeball.domain.time.instants import SECOND_MS, InvalidSchedule
 from timeball.engine.blackouts.read import read_blackouts
 from timeball.engine.context import Context
+from timeball.engine.kept_digests import ListedAt
 from timeball.ports.rows import ListQuery
 
 MOST_JOBS = 1_000
 MOST_EXAMINED = 10_000
 """The most fires that a preview of a freeze examines."""
-
-ListedAt = tuple[int, JobKey]
-"""A job's position in the listing: its creation, and its key."""
 
 
 @dataclass(frozen=True)
