@@ -22,7 +22,7 @@ def _put(play: Play, timing: Timing) -> None:
     """Put an ended job again, as a client does that repeats its request."""
     (job,) = play.context().store.jobs.read([KEY], with_work=True)
     if job is not None and not job.is_open:
-        (done,) = renew(play.context(), [(job, spec(KEY.job_id, timing))])
+        (done,) = renew(play.context(), [(job, spec(KEY.job_id, timing))], play.context().clock.now())
         assert done.outcome is ChangeOutcome.DONE
 
 

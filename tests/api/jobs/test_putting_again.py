@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import Answer, Api
+from tests.api.client import NOW, Answer, Api
 from tests.api.jobs.test_replacing import HOURLY, put
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, RunId
@@ -14,6 +14,7 @@ from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.time.instants import HOUR_MS
 from timeball.ports.rows import Swap
+from timeball.testing.virtual_clock import VirtualClock
 
 KEY = JobKey("acme", "nightly")
 ONCE = {"handler": "https://example.com/hook", "delaySeconds": 60}
@@ -49,6 +50,24 @@ def test_another_put_of_a_completed_job_begins_the_next_generation(api: Api) -> 
     assert answer.body["nextRunAt"] == "2026-11-21T10:31:00.250Z"  # its delay counts from now
     assert shown(put(api, {**ONCE, "name": "another"})) == (200, "pending", 2, 2)
     assert api.call("GET", "/v1/jobs").body["items"][0]["generation"] == 2
+
+
+class MovingClock(VirtualClock):
+    """A clock that moves with each reading, as real time does within one request."""
+
+    def now(self) -> int:
+        self.advance(1)
+        return super().now()
+
+
+@pytest.mark.parametrize("document", [ONCE, {"handler": "https://example.com/hook"}, HOURLY])
+def test_a_repeated_put_is_known_again_in_every_generation_although_time_passes(document: dict[str, Any]) -> None:
+    api = Api(clock=MovingClock(NOW))
+    assert shown(put(api, document))[2] == 1
+    assert shown(put(api, document))[::2] == (200, 1)
+    api.call("DELETE", "/v1/jobs/nightly")
+    assert shown(put(api, document))[::2] == (201, 2)
+    assert shown(put(api, document))[::2] == (200, 2)
 
 
 def test_any_put_of_a_cancelled_job_begins_the_next_generation(api: Api) -> None:

@@ -34,7 +34,7 @@ ENDED = replace(
 
 
 def again(job: Job = ENDED) -> Job:
-    after = renewed(job, ONCE, LATER, Actor("other"), 2)
+    after = renewed(job, ONCE, LATER, LATER, Actor("other"), 2)
     assert after is not None
     return after
 
@@ -56,15 +56,15 @@ def test_the_rest_begins_anew_and_its_children_are_notified() -> None:
 
 @pytest.mark.parametrize("status", sorted(OPEN))
 def test_an_open_job_has_no_next_generation(status: JobStatus) -> None:
-    assert renewed(replace(ENDED, status=status), ONCE, LATER, NO_ACTOR, 0) is None
+    assert renewed(replace(ENDED, status=status), ONCE, LATER, LATER, NO_ACTOR, 0) is None
 
 
 # A job, a fire time, the generation of its row there.
 ROWS = {
     "the first generation": (replace(ENDED, generation=1), NOW, 1),
-    "a fire from before the second generation": (renewed(ENDED, OFTEN, LATER, NO_ACTOR, 0), LATER - 1, 1),
-    "a fire of the second generation": (renewed(ENDED, OFTEN, LATER, NO_ACTOR, 0), LATER, 2),
-    "a one-off whose time has passed": (renewed(ENDED, ONCE, LATER, NO_ACTOR, 0), NOW, 2),
+    "a fire from before the second generation": (renewed(ENDED, OFTEN, LATER, LATER, NO_ACTOR, 0), LATER - 1, 1),
+    "a fire of the second generation": (renewed(ENDED, OFTEN, LATER, LATER, NO_ACTOR, 0), LATER, 2),
+    "a one-off whose time has passed": (renewed(ENDED, ONCE, LATER, LATER, NO_ACTOR, 0), NOW, 2),
 }
 
 

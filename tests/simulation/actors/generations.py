@@ -38,4 +38,4 @@ def _put(context: Context, key: JobKey, schedule: Schedule, name: str, by: Actor
         return ["it has not ended"]
     if job.spec.name == name:
         return ["it was put by this request, and has ended again"]
-    return [*renew(context, [(job, evolve(job.spec, schedule=schedule, name=name))], by)]
+    return [*renew(context, [(job, evolve(job.spec, schedule=schedule, name=name))], context.clock.now(), by)]

@@ -186,7 +186,7 @@ def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Requ
     counted = count_submits(edge, request, 1)
     done = None
     try:
-        done = _begin(edge, standing, spec, depth, request.by)
+        done = _begin(edge, standing, spec, now, depth, request.by)
     finally:
         if done is None or done.outcome is not ChangeOutcome.DONE:
             uncount_submits(edge, counted, 1)
@@ -194,7 +194,7 @@ def renew_job(edge: ApiContext, standing: Job, wanted: JobRequest, request: Requ
     return NewJob(resolved(context, [job])[0])
 
 
-def _begin(edge: ApiContext, standing: Job, spec: JobSpec, depth: int, by: Actor) -> Changed:
+def _begin(edge: ApiContext, standing: Job, spec: JobSpec, since: int, depth: int, by: Actor) -> Changed:
     """Begin the next generation of a job. Raises ProblemError if its calendar, rule or schedule does not permit it."""
     now = edge.context.clock.now()
     if note_uses(edge.context, [spec], now):
@@ -202,7 +202,7 @@ def _begin(edge: ApiContext, standing: Job, spec: JobSpec, depth: int, by: Actor
     if refused := unheard(edge, [spec], now):
         raise refused[spec.key]
     try:
-        (done,) = renew(edge.context, [(standing, spec)], by, depth)
+        (done,) = renew(edge.context, [(standing, spec)], since, by, depth)
     except InvalidSchedule as bad:
         give_rules_back(edge, [spec], now)
         raise invalid([FieldError("endAt", str(bad))]) from None
@@ -322,9 +322,8 @@ def _left_behind(edge: ApiContext, job: Job, spec: JobSpec) -> list[FieldError]:
     """Return why the job cannot change its schedule while other jobs depend on it."""
     form = "dependsOn" if spec.inherits else "scheduleAt" if spec.schedule.is_one_off else form_of(spec.schedule)
     if job.has_children and spec.schedule.is_one_off is not job.spec.schedule.is_one_off:
-        return [
-            FieldError(form, "Other jobs depend on this job, so it cannot change between recurring and running once.")
-        ]
+        what = "Other jobs depend on this job, or once did, so it cannot change between recurring and running once."
+        return [FieldError(form, what)]
     if job.has_children and not spec.schedule.is_one_off and _is_moved(edge, job, spec):
         return [
             FieldError(form, "Other jobs depend on this job and share its schedule; remove their dependency first.")

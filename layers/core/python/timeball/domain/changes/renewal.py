@@ -7,8 +7,10 @@ from timeball.domain.model.jobs.job_states import new_job
 from timeball.domain.model.tenants.actor import Actor
 
 
-def renewed(job: Job, spec: JobSpec, now: int, by: Actor, depth: int) -> Job | None:
+def renewed(job: Job, spec: JobSpec, since: int, now: int, by: Actor, depth: int) -> Job | None:
     """Return the next generation of a job that has ended; None if the job is open. Raises InvalidSchedule.
+
+    The generation begins at `since` (ms), from which the relative times of the spec count.
 
     It keeps its position in the listing, its children and its overlap lock, which a run of the last generation may
     hold. Its children are notified, because they may go on. The intent ends what is left of the last generation.
@@ -23,7 +25,7 @@ def renewed(job: Job, spec: JobSpec, now: int, by: Actor, depth: int) -> Job | N
         created_by=job.created_by,
         default_owner=job.default_owner,
         generation=job.generation + 1,
-        generation_at=now,
+        generation_at=since,
         version=job.version + 1,
         schedule_version=job.schedule_version + 1,
         revision=job.revision,

@@ -138,10 +138,12 @@ def detach(context: Context, keys: Sequence[JobKey], parent: JobKey, by: Actor =
 
 
 def renew(
-    context: Context, requests: Sequence[tuple[Job, JobSpec]], by: Actor = NO_ACTOR, depth: int = 0
+    context: Context, requests: Sequence[tuple[Job, JobSpec]], since: int, by: Actor = NO_ACTOR, depth: int = 0
 ) -> list[Changed]:
     """Begin the next generation of each ended job, as it was read, with a spec; STALE if it has changed since.
 
+    The generations begin at `since` (ms), from which the relative times of their specs count: the same request is then
+    known again. It lies after the reads of the jobs, and is not ahead of the clock.
     Both include the work. The parents that it adds were proposed (parents.py). Raises InvalidSchedule before anything
     is stored, UnavailableError as `cancel` does.
 
@@ -154,7 +156,7 @@ def renew(
     Safe: from step 2 on no claim begins a run of another generation, and no report of one counts; the scan repeats
     step 3. A run's id has its generation, so no row is written again.
     """
-    return [_renew(context, job, spec, by, depth) for job, spec in requests]
+    return [_renew(context, job, spec, since, by, depth) for job, spec in requests]
 
 
 def skip_next(context: Context, asked: Sequence[Skipping], by: Actor = NO_ACTOR) -> list[SkippedNext]:
@@ -204,9 +206,9 @@ def _revise(context: Context, job: Job, spec: JobSpec, action: Action, by: Actor
     return changed
 
 
-def _renew(context: Context, job: Job, spec: JobSpec, by: Actor, depth: int) -> Changed:
+def _renew(context: Context, job: Job, spec: JobSpec, since: int, by: Actor, depth: int) -> Changed:
     def verb(standing: Job, now: int) -> Job | None:
-        after = renewed(standing, spec, now, by, depth)
+        after = renewed(standing, spec, since, now, by, depth)
         if after is not None and not may_adopt(standing, job, spec, now):
             raise ContendedError(f"job {job.key.job_id} was not changed in time; ask again")
         return None if after is None else revised_from(standing, after, now, context.rules.misfire_ms)
