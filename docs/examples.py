@@ -254,6 +254,7 @@ def _admin(recorder: Recorder) -> None:
     defaults = {"timezone": "Europe/Berlin", "notify": {"onFailure": "https://example.com/alarm"}}
     send("POST", "/v1/admin/tenants", {"name": "initech", "weight": 2, "defaults": defaults})
     send("GET", "/v1/admin/tenants")
+    send("GET", "/v1/admin/health")
     send("GET", "/v1/admin/tenants/initech")
     send("PATCH", "/v1/admin/tenants/initech", {"disabled": True})
     send("DELETE", "/v1/admin/tenants/initech")

@@ -37,8 +37,8 @@ class Admin(Construct):
         allow(self.function, [*rows, *FIND], [storage.tenants.table_arn])
         # It records changes, and stops a tenant by the row of its freezes.
         allow(self.function, rows, [storage.jobs.table_arn])
-        # It reads how many jobs a tenant has, and what the tenant has cost, by the hour.
-        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE))
+        # It reads how many jobs a tenant has, what the tenant has cost, by the hour, and what is late and due of it.
+        allow(self.function, FIND, storage.jobs_by(schema.LISTING, schema.BY_STATE, schema.NOTABLE, schema.DUE))
 
         self.first_key = make_secret(
             self,

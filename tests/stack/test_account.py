@@ -266,7 +266,11 @@ def test_functions_use_the_attached_table_with_its_indexes(attached_stack: Synth
         (
             "admin",
             "dynamodb:Query",
-            ["tenants-of-may", "jobs-of-may", *(f"jobs-of-may/index/{one}" for one in ("by_state", "listing"))],
+            [
+                "tenants-of-may",
+                "jobs-of-may",
+                *(f"jobs-of-may/index/{one}" for one in ("by_state", "due", "listing", "notable")),
+            ],
         ),
     ):
         ends = [arn["Fn::Join"][1][-1] for arn in _resources(attached_stack, name, action)]

@@ -120,6 +120,8 @@ SIGN = {"secrets": {"GetSecretValue"}}
                 "Jobs": KEEP | FIND,
                 "Jobs/index/listing": FIND,
                 "Jobs/index/by_state": FIND,
+                "Jobs/index/due": FIND,
+                "Jobs/index/notable": FIND,
                 "Tenants": KEEP | FIND,
             },
         ),

@@ -112,8 +112,9 @@ def test_no_rules_pattern_exceeds_eventbridges_limit_and_every_listed_machine_is
     assert [one["prefix"] for pattern in patterns for one in pattern["detail"]["stateMachineArn"]] == machines
 
 
+@pytest.mark.parametrize("function", ["api", "admin"])
 def test_the_api_recognizes_timeballs_own_resources_by_their_names(
-    stack: Synthesized, monkeypatch: pytest.MonkeyPatch
+    function: str, stack: Synthesized, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # CloudFormation names a resource without a name of its own, beginning with the stack's name.
     own = [
@@ -125,7 +126,7 @@ def test_the_api_recognizes_timeballs_own_resources_by_their_names(
         )
         for body in stack.resources(kind).values()
     ]
-    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", stack.functions()["api"]["FunctionName"])
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", stack.functions()[function]["FunctionName"])
     assert len(own) > len(stack.functions()) + 1
     assert not [arn for arn in own if AllowedArns((AllowedArn(arn),), stack_name()).covers(arn, "acme")]
 

@@ -119,6 +119,7 @@ LISTS = {
     "/v1/dead-letters": "/v1/dead-letters",
     "/v1/admin/keys": "/v1/admin/keys",
     "/v1/admin/tenants": "/v1/admin/tenants",
+    "/v1/admin/health": "/v1/admin/health",
     "/v1/admin/tenants/{tenant}/keys": "/v1/admin/tenants/{tenant}/keys",
 }
 """The path of each list that has items after `filled`."""

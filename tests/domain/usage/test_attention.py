@@ -12,7 +12,17 @@ from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.domain.time.spans import spans_of
-from timeball.domain.usage.attention import of_job, of_run, p95_of
+from timeball.domain.usage.attention import (
+    Attention,
+    Concern,
+    LateRuns,
+    Obstacle,
+    WaitsFor,
+    counted_late,
+    of_job,
+    of_run,
+    p95_of,
+)
 
 NOW = 1_800_000_000_000
 KEY = JobKey("acme", "job")
@@ -101,3 +111,21 @@ def test_a_job(standing: Job, newest: list[Run], excluded: Blackouts, kinds: lis
 def test_rows_that_were_not_read_may_have_succeeded() -> None:
     newest = [run(RunState.FAILED, MINUTE_MS, 10), run(RunState.FAILED, 2 * MINUTE_MS, 10)]
     assert [one.kind for one in of_job(job(), newest, NOTHING, NOW, has_more=True)] == ["failing"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "obstacle", "counts"),
+    [
+        (Concern.LATE, None, LateRuns(1, 0, 0)),  # for Timeball
+        (Concern.LATE, Obstacle.QUOTA, LateRuns(1, 0, 1)),  # which its operator has set
+        (Concern.LATE, Obstacle.LIMIT, LateRuns(1, 1, 0)),  # which the tenant has set
+        (Concern.LATE, Obstacle.OVERLAP, LateRuns(1, 1, 0)),
+        (Concern.LATE, Obstacle.FREEZE, LateRuns(1, 1, 0)),
+        (Concern.BLOCKED, Obstacle.PARENT, LateRuns(0, 0, 0)),  # until a person mends the parent
+        (Concern.STUCK, None, LateRuns(0, 0, 0)),  # it has begun
+    ],
+)
+def test_late_runs_are_counted_by_the_cause(kind: Concern, obstacle: Obstacle | None, counts: LateRuns) -> None:
+    one = Attention(kind, NOW, KEY, None, None if obstacle is None else WaitsFor(obstacle))
+    assert counted_late([one]) == counts
+    assert counted_late([one, one]).late == 2 * counts.late

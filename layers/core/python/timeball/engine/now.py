@@ -90,7 +90,15 @@ def _of_runs(context: Context, live: Sequence[Run], p95: Mapping[JobKey, int], n
     """Return the runs that need attention, the late ones with what they wait for if their jobs say so."""
     margin_ms = context.rules.margin_ms
     found = [one for run in live if (one := of_run(run, now, p95.get(run.id.job), margin_ms)) is not None]
-    unknown = [one for one in found if one.kind is Concern.LATE and one.waits_for is None][:_EXPLAINED]
+    return explained(context, found, now, _EXPLAINED)
+
+
+def explained(context: Context, found: Sequence[Attention], now: int, most: int) -> list[Attention]:
+    """Return findings, with the obstacles of the first late runs whose rows name none, as their jobs and freezes say.
+
+    `most` bounds these runs.
+    """
+    unknown = [one for one in found if one.kind is Concern.LATE and one.waits_for is None][:most]
     held = _held(context, [one.run for one in unknown if one.run is not None], now)
     return [replace(one, waits_for=held[one.run]) if one.run in held else one for one in found]
 

@@ -7,7 +7,7 @@ of SAMPLED jobs, and are exact if there are no more than that.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,7 +45,7 @@ from timeball.engine.objective.short_counts import since
 from timeball.engine.runs.notable_runs import RunFilter, Span, notable_runs
 from timeball.engine.scheduling.list_jobs import RUNNING, shown_statuses
 from timeball.ports.collections import LedgerQuery
-from timeball.ports.due_index import DueQuery, tenant_of
+from timeball.ports.due_index import DueQuery, Owned, tenant_of
 from timeball.ports.rows import Id
 
 COST_WINDOWS: Final = ("day", "month")
@@ -179,26 +179,38 @@ def refused_callers(context: Context, tenants: Sequence[str], now: int) -> tuple
 
 
 def oldest_due(context: Context, tenant: str, now: int) -> int | None:
-    """Return when the oldest of the tenant's overdue entries was due, among the first ones of each shard.
+    """Return when the oldest of a tenant's overdue entries was due; None: there is none. As `oldest_dues`."""
+    return oldest_dues(context, [tenant], now).get(tenant)
 
-    None: there is none. The index also has entries whose rows have moved on: the rows decide. Raises UnavailableError.
+
+def oldest_dues(context: Context, tenants: Collection[str], now: int, candidates: int = _CANDIDATES) -> dict[str, int]:
+    """Return when the oldest overdue entry of each tenant was due, of those that have one.
+
+    The first `candidates` of each shard and day are examined, of all tenants. The index also has entries whose rows
+    have moved on: the rows decide. Raises UnavailableError.
     """
-    named = [
-        one
-        for page in context.store.due.query(_days(context, now))
-        for one in [one for one in page.candidates if tenant_of(one) == tenant][:_OVERDUE]
-    ]
+    named = list[Owned]()
+    for page in context.store.due.query(_days(context, now, candidates)):
+        taken = Counter[str]()
+        for one in page.candidates:
+            taken[tenant_of(one)] += 1
+            if tenant_of(one) in tenants and taken[tenant_of(one)] <= _OVERDUE:
+                named.append(one)
     jobs, runs = _of_kind(JobKey, named), _of_kind(RunId, named)
     rows = [*context.store.jobs.read(jobs, strong=False), *context.store.runs.read(runs, strong=False)]
-    due = [row.due_at for row in rows if row is not None and row.due_at is not None]
-    return min((at for at in due if at <= now), default=None)
+    found: dict[str, int] = {}
+    keys: list[Owned] = [*jobs, *runs]
+    for key, row in zip(keys, rows, strict=True):
+        if row is not None and row.due_at is not None and row.due_at <= now:
+            found[tenant_of(key)] = min(row.due_at, found.get(tenant_of(key), now))
+    return found
 
 
-def _days(context: Context, now: int) -> list[DueQuery]:
+def _days(context: Context, now: int, candidates: int) -> list[DueQuery]:
     """Return what to ask each shard for what is due: the oldest day that may have entries, and the last two days."""
     today, oldest = now - now % DAY_MS, context.store.due.read_oldest_days(range(context.rules.shards))
     return [
-        DueQuery(shard, day_at, now, _CANDIDATES)
+        DueQuery(shard, day_at, now, candidates)
         for shard in range(context.rules.shards)
         for day_at in sorted({min(today, oldest.get(shard, today)), today - DAY_MS, today})
     ]

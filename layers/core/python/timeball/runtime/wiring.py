@@ -71,8 +71,8 @@ def environment() -> Environment:
 
 
 def stack_name() -> str:
-    """Return the name of the stack, the prefix of its resources' names; only in the API's function."""
-    return os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "").removesuffix("-api")
+    """Return the name of the stack, the prefix of its resources' names; only in the API's functions."""
+    return os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "").rpartition("-")[0]  # before `api` or `admin`
 
 
 @cache

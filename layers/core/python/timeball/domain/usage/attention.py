@@ -105,6 +105,26 @@ def waits_for(run: Run) -> WaitsFor | None:
     return WaitsFor(Obstacle.RESOURCE) if run.reason in _RESOURCE else None
 
 
+@dataclass(frozen=True)
+class LateRuns:
+    """How many runs are late, and how many of these wait for something."""
+
+    late: int
+    """All of them."""
+    held: int
+    """Those that wait for something of their tenant's own: a limit, a parent, a lock, a resource, or a freeze."""
+    throttled: int
+    """Those that wait for a quota of their tenant."""
+
+
+def counted_late(found: Sequence[Attention]) -> LateRuns:
+    """Count the late runs among findings."""
+    late = [one for one in found if one.kind is Concern.LATE]
+    obstacles = [one.waits_for.kind for one in late if one.waits_for is not None]
+    throttled = obstacles.count(Obstacle.QUOTA)
+    return LateRuns(len(late), len(obstacles) - throttled, throttled)
+
+
 def held_by(run: RunId, job: Job, excluded: Blackouts, now: int) -> WaitsFor | None:
     """Return what a run that has not begun waits for, as its job says, and the freezes that match the job."""
     if excluded.frozen.end_of(now) is not None:
