@@ -117,6 +117,7 @@ def _calendars(recorder: Recorder) -> None:
     send("PUT", "/v1/calendars/stocktaking", {"timezone": "UTC", "dates": ["2027-01-04"]})
     send("GET", "/v1/calendars")
     send("GET", "/v1/calendars/holidays")
+    send("GET", "/v1/calendars/stocktaking/revisions")
     send("DELETE", "/v1/calendars/stocktaking")
     freeze = {
         "from": "2026-12-24T00:00:00Z",

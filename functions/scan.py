@@ -7,6 +7,7 @@ from typing import Any
 
 from timeball.aws.request_retries import Timed, in_time
 from timeball.engine.scanning.buckets import Sweeps
+from timeball.engine.scanning.eras import note_era
 from timeball.engine.scanning.pollers import PollerOutlook, look_ahead
 from timeball.engine.scanning.pulse import Pulse
 from timeball.engine.scanning.scan import scan
@@ -27,6 +28,7 @@ def handler(event: Mapping[str, Any], context: Timed) -> dict[str, Any]:  # noqa
     owner = Owner(event["owner"]["startedAt"], event["owner"]["name"])
     engine = scan_context()
     began_at = engine.clock.now()
+    note_era(engine)
     done = scan(engine, event["partition"], owner, _SWEEPS, event["partitions"])
     _PULSE.note(engine, done, began_at)
     provisioned = pollers() if event["partition"] == 0 and not done.backlog else None

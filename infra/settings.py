@@ -223,6 +223,12 @@ class Settings:
         if rules.lookahead_seconds >= rules.misfire_seconds:
             problems.append("lookahead_seconds must be less than misfire_seconds")
         problems += self._overcommitments()
+        mapper = self.functions.mapper
+        if mapper.history_days < mapper.least_history_days:
+            problems.append(
+                f"history_days must be at least {mapper.least_history_days}, 14 more than retention_days: no run may "
+                "outlive the revisions, calendars and freezes that planned it"
+            )
         if self.raised_pollers and not 0 < self.pollers <= self.raised_pollers:
             problems.append("raised_pollers must be 0 or at least pollers, and then pollers must not be 0")
         if self.jobs_table and self.jobs_table == self.tenants_table:

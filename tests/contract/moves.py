@@ -28,6 +28,7 @@ from timeball.domain.changes.change import (
 )
 from timeball.domain.changes.reach import noted
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, Origin
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, DateRange
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch, Freezes, without_freeze
 from timeball.domain.model.jobs.job import Job, JobStatus, advanced, locked, rechecked_later, with_spec
 from timeball.domain.model.jobs.job_states import concluded, pushed_back, replanned, settled
@@ -53,7 +54,6 @@ from timeball.domain.model.runs.transitions import (
 )
 from timeball.domain.model.runs.values import Attempt, Guarantor, Outcome
 from timeball.domain.model.tenants.tenant import Quotas
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, DateRange
 from timeball.domain.model.terms.event import NotedPattern, Patterns, Subscriber, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import (

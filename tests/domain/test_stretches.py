@@ -113,7 +113,7 @@ def test_a_freeze_is_kept_for_a_week_after_its_end_unless_it_never_began() -> No
     )
     both = with_freeze(with_freeze(Freezes("acme"), begun, NOW), to_come, NOW)
     lifted = without_freeze(without_freeze(both, "a", NOW), "b", NOW)
-    assert lifted.items == (replace(begun, to_at=NOW),)
+    assert lifted.items == (replace(begun, to_at=NOW, is_lifted=True),)
     assert lifted.open_at(NOW) == []
     assert without_freeze(lifted, "a", NOW + 9) == lifted
     later = with_freeze(lifted, to_come, NOW + 8 * DAY_MS)

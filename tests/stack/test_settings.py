@@ -149,6 +149,7 @@ def test_pollers_are_raised_no_further_than_executors_can_use_them() -> None:
             {"execute_concurrency": 1700, "account_concurrency": 3000},
             "execute_concurrency needs pollers if a priority",
         ),
+        ({"retention_days": 91}, "history_days must be at least 105, 14 more than retention_days: no run may outlive"),
         ({"raised_pollers": 40}, "raised_pollers must be 0 or at least pollers, and then"),
         ({"stage": "large", "raised_pollers": 19}, "raised_pollers must be 0 or at least pollers"),
         ({"execute_concurrency": 40}, "runs_per_message must be 1 if a priority has less than three executors"),

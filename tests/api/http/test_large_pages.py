@@ -86,6 +86,7 @@ def filled(api: Api) -> dict[str, str]:
     for number in range(3):
         api.call("PUT", f"/v1/tasks/t{number}", {"handler": URL})
         api.call("PUT", f"/v1/calendars/c{number}", {"timezone": "UTC", "dates": ["2026-12-25"]})
+        api.call("PUT", "/v1/calendars/c0", {"timezone": "UTC", "dates": [f"2026-12-{number + 1:02d}"]})
         api.call("POST", "/v1/admin/tenants", {"name": f"tenant{number}"})
         api.call("POST", "/v1/admin/tenants/acme/keys", {"role": "viewer"})
         freeze(api, **{"from": "2027-01-01T00:00:00Z"})
@@ -112,6 +113,7 @@ LISTS = {
     "/v1/changes": "/v1/changes",
     "/v1/tasks": "/v1/tasks",
     "/v1/calendars": "/v1/calendars",
+    "/v1/calendars/{name}/revisions": "/v1/calendars/c0/revisions",
     "/v1/upcoming": "/v1/upcoming",
     "/v1/freezes": "/v1/freezes",
     "/v1/operations": "/v1/operations",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.contract.moves import CALENDAR
 from tests.contract.rows import NOW
-from timeball.domain.model.terms.calendar import CalendarKey
+from timeball.domain.model.jobs.calendar import CalendarKey
 from timeball.ports.store import Store
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.contract.backends import client, moto, new_table
+from tests.contract.moves import CALENDAR, FREEZE
 from tests.contract.rows import KEY, NOW, job, one_off, work
 from timeball.aws.dynamodb.store import dynamo_store
 from timeball.aws.dynamodb.table.mapper import Mapper
@@ -14,6 +15,7 @@ from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import JobStatus, with_spec
 from timeball.domain.model.jobs.revision import Announcement, revision_of
+from timeball.domain.planning.era import DEPLOYMENT, Era
 from timeball.domain.time.instants import DAY_MS, LATEST, SECOND_MS
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
@@ -97,6 +99,15 @@ def test_revisions_are_kept_for_the_days_of_the_history_and_so_are_their_payload
     assert store.jobs.swap([Swap(before, with_spec(before, work=work(OTHER)))], NOW)[0].done
     assert table.expiries("REVISION") == table.expiries("CHANGE") == [days_after_now(30)]
     assert days_after_now(30) in table.expiries("PAYLOAD")
+
+
+def test_former_calendars_and_freezes_expire_with_the_history_and_eras_never(table: Table) -> None:
+    store = dynamo_store(table.dynamodb, table.name, mapper=Mapper(retention_days=2, history_days=30))
+    store.former_calendars.note([(CALENDAR.key, CALENDAR)], NOW)
+    store.former_freezes.note([("acme", FREEZE)], NOW)
+    store.eras.note([(DEPLOYMENT, Era(NOW, 60_000, 5_000))], NOW)
+    assert table.expiries("CALENDAR") == table.expiries("FREEZE") == [days_after_now(30)]
+    assert table.expiries("ERA") == [None]
 
 
 def test_an_ended_job_expires_unless_it_is_a_gate_of_recurring_jobs() -> None:

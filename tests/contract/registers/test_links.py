@@ -7,7 +7,7 @@ import pytest
 from tests.contract.conftest import Subject
 from tests.contract.rows import NOW
 from timeball.domain.model.ids import JobKey
-from timeball.domain.model.terms.calendar import CalendarKey
+from timeball.domain.model.jobs.calendar import CalendarKey
 from timeball.ports.notes import Links
 from timeball.ports.store import Store
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from timeball.domain.changes.reach import earliest_live, needs_note, noted, revised_from
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.job import Intent, Job, JobSpec, RuleSet, Verb, with_spec
-from timeball.domain.model.terms.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, RetryPolicy
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_instant
 from timeball.domain.time.schedule import At, Cron, Every, Schedule

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.domain.calendars import NOW, a_job, local_date
 from tests.domain.cron.oracle import zone
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import Job, advanced, with_spec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse, DateRange
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning.blackouts import RECHECK_MS, Blackouts, allowed_fires, blackouts_of
 from timeball.domain.planning.ledger import planned_row, queued_run

@@ -9,9 +9,9 @@ from typing import Any
 from tests.engine.play import WORK, Play, spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.schedule import Cron, Schedule, Timing
 from timeball.engine.blackouts.calendars import replace_calendar

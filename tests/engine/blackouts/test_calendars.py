@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service, at, calls, ledger
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import At, Every, Schedule, Timing

@@ -14,10 +14,10 @@ import pytest
 from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import Origin, RunId
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning import fires_ahead as module
 from timeball.domain.planning.fires_ahead import FireAhead, fires_ahead

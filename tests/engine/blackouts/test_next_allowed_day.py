@@ -18,8 +18,8 @@ from tests.engine.blackouts.days import (
 )
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey
 from timeball.domain.model.jobs.job import JobStatus
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, format_instant, parse_instant
 from timeball.domain.time.schedule import At, Cron, Schedule
 from timeball.engine.blackouts.calendars import replace_calendar

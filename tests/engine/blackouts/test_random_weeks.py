@@ -15,11 +15,11 @@ from tests.engine.play import Play, spec
 from tests.engine.service import KEY, Service
 from timeball.api.jobs.answers import upcoming
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy
 from timeball.domain.planning import blackouts
 from timeball.domain.time.instants import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_instant, parse_instant

@@ -25,11 +25,11 @@ from tests.engine.blackouts.days import (
 from tests.engine.play import spec
 from tests.engine.service import KEY, Service
 from timeball.domain.model.ids import JobKey, Origin
+from timeball.domain.model.jobs.calendar import CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
-from timeball.domain.model.terms.calendar import CalendarUse
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy
 from timeball.domain.time.instants import HOUR_MS, MINUTE_MS, SECOND_MS

@@ -7,12 +7,12 @@ import pytest
 from tests.engine.notices.desk import LATE, Targets, a_spec, begin, names, notices, told
 from tests.engine.service import KEY, Service, at
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobStatus
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import RunState
 from timeball.domain.model.runs.transitions import frozen
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.terms.notify import Notify
 from timeball.domain.planning.ledger import queued_run
 from timeball.domain.time.instants import SECOND_MS

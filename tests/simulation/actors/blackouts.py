@@ -5,9 +5,9 @@ from dataclasses import replace
 from tests.simulation.actors.client import Client
 from tests.simulation.story import MARQUESAS, THE_DAY, THE_DAY_BEFORE, Story
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.domain.time.schedule import Every, Schedule
 from timeball.engine.blackouts.calendars import replace_calendar

@@ -11,10 +11,10 @@ from tests.simulation.story import MARQUESAS, START, THE_DAY_BEFORE, Done, Story
 from tests.simulation.world.process import Process, Weather, simulated
 from tests.simulation.world.receiver import REFUSED
 from timeball.domain.model.ids import JobKey, OperationKey
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze, FreezeMatch
 from timeball.domain.model.jobs.job import JobSpec, JobStatus
 from timeball.domain.model.tenants.actor import Actor
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarUse
 from timeball.domain.model.terms.dependency import Parent
 from timeball.domain.model.terms.flow import ConcurrencyLimit, Debounce, Flow, RateLimit, Unique
 from timeball.domain.model.terms.policies import OverlapPolicy, RetryPolicy, Work

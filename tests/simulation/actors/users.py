@@ -18,10 +18,10 @@ from tests.simulation.world.receiver import HOSTS, REPORTS_LATER
 from timeball.api.http.problems import ProblemError
 from timeball.domain.backfill import instants, new_backfill
 from timeball.domain.model.ids import BackfillKey, JobKey, RunId
+from timeball.domain.model.jobs.calendar import CalendarUse
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobSpec
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.tenants.actor import Action, Actor
-from timeball.domain.model.terms.calendar import CalendarUse
 from timeball.domain.model.terms.policies import CatchUp, CatchUpPolicy, OverlapPolicy, RetryPolicy, Work
 from timeball.domain.model.terms.target import HttpTarget
 from timeball.domain.time.instants import SECOND_MS

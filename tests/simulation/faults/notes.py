@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import timeball.engine.execution.claim as claiming
-from tests.simulation.faults.hands import Fault, given, inserted, instead
+from tests.simulation.faults.hands import Fault, given, inserted, instead, lost
 from timeball.domain.changes.change import resumed
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import held_back
@@ -82,6 +82,9 @@ FAULTS = {
     ),
     "a moved fire is not due on its new day": Fault(
         inserted("runs.insert", _without_a_due_key), "a moved fire starts on the next open day", 3
+    ),
+    "a replaced version of a calendar is not stored": Fault(
+        lost("former_calendars.note"), "each version of a calendar stays readable", 3
     ),
     "a frozen job leaves the due index": Fault(instead(held_back, _out_of_the_index), "nothing is stuck", 10),
 }

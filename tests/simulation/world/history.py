@@ -11,12 +11,12 @@ from typing import Generic, TypeVar
 from timeball.domain.backfill import Backfill
 from timeball.domain.changes.resolve import resolve
 from timeball.domain.model.ids import JobKey, LimiterKey, Origin, RunId, TaskKey
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey
 from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.jobs.job import Job, JobStatus
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Run
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.domain.time.schedule import Schedule, first_fire, is_occurrence

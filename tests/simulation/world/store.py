@@ -17,13 +17,13 @@ from tests.simulation.world.history import History, Write
 from tests.simulation.world.process import acting_name
 from timeball.domain.backfill import Backfill
 from timeball.domain.model.ids import JobKey, LimiterKey, RunId, TaskKey, fraction_of
+from timeball.domain.model.jobs.calendar import Calendar
 from timeball.domain.model.jobs.freeze import Freezes
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.jobs.job_states import Among, among
 from timeball.domain.model.jobs.task import Task
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.runs.run import Permit, Run, RunState, Waiting
-from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operation import Operation
 from timeball.domain.time.instants import LATEST, SECOND_MS

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from tests.simulation.story import MOST_SKEW_MS, Story
 from timeball.domain.model.ids import Origin
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, CalendarPolicy
 from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, KNOWN_MS
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, CalendarPolicy
 from timeball.domain.time.instants import DAY_MS
 from timeball.domain.time.schedule import fires
 
@@ -107,7 +107,19 @@ def _was_frozen(spans: Sequence[tuple[int, int]], row: Run) -> bool:
     return any(start <= row.id.fire_at < end < known_at for start, end in spans)
 
 
+def _each_version_of_a_calendar_stays_readable(story: Story) -> Iterator[str]:
+    """It stands in the calendar's row, or among its former versions, as it was written."""
+    for key, writes in story.store.history.calendars.items():
+        former = {one.version: one for one in story.store.former_calendars.of_owner(key, len(writes))}
+        standing = story.store.calendars[key]
+        for _, written in writes:
+            kept = standing if standing.version == written.version else former.get(written.version)
+            if kept != written:
+                yield f"{written} is kept as {kept}"
+
+
 PROMISES = (
+    _each_version_of_a_calendar_stays_readable,
     _nothing_starts_in_a_freeze,
     _nothing_starts_on_a_date_of_its_calendar,
     _a_moved_fire_starts_on_the_next_open_day,

@@ -1,4 +1,4 @@
-"""Create, list, read and lift freezes. A freeze that has ended no longer exists."""
+"""Create, list, read and lift freezes. A freeze that has ended is only listed, among those that are over."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final, Literal
@@ -36,7 +36,7 @@ from timeball.domain.model.jobs.freeze import BEGINS_AFTER_MS, MAX_FREEZES, MAX_
 from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
 from timeball.domain.time.instants import DAY_MS
 from timeball.engine.blackouts import freezes as engine
-from timeball.engine.blackouts.freezes import FreezeOutcome, freezes_of
+from timeball.engine.blackouts.freezes import FreezeOutcome, freezes_of, over_freezes
 from timeball.engine.scheduling.upcoming import Window, held_by
 
 router = Router()
@@ -99,11 +99,14 @@ class MatchAnswer(AnswerModel):
 
 
 class FreezeAnswer(AnswerModel):
-    """A freeze, scheduled or in force."""
+    """A freeze: scheduled, in force or over."""
 
     freeze_id: str = attribute("name", description="The id of the freeze.")
-    status: Literal["scheduled", "active", "lifted"] = Field(
-        description="`scheduled` before it begins, `active` after; `lifted` only in the answer that lifts it."
+    status: Literal["scheduled", "active", "lifted", "over"] = Field(
+        description=(
+            "`scheduled` before it begins, `active` after; then `lifted` if a request ended it, which includes the "
+            "answer to that request, otherwise `over`."
+        )
     )
     from_at: Time = Field(
         serialization_alias="from", description="When it begins, some seconds after its creation at the earliest."
@@ -115,7 +118,7 @@ class FreezeAnswer(AnswerModel):
 
 
 class FreezePageAnswer(AnswerModel):
-    """A page of the freezes that are not over, the newest first."""
+    """A page of the freezes that are not over, or of those that are, the newest first."""
 
     items: list[FreezeAnswer] = Field(description="The freezes.")
     next_cursor: NextCursor
@@ -220,15 +223,19 @@ def preview_freeze(edge: ApiContext, request: Request) -> Reply:
 
 @router.get(
     "/v1/freezes",
-    "List the freezes that have not ended, the newest first",
+    "List the freezes that have not ended, or those that have, the newest first",
     FreezePageAnswer,
-    query=PAGE,
+    query=("over", *PAGE),
     access=Access.READ,
 )
 def list_freezes(edge: ApiContext, request: Request) -> Reply:
-    """List the freezes that have not ended, the newest first."""
+    """List the freezes that have not ended, the newest first; with `over`, those that have."""
     asked, now = PageQuery(request), edge.context.clock.now()
+    is_over = asked.choice("over", ("true", "false")) == "true"
     after = asked.after(number, identifier)
+    if is_over:
+        past = over_freezes(edge.context, request.tenant, asked.limit + 1, after)
+        return asked.first(edge, past, _ended_answer, lambda one: one.order)
     found = freezes_of(edge.context, request.tenant).open_at(now)
     # The freeze at the cursor may have been lifted meanwhile; the next page then begins after its age.
     left = [one for one in found if after is None or (-one.created_at, one.name) > (-after[0], after[1])]
@@ -265,6 +272,10 @@ def _standing(edge: ApiContext, request: Request, now: int) -> Freeze:
 def freeze_answer(freeze: Freeze, now: int) -> FreezeAnswer:
     """Return the answer about a freeze that is not over."""
     return FreezeAnswer.about(freeze, status="scheduled" if freeze.from_at > now else "active")
+
+
+def _ended_answer(freeze: Freeze) -> FreezeAnswer:
+    return FreezeAnswer.about(freeze, status="lifted" if freeze.is_lifted else "over")
 
 
 def _no_freeze() -> ProblemError:

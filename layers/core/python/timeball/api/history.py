@@ -16,6 +16,7 @@ from timeball.api.http.access import Access, are_within, check_job
 from timeball.api.http.cursor import PAGE, PageQuery, Position, foreign_cursor, number, text_like
 from timeball.api.http.edge import ApiContext, job_key, read_job_row
 from timeball.api.http.exchange import (
+    ActorAnswer,
     AnswerModel,
     Filled,
     NextCursor,
@@ -52,14 +53,6 @@ NO_BOUNDS: Final[Mapping[str, str]] = MappingProxyType({})
 _KEY_ID: Final = re.compile(r"[!-~]{1,100}", re.ASCII)
 _JOB_ID_OR_NONE: Final = re.compile(f"({JOB_ID.pattern})?")
 _TEXT: Final = re.compile(r"[!-~]*", re.ASCII)
-
-
-class ActorAnswer(AnswerModel):
-    """The caller that made a change."""
-
-    key_id: str | None = Field(description="The id of the API key.")
-    role: str | None = Field(description="The role of the API key.")
-    address: str | None = Field(description="The address that the request came from.")
 
 
 class ResourceAnswer(AnswerModel):

@@ -13,6 +13,7 @@ from timeball.domain.model.ids import MOST_SHARDS, Shards
 from timeball.domain.model.jobs.freeze import KNOWN_MS
 from timeball.domain.model.tenants import tenant
 from timeball.domain.model.tenants.tenant import Quotas
+from timeball.domain.planning.era import Era
 from timeball.domain.sharing.fairness import Pace
 from timeball.domain.time.instants import SECOND_MS
 from timeball.engine.batches import SideBySide, one_after_the_other
@@ -37,7 +38,7 @@ class Known:
 
     Several threads may read. No thread relies on an entry that another thread may drop meanwhile. `paces` holds, by
     tenant, the pace at which this process creates the runs of events; `digests` holds the digests of tenants' jobs;
-    `last_tick` is the store's newest answer about the ticker.
+    `last_tick` is the store's newest answer about the ticker; `era` is the era of this process once it is stored.
     """
 
     def __init__(self) -> None:
@@ -45,6 +46,7 @@ class Known:
         self.digests: dict[object, Any] = {}
         self.rosters: dict[object, Any] = {}
         self.last_tick: object = None
+        self.era: Era | None = None
         self._rows: dict[tuple[str, object], tuple[int, Any]] = {}
 
     def read(self, kind: str, rows: Rows[Any, Row], keys: Sequence[Any], now: int) -> list[Row | None]:

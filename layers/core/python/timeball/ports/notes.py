@@ -1,4 +1,4 @@
-"""Rows that are stored once and not changed: notes, links between jobs, and the record of users' changes.
+"""Rows that are stored once and not changed: notes, links between jobs, former rows, and the record of users' changes.
 
 The first note of a name stands. The last note of a link counts: links lead to jobs from their parents, and from the
 calendars that they name.
@@ -18,6 +18,17 @@ from timeball.ports.rows import Owner_contra
 
 Name_contra = TypeVar("Name_contra", contravariant=True)
 Noted = TypeVar("Noted")
+
+
+class Ordered(Protocol):
+    """A value with a position among those of its owner."""
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Its position: a number, and a text for values of one number. No two values of an owner have the same."""
+
+
+Former = TypeVar("Former", bound=Ordered)
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,16 @@ class Notes(Protocol[Name_contra, Noted]):
 
     def read(self, names: Sequence[Name_contra]) -> list[Noted | None]:
         """Return the note of each name, read strongly; None: there is none."""
+
+
+class FormerRows(Protocol[Owner_contra, Former]):
+    """Former rows of owners. Each is stored once, before the change that replaces it; the first one stands."""
+
+    def note(self, rows: Sequence[tuple[Owner_contra, Former]], now: int) -> None:
+        """Store each, unless it is stored. Raises UnavailableError."""
+
+    def of_owner(self, owner: Owner_contra, limit: int, before: tuple[int, str] | None = None) -> list[Former]:
+        """Return up to `limit` of an owner's, in descending order, from the last one before a position."""
 
 
 class Links(Protocol[Owner_contra]):

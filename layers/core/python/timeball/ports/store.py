@@ -6,17 +6,18 @@ from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.backfill import Backfill
 from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey, TaskKey
-from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey
+from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import Operation
+from timeball.domain.planning.era import Era
 from timeball.ports.collections import Attempts, Jobs, Runs, Works
 from timeball.ports.counters import SubmitBudgets, Usage, Windows
 from timeball.ports.due_index import DueIndex, Partitions
-from timeball.ports.notes import Changes, Links, Notes
+from timeball.ports.notes import Changes, FormerRows, Links, Notes
 from timeball.ports.rows import ListedRows, NamedRows, Rows
 from timeball.ports.secrets import SigningSecretStore
 
@@ -38,8 +39,12 @@ class Store:
     """The versions of tasks that newer ones have replaced."""
     freezes: Rows[str, Freezes]
     """The freezes of each tenant."""
+    former_freezes: FormerRows[str, Freeze]
+    """The freezes of each tenant that are over and no longer in its row."""
     calendars: NamedRows[str, CalendarKey, Calendar]
     """The calendars of each tenant. Deleted ones are read, but are not among those of their owner."""
+    former_calendars: FormerRows[CalendarKey, Calendar]
+    """The versions of calendars that newer ones have replaced."""
     calendar_uses: Links[CalendarKey]
     """The jobs that may name each calendar."""
     subscriptions: Rows[SubscriptionKey, Subscription]
@@ -61,3 +66,5 @@ class Store:
     partitions: Partitions
     signing: SigningSecretStore
     usage: Usage
+    eras: FormerRows[str, Era]
+    """The eras of this Timeball, the present one included, under one name."""

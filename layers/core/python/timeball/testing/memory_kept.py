@@ -15,7 +15,7 @@ from timeball.domain.sharing.submit_budget import Reservation, SubmitBudget, is_
 from timeball.domain.usage.hours import Counts, HourKey
 from timeball.ports.counters import CountWindow
 from timeball.ports.due_index import DuePage, DueQuery, Owner, Tick, next_tick
-from timeball.ports.notes import ChangesQuery, Noted
+from timeball.ports.notes import ChangesQuery, Former, Noted
 from timeball.testing.memory_rows import Locked, Memory
 
 _Name = TypeVar("_Name")
@@ -70,6 +70,22 @@ class MemoryNotes(dict[_Name, Noted], Generic[_Name, Noted]):
     def read(self, names: Sequence[_Name]) -> list[Noted | None]:
         """Return each note."""
         return [self.get(name) for name in names]
+
+
+class MemoryFormerRows(Locked[_Name, dict[tuple[int, str], Former]], Generic[_Name, Former]):
+    """The former rows of one kind, of each owner in their order."""
+
+    def note(self, rows: Sequence[tuple[_Name, Former]], now: int) -> None:  # noqa: ARG002 - kept for good
+        """Store each row; the first one stands."""
+        with self._memory.lock:
+            for owner, row in rows:
+                self.setdefault(owner, {}).setdefault(row.order, row)
+
+    def of_owner(self, owner: _Name, limit: int, before: tuple[int, str] | None = None) -> list[Former]:
+        """Return an owner's rows, from one backwards."""
+        with self._memory.lock:
+            own = sorted(self.get(owner, {}).items(), reverse=True)
+        return [row for order, row in own if before is None or order < before][:limit]
 
 
 class MemoryLinks(Locked[tuple[_Name, JobKey], int], Generic[_Name]):

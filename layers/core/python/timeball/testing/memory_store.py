@@ -8,16 +8,17 @@ from timeball.domain.attempts.circuit_breaker import Circuit, CircuitKey
 from timeball.domain.backfill import Backfill
 from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.ids import BackfillKey, JobKey, LimiterKey, OperationKey
-from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey
+from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.jobs.task import Task, TaskRef
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.key import Key, tenant_of
 from timeball.domain.model.tenants.session import Session, key_id_of
 from timeball.domain.model.tenants.tenant import Tenant
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey
 from timeball.domain.model.terms.event import Patterns, Subscription, SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey, UniqueKeyRow
 from timeball.domain.operation import Operation
+from timeball.domain.planning.era import Era
 from timeball.ports.due_index import Owned
 from timeball.ports.rows import Swap
 from timeball.ports.store import Store
@@ -27,6 +28,7 @@ from timeball.testing.memory_kept import (
     MemoryAttempts,
     MemoryChanges,
     MemoryDueIndex,
+    MemoryFormerRows,
     MemoryLinks,
     MemoryNotes,
     MemoryPartitions,
@@ -85,6 +87,9 @@ class MemoryStore(Store):
         self.calendars: MemoryNamedRows[str, CalendarKey, Calendar] = MemoryNamedRows(
             memory, attrgetter("tenant", "name")
         )
+        self.former_freezes: MemoryFormerRows[str, Freeze] = MemoryFormerRows(memory)
+        self.former_calendars: MemoryFormerRows[CalendarKey, Calendar] = MemoryFormerRows(memory)
+        self.eras: MemoryFormerRows[str, Era] = MemoryFormerRows(memory)
         self.calendar_uses: MemoryLinks[CalendarKey] = MemoryLinks(memory)
         self.subscriptions: MemoryRows[SubscriptionKey, Subscription] = MemoryRows(memory)
         self.patterns: MemoryRows[str, Patterns] = MemoryRows(memory, "tenant")

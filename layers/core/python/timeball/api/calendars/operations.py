@@ -1,17 +1,19 @@
-"""Create, list, read, replace and delete calendars. A calendar that a job names cannot be deleted."""
+"""Create, list, read, replace and delete calendars, and list what each was. One that a job names cannot be deleted."""
 
 from pydantic import Field
 
 from timeball.api.calendars.request import CalendarBody, CalendarRequest, read_calendar
 from timeball.api.http.access import Access
-from timeball.api.http.cursor import PAGE, PageQuery, text_like
+from timeball.api.http.cursor import PAGE, PageQuery, number, text_like
 from timeball.api.http.edge import ApiContext, note
 from timeball.api.http.exchange import (
+    ActorAnswer,
     AnswerModel,
     CreatedAt,
     NextCursor,
     Reply,
     Request,
+    Time,
     UpdatedAt,
     Version,
     attribute,
@@ -26,10 +28,11 @@ from timeball.api.http.exchange import (
 )
 from timeball.api.http.problems import FieldError, Problem, ProblemError, invalid, not_found
 from timeball.api.http.route import Router
-from timeball.domain.model.tenants.actor import Action, Resource, ResourceKind
-from timeball.domain.model.terms.calendar import CALENDAR_NAME, Calendar, CalendarKey
+from timeball.domain.model.evolve import evolve
+from timeball.domain.model.jobs.calendar import CALENDAR_NAME, Calendar, CalendarKey
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Resource, ResourceKind
 from timeball.engine.blackouts import calendars as engine
-from timeball.engine.blackouts.calendars import CalendarOutcome, standing_calendar
+from timeball.engine.blackouts.calendars import CalendarOutcome, list_versions, standing_calendar
 
 router = Router()
 
@@ -51,6 +54,36 @@ class CalendarAnswer(AnswerModel):
     created_at: CreatedAt
     updated_at: UpdatedAt
     version: Version
+
+
+class CalendarDatesAnswer(AnswerModel):
+    """The dates of a calendar, in the form of a request."""
+
+    timezone: str = Field(description="The IANA time zone of its dates.")
+    dates: list[str] = Field(description="The single dates, in order and without duplicates.")
+    ranges: list[RangeAnswer] = Field(description="The ranges of dates.")
+
+
+class CalendarRevisionAnswer(AnswerModel):
+    """A change of a calendar."""
+
+    revision: int = attribute("version", description="The version of the calendar that the change made.")
+    at: Time = attribute("updated_at", description="When the change was made.")
+    actor: ActorAnswer | None = Field(description="The caller that made the change; null if it is not known.")
+    action: Action = Field(
+        description="The action; `restore` where a delete was taken back, because a job had just begun to name it."
+    )
+    before: CalendarDatesAnswer | None = Field(
+        description="The calendar before the change; null if there was none, or if it is no longer kept."
+    )
+    after: CalendarDatesAnswer | None = Field(description="The calendar after the change; null after a delete.")
+
+
+class CalendarRevisionPageAnswer(AnswerModel):
+    """A page of the changes of a calendar, the newest first."""
+
+    items: list[CalendarRevisionAnswer] = Field(description="The changes.")
+    next_cursor: NextCursor
 
 
 class CalendarPageAnswer(AnswerModel):
@@ -78,6 +111,7 @@ def create_calendar(edge: ApiContext, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     note(edge, request, Action.CREATE, Resource(ResourceKind.CALENDAR, wanted.key.name))
+    wanted = evolve(wanted, action=Action.CREATE, by=request.by)
     done = engine.create_calendar(edge.context, wanted, now)
     if done.outcome is not CalendarOutcome.EXISTS:
         return _created(done.calendar or wanted)
@@ -107,6 +141,7 @@ def replace_calendar(edge: ApiContext, request: Request) -> Reply:
     if errors:
         raise invalid(errors)
     note(edge, request, Action.PUT, Resource(ResourceKind.CALENDAR, name))
+    wanted = evolve(wanted, action=Action.PUT, by=request.by)
     is_to_stand = "if-match" in request.headers
     if is_to_be_new:
         done = engine.create_calendar(edge.context, wanted, now)
@@ -141,6 +176,24 @@ def get_calendar(edge: ApiContext, request: Request) -> Reply:
     return _shown(calendar)
 
 
+@router.get(
+    "/v1/calendars/{name}/revisions",
+    "List the changes of a calendar, the newest first, also of a deleted one",
+    CalendarRevisionPageAnswer,
+    query=PAGE,
+    access=Access.READ,
+)
+def list_calendar_revisions(edge: ApiContext, request: Request) -> Reply:
+    """List the changes that made a calendar's versions."""
+    asked = PageQuery(request)
+    (through,) = asked.after(number) or (None,)
+    found, next_through = list_versions(edge.context, _key(request), asked.limit, through)
+    if not found and through is None:
+        raise _no_calendar()
+    shown = ((_revision(one, before), (one.version - 1,)) for one, before in found)
+    return asked.page(edge, shown, None if next_through is None else (next_through,))
+
+
 @router.delete(
     "/v1/calendars/{name}",
     "Delete a calendar that no job names",
@@ -154,7 +207,7 @@ def delete_calendar(edge: ApiContext, request: Request) -> Reply:
     refuse_fields(request)
     version, key = expected_version(request), _key(request)
     note(edge, request, Action.DELETE, Resource(ResourceKind.CALENDAR, key.name))
-    done = engine.delete_calendar(edge.context, key, version, edge.context.clock.now())
+    done = engine.delete_calendar(edge.context, key, version, edge.context.clock.now(), request.by)
     if done.calendar is None:
         raise _no_calendar()
     if done.outcome is CalendarOutcome.STALE:
@@ -180,6 +233,19 @@ def _created(calendar: Calendar, *, is_repeated: bool = False) -> Reply:
 
 def _shown(calendar: Calendar) -> Reply:
     return ok(CalendarAnswer.about(calendar), version=calendar.version)
+
+
+def _revision(calendar: Calendar, before: Calendar | None) -> CalendarRevisionAnswer:
+    return CalendarRevisionAnswer.about(
+        calendar,
+        actor=None if calendar.by == NO_ACTOR else calendar.by,
+        before=_dates(before),
+        after=_dates(calendar),
+    )
+
+
+def _dates(calendar: Calendar | None) -> CalendarDatesAnswer | None:
+    return None if calendar is None or calendar.is_deleted else CalendarDatesAnswer.about(calendar)
 
 
 def _says(calendar: Calendar) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import Strict, read_fields
 from timeball.api.http.schema_rules import needed
 from timeball.api.schedules.fields import ZoneName
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, DateRange
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, DateRange
 
 MAX_DATES: Final = 1_000
 MAX_RANGES: Final = 100

@@ -89,6 +89,14 @@ def attribute(path: str, *, description: str, serialization_alias: str | None = 
     return Field(validation_alias=source, serialization_alias=serialization_alias, description=description)
 
 
+class ActorAnswer(AnswerModel):
+    """The caller that made a change."""
+
+    key_id: str | None = Field(description="The id of the API key.")
+    role: str | None = Field(description="The role of the API key.")
+    address: str | None = Field(description="The address that the request came from.")
+
+
 @dataclass(frozen=True)
 class Reply:
     """What an operation answers."""

@@ -18,7 +18,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 from timeball.api.http.body import compact
 from timeball.api.http.request_model import cut_behind
 from timeball.domain.model.ids import JOB_ID
-from timeball.domain.model.terms.calendar import CALENDAR_NAME
+from timeball.domain.model.jobs.calendar import CALENDAR_NAME
 from timeball.domain.time.instants import parse_instant
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024

@@ -37,9 +37,9 @@ from timeball.api.runs.answers import RetryPolicyAnswer, RunAnswer
 from timeball.api.schedules.fields import RulesAnswer, ScheduleText, text_of_schedule
 from timeball.api.targets.models import TargetAnswer
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.calendar import CalendarPolicy
 from timeball.domain.model.jobs.job import Completion, Guarantee, Job, JobStatus, Priority
 from timeball.domain.model.runs.run import Run, RunState
-from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.model.terms.dependency import TriggerRule
 from timeball.domain.model.terms.policies import TASKS_TARGET, CatchUpPolicy, OverlapPolicy, Work
 from timeball.domain.model.terms.target import Override

@@ -100,6 +100,7 @@ _PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     ),
     "nextRunBefore": _query("Only jobs whose `nextRunAt` is before this time.", INSTANT_SCHEMA),
     "fields": _query("`summary`: only the first fields of each job, up to `tags`.", {"enum": [SUMMARY]}),
+    "over": _query("`true`: only freezes that are over; by default those that are not.", {"enum": ["true", "false"]}),
     "limit": _query(
         "The most items of a page.", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
     ),

@@ -9,8 +9,8 @@ from timeball.api.http.exchange import AnswerModel, time_of
 from timeball.api.http.fields import CalendarName, Instant
 from timeball.api.http.problems import FieldError
 from timeball.api.http.request_model import ByValue, Strict, stated
+from timeball.domain.model.jobs.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.calendar import CalendarPolicy, CalendarUse
 from timeball.domain.time.cron import MAX_EXPRESSION_LENGTH, parse_cron
 from timeball.domain.time.instants import LATEST, LONGEST_PERIOD_SECONDS, SECOND_MS, format_instant, parse_duration
 from timeball.domain.time.schedule import At, Cron, Every, Schedule, Timing

@@ -31,8 +31,8 @@ from timeball.api.schedules.fields import (
     no_calendar,
     timing_of,
 )
+from timeball.domain.model.jobs.calendar import CalendarKey
 from timeball.domain.model.jobs.job import RuleSet
-from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.planning.blackouts import Blackouts, moves_in
 from timeball.domain.time.preview import preview
 from timeball.domain.time.schedule import Schedule

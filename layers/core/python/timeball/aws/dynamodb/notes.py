@@ -1,4 +1,4 @@
-"""Notes, links, users' changes and the signing secrets in DynamoDB.
+"""Notes, former rows, links, users' changes and the signing secrets in DynamoDB.
 
 The first note of a name stands. A link is a row of its owner, named by the job; its last note counts. The signing
 secrets are the note of the first process that needs one, which a rotation replaces.
@@ -14,22 +14,32 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from timeball.aws.dynamodb.collections import DynamoWorks
-from timeball.aws.dynamodb.table.codec import Item
+from timeball.aws.dynamodb.table.codec import Item, from_item, to_item
 from timeball.aws.dynamodb.table.collection import TableAccess, rows_after
-from timeball.aws.dynamodb.table.keys import SIGNING, Key, Name, announcement_bound, announcements_of, revision_key
+from timeball.aws.dynamodb.table.keys import (
+    LAST,
+    SIGNING,
+    Key,
+    Name,
+    announcement_bound,
+    announcements_of,
+    former_key,
+    revision_key,
+)
 from timeball.aws.dynamodb.table.mapper import to_announcement, to_revision
 from timeball.aws.dynamodb.table.schema import SCHEMA_VERSION
 from timeball.aws.dynamodb.table.writes import Insert, Update
 from timeball.domain.attempts.callback_token import SigningSecrets, rotated
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, shard_of
+from timeball.domain.model.jobs.calendar import CalendarKey
 from timeball.domain.model.jobs.revision import Announcement, Revision, RevisionId
-from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.ports.errors import UnavailableError
-from timeball.ports.notes import ChangesQuery, Noted
+from timeball.ports.notes import ChangesQuery, Former, Noted
 
 _Owner = TypeVar("_Owner", JobKey, CalendarKey)
+_FormerOwner = TypeVar("_FormerOwner", str, CalendarKey)
 
 
 class DynamoNotes(Generic[Name, Noted]):
@@ -60,6 +70,33 @@ class DynamoNotes(Generic[Name, Noted]):
         """Read each note, strongly."""
         rows = self._table.reader.get([self._key_of(name) for name in names])
         return [self._to_note(row) if row else None for row in rows]
+
+
+class DynamoFormerRows(Generic[_FormerOwner, Former]):
+    """The former rows of one kind, beside those of their owner. They expire with the history, unless kept for good."""
+
+    def __init__(
+        self, table: TableAccess, of: type[Former], range_of: Callable[[_FormerOwner], Key], *, for_good: bool = False
+    ) -> None:
+        self._table, self._for_good = table, for_good
+        self._of: type[Former] = of
+        self._range_of: Callable[[_FormerOwner], Key] = range_of
+
+    def note(self, rows: Sequence[tuple[_FormerOwner, Former]], now: int) -> None:
+        """Insert each row that does not exist."""
+        expiry: Item = {} if self._for_good else {"expires_at": self._table.mapper.history_expiry(now)}
+        items: list[Item] = [
+            {**former_key(self._range_of(owner), row.order), "v": SCHEMA_VERSION, **to_item(row, ""), **expiry}
+            for owner, row in rows
+        ]
+        self._table.writer.write([Insert(item) for item in items])
+
+    def of_owner(self, owner: _FormerOwner, limit: int, before: tuple[int, str] | None = None) -> list[Former]:
+        """Return an owner's rows, from one backwards."""
+        within = self._range_of(owner)
+        last = within["sk"] + LAST if before is None else former_key(within, before)["sk"]
+        rows = self._table.reader.backwards(within["pk"], within["sk"], last, limit + 1)
+        return [from_item(self._of, row) for row in islice((row for row in rows if row["sk"] < last), limit)]
 
 
 class DynamoLinks(Generic[_Owner]):

@@ -13,7 +13,7 @@ from timeball.aws.dynamodb.counters import DynamoSubmitBudgets, DynamoUsage, Dyn
 from timeball.aws.dynamodb.due_index import DynamoDueIndex, DynamoPartitions
 from timeball.aws.dynamodb.jobs import DynamoJobs, DynamoRuns
 from timeball.aws.dynamodb.listing import DynamoListedRows
-from timeball.aws.dynamodb.notes import DynamoChanges, DynamoLinks, DynamoNotes, DynamoSigning
+from timeball.aws.dynamodb.notes import DynamoChanges, DynamoFormerRows, DynamoLinks, DynamoNotes, DynamoSigning
 from timeball.aws.dynamodb.table import keys
 from timeball.aws.dynamodb.table.codec import Item
 from timeball.aws.dynamodb.table.collection import (
@@ -40,13 +40,14 @@ from timeball.domain.attempts.circuit_breaker import Circuit
 from timeball.domain.backfill import Backfill
 from timeball.domain.backfill_slots import BackfillSlots
 from timeball.domain.model.ids import JobKey, OperationKey, TaskKey
-from timeball.domain.model.jobs.freeze import Freezes
+from timeball.domain.model.jobs.calendar import Calendar
+from timeball.domain.model.jobs.freeze import Freeze, Freezes
 from timeball.domain.model.runs.limiter import Limiter
 from timeball.domain.model.tenants.tenant import LEAST_WEIGHT
-from timeball.domain.model.terms.calendar import Calendar
 from timeball.domain.model.terms.event import Patterns, Subscription
 from timeball.domain.model.terms.flow import UniqueKeyRow
 from timeball.domain.operation import Operation
+from timeball.domain.planning.era import Era
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.ports.clock import Clock
 from timeball.ports.errors import UnavailableError
@@ -93,9 +94,11 @@ def dynamo_store(
         tasks=DynamoListedRows(rows, RowKind(keys.TASKS.key_of, mapper.of_task, to_task), TaskKey, keys.REGISTERED),
         task_versions=DynamoRows(rows, RowKind(keys.task_version_key, mapper.of_task_version, to_task)),
         freezes=DynamoRows(rows, row_kind(Freezes, "tenant", keys.freezes_key, keys.tenant_in)),
+        former_freezes=DynamoFormerRows(rows, Freeze, keys.former_freezes_in),
         calendars=DynamoNamedRows(
             rows, row_kind(Calendar, "key", keys.calendar_key, keys.calendar_in), _calendars_of, _is_there
         ),
+        former_calendars=DynamoFormerRows(rows, Calendar, keys.former_calendars_in),
         calendar_uses=DynamoLinks(rows, keys.use_key, "at"),
         subscriptions=DynamoRows(rows, _marked(Subscription, keys.SUBSCRIPTIONS)),
         patterns=DynamoRows(rows, row_kind(Patterns, "tenant", keys.patterns_key, keys.tenant_in)),
@@ -112,6 +115,7 @@ def dynamo_store(
         partitions=DynamoPartitions(rows),
         signing=DynamoSigning(rows),
         usage=DynamoUsage(rows),
+        eras=DynamoFormerRows(rows, Era, keys.eras_in, for_good=True),
     )
 
 

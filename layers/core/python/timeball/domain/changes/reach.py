@@ -7,8 +7,8 @@ reads the job. A run that its calendar moves starts before the next fire, so at 
 
 from timeball.domain.attempts.retry import longest_life_ms
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.jobs.calendar import CalendarPolicy
 from timeball.domain.model.jobs.job import Job
-from timeball.domain.model.terms.calendar import CalendarPolicy
 from timeball.domain.planning.blackouts import MOST_MOVED_MS
 from timeball.domain.planning.planner import oldest_caught_up
 from timeball.domain.time.instants import DAY_MS, SECOND_MS, InvalidSchedule

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from timeball.domain.model.jobs.calendar import Calendar, CalendarPolicy, CalendarUse
 from timeball.domain.model.jobs.freeze import Freeze
 from timeball.domain.model.jobs.job import Job
 from timeball.domain.model.reason import Reason
-from timeball.domain.model.terms.calendar import Calendar, CalendarPolicy, CalendarUse
 from timeball.domain.time.instants import DAY_MS, EARLIEST, LATEST, MINUTE_MS, SECOND_MS
 from timeball.domain.time.schedule import Cron, Schedule, next_fire, previous_fire
 from timeball.domain.time.spans import NO_TIME, Spans, same_time_later, spans_of

@@ -23,6 +23,9 @@ from timeball.domain.planning.blackouts import NOTHING, Blackouts
 from timeball.domain.time.instants import EARLIEST, HOUR_MS, SECOND_MS
 from timeball.domain.time.schedule import Schedule, fires, next_fire, previous_fire
 
+PLANNER_VERSION = 1
+"""Raised when the same job, instant, settings and blackouts may have another plan than before."""
+
 MAX_STEPS = 1_000
 """The most fires that one range skips: a job that is far behind continues with the next plan."""
 

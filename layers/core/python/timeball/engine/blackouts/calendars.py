@@ -4,6 +4,14 @@ Invariant: no open job names a deleted calendar. A job first notes its use, then
 then names it. A delete first marks the calendar as deleted, then reads the notes, and removes the mark if a job names
 the calendar. A young note counts even if its job is not stored yet or does not name the calendar yet: it may be about
 to.
+
+Order of writes of change a calendar:
+
+1. Store the version that it replaces in a row of its own.
+2. Swap the calendar's row.
+
+Safe: the row is the newest version, so step 1 without step 2 says nothing wrong. Each version is one write of the row,
+so the first one stored is right.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +20,9 @@ from enum import StrEnum
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.calendar import Calendar, CalendarKey, changed_calendar, deleted_calendar
 from timeball.domain.model.jobs.job import JobSpec
-from timeball.domain.model.terms.calendar import Calendar, CalendarKey, changed_calendar
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.time.instants import MINUTE_MS
 from timeball.engine.compare_and_swap import put, until_done
 from timeball.engine.context import Context
@@ -71,7 +80,9 @@ def replace_calendar(
     return _change(context, wanted, refusal, now)
 
 
-def delete_calendar(context: Context, key: CalendarKey, version: int | None, now: int) -> ChangedCalendar:
+def delete_calendar(
+    context: Context, key: CalendarKey, version: int | None, now: int, by: Actor = NO_ACTOR
+) -> ChangedCalendar:
     """Delete a calendar that no open job names. Raises UnavailableError; the caller may then repeat it."""
 
     def delete() -> ChangedCalendar | None:
@@ -83,14 +94,14 @@ def delete_calendar(context: Context, key: CalendarKey, version: int | None, now
         used_by = _used_by(context, key, now)
         if used_by is not None:
             return ChangedCalendar(CalendarOutcome.IN_USE, standing, used_by)
-        deleted = evolve(standing, is_deleted=True, version=standing.version + 1, updated_at=now)
-        marked = put(context.store.calendars, standing, deleted, now)
+        marked = _put(context, standing, deleted_calendar(standing, by, now), now)
         if marked is None:
             return None
         used_by = _used_by(context, key, now)  # a job may have noted its use, and read the calendar, before the mark
         if used_by is None:
             return ChangedCalendar(CalendarOutcome.DONE, standing)
-        put(context.store.calendars, marked, evolve(marked, is_deleted=False), now)
+        restored = evolve(marked, is_deleted=False, version=marked.version + 1, action=Action.RESTORE)
+        _put(context, marked, restored, now)
         return ChangedCalendar(CalendarOutcome.IN_USE, standing, used_by)
 
     return until_done(delete, f"calendar {key.name}")
@@ -110,13 +121,39 @@ def _change(
             return ChangedCalendar(CalendarOutcome.DONE, row)
         if row is not None and standing is None:
             after = evolve(after, created_at=now)
-        stored = put(context.store.calendars, row, after, now)
+        stored = _put(context, row, after, now)
         if stored is None:
             return None
         context.known.forget("calendars", wanted.key)
         return ChangedCalendar(CalendarOutcome.DONE if standing else CalendarOutcome.CREATED, stored)
 
     return until_done(change, f"calendar {wanted.key.name}")
+
+
+def _put(context: Context, before: Calendar | None, after: Calendar, now: int) -> Calendar | None:
+    """Store the version that is replaced, then put the calendar; None if another change came first."""
+    if before is not None:
+        context.store.former_calendars.note([(before.key, before)], now)
+    return put(context.store.calendars, before, after, now)
+
+
+def list_versions(
+    context: Context, key: CalendarKey, limit: int, through: int | None = None
+) -> tuple[list[tuple[Calendar, Calendar | None]], int | None]:
+    """Return the versions of a calendar from `through` backwards, each with the one before, and where to continue.
+
+    A deleted calendar has its versions, too; a calendar that never existed has none. Raises UnavailableError.
+    """
+    # The row is read first: a version that is replaced meanwhile is kept by then.
+    (newest,) = context.store.calendars.read([key])
+    if newest is None:
+        return [], None
+    is_first = through is None or through >= newest.version
+    before = newest.order if is_first or through is None else (through + 1, "")
+    found = [newest] if is_first else []
+    found += context.store.former_calendars.of_owner(key, limit + 1, before)
+    pairs = list(zip(found, [*found[1:], None], strict=True))[:limit]
+    return pairs, found[limit].version if len(found) > limit else None
 
 
 def note_uses(context: Context, specs: Sequence[JobSpec], now: int) -> set[JobKey]:

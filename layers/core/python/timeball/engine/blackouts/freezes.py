@@ -10,6 +10,7 @@ from timeball.domain.model.jobs.freeze import (
     Freeze,
     FreezeMatch,
     Freezes,
+    dropped,
     has_room_for,
     with_freeze,
     without_freeze,
@@ -119,14 +120,46 @@ def lift_freeze(context: Context, tenant: str, name: str) -> Freeze | None:
     return found
 
 
+def over_freezes(context: Context, tenant: str, limit: int, before: tuple[int, str] | None = None) -> list[Freeze]:
+    """Return up to `limit` of the users' freezes that are over, the newest first, from the last one before a position.
+
+    Raises UnavailableError.
+    """
+    # The row is read first: a freeze that leaves it meanwhile has a row of its own before.
+    lately = freezes_of(context, tenant).over_at(context.clock.now())
+    found = {one.order: one for one in lately if before is None or one.order < before}
+    missing, position = limit, before
+    while missing > 0 and (page := context.store.former_freezes.of_owner(tenant, limit, position)):
+        seen = [one for one in page if not one.stops_all]
+        found |= {one.order: one for one in seen}
+        missing, position = missing - len(seen), page[-1].order
+    return [one for _, one in sorted(found.items(), reverse=True)][:limit]
+
+
 def _change(context: Context, tenant: str, change: Callable[[Freezes, int], Freezes | None]) -> None:
-    """Change a tenant's freezes by the row and the present instant. The row is inserted with the first freeze."""
+    """Change a tenant's freezes by the row and the present instant. The row is inserted with the first freeze.
+
+    Order of writes of freeze, lift:
+
+    1. Store the freezes that are over and leave the row, each in a row of its own.
+    2. Swap the row.
+
+    Safe: a freeze that is over never changes, so step 1 without step 2 says nothing wrong, and a repeat finds it done.
+    """
     now = context.clock.now()
+
+    def changed(_: int, row: Freezes) -> Freezes | None:
+        at = context.clock.now()
+        after = change(row, at)
+        if after is not None and (leaving := dropped(row, after, at)):
+            context.store.former_freezes.note([(tenant, one) for one in leaving], at)
+        return after
+
     row = context.store.freezes.read([tenant])[0]
     if row is None:
         row = context.store.freezes.insert([Freezes(tenant)], now)[0] or Freezes(tenant)
     swap = context.store.freezes.swap
-    (swapped,) = compare_and_swap(swap, [row], lambda _, row: change(row, context.clock.now()), now)
+    (swapped,) = compare_and_swap(swap, [row], changed, now)
     if not swapped.done:
         raise ContendedError("the freezes kept changing")
     context.known.forget("freezes", tenant)

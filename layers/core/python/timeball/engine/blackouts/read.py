@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timeball.domain.model.ids import JobKey
+from timeball.domain.model.jobs.calendar import CalendarKey, CalendarPolicy
 from timeball.domain.model.jobs.job import Job, with_spec
 from timeball.domain.model.runs.run import Run, RunState
 from timeball.domain.model.tenants.tenant import NO_DEFAULTS, NO_QUOTAS, Defaults, Quotas
-from timeball.domain.model.terms.calendar import CalendarKey, CalendarPolicy
 from timeball.domain.planning.blackouts import MOST_MOVED_MS, NOTHING, Blackouts, blackouts_of
 from timeball.domain.time.instants import InvalidSchedule
 from timeball.domain.time.schedule import previous_fire

@@ -19,10 +19,10 @@ from timeball.domain.model.ids import (
     fraction_of,
     shard_of,
 )
+from timeball.domain.model.jobs.calendar import CalendarKey
 from timeball.domain.model.jobs.revision import Announcement, RevisionId
 from timeball.domain.model.jobs.task import TaskRef
 from timeball.domain.model.runs.run import Permit, Run, RunState
-from timeball.domain.model.terms.calendar import CalendarKey
 from timeball.domain.model.terms.event import SubscriptionKey
 from timeball.domain.model.terms.flow import UniqueKey
 from timeball.domain.time.instants import DAY_MS
@@ -41,6 +41,7 @@ HOUR = "HOUR#"
 ANNOUNCED = "CHANGE#"
 CALENDAR = "CALENDAR#"
 USE = "USE#"
+FREEZE = "FREEZE#"
 SIGNING: Key = {"pk": "SIGNING", "sk": "SECRET"}
 """The key of the secret with which Timeball signs; no tenant's row has a key without a `#`."""
 LAST = "~"
@@ -88,10 +89,11 @@ def key_of_tenant(sk: str, tenant: str) -> Key:
     return {"pk": tenant_key(tenant), "sk": sk}
 
 
-slots_key, patterns_key, freezes_key, budget_key = (
-    partial(key_of_tenant, sk) for sk in ("SLOTS", "PATTERNS", "FREEZES", "INTAKE")
+slots_key, patterns_key, freezes_key, budget_key, former_freezes_in = (
+    partial(key_of_tenant, sk) for sk in ("SLOTS", "PATTERNS", "FREEZES", "INTAKE", FREEZE)
 )
-"""The keys of a tenant's backfill slots, its event patterns, its freezes and its reservations."""
+"""The keys of a tenant's backfill slots, its event patterns, its freezes and its reservations; and the partition and
+the prefix of its former freezes."""
 
 
 def tenant_in(pk: str, _: str) -> str:
@@ -156,6 +158,22 @@ def calendar_key(key: CalendarKey) -> Key:
 def calendar_in(pk: str, sk: str) -> CalendarKey:
     """Return the name of the calendar in a key."""
     return CalendarKey(tenant_in(pk, sk), sk.removeprefix(CALENDAR))
+
+
+def former_calendars_in(key: CalendarKey) -> Key:
+    """Return the partition and the prefix of a calendar's former versions, beside the notes of its uses."""
+    return {"pk": f"{key.tenant}#!!{key.name}", "sk": CALENDAR}
+
+
+def eras_in(owner: str) -> Key:
+    """Return the partition and the prefix of the eras; no tenant's row has a key without a `#`."""
+    return {"pk": owner.upper(), "sk": "ERA#"}
+
+
+def former_key(within: Key, order: tuple[int, str]) -> Key:
+    """Return the key of a former row, by its order within its owner's range."""
+    number, text = order
+    return {"pk": within["pk"], "sk": f"{within['sk']}{number:015d}#{text}"}
 
 
 def use_key(key: CalendarKey, job: JobKey) -> Key:

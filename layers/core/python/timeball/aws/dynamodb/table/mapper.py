@@ -51,6 +51,8 @@ from timeball.domain.time.instants import DAY_MS, SECOND_MS
 from timeball.setting import whole
 
 INLINE_WORK_BYTES = 400
+_LONGEST_LIFE_DAYS = 14
+"""Longer than a run lives from its plan to its end."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,17 @@ class Mapper:
     list_shards: int = whole(4, 1, 64, "Shards of the listing of one tenant's jobs in one state")
     retention_days: int = whole(90, 1, 3650, "How long finished jobs and runs are kept")
     history_days: int = whole(
-        90, 1, 3650, "How long the history of changes is kept; that of a finished job or run expires with it"
+        104,
+        15,
+        3664,
+        "How long the history of changes is kept: at least 14 days longer than `retention_days`, so that no run "
+        "outlives what planned it; that of a finished job or run expires with it",
     )
+
+    @property
+    def least_history_days(self) -> int:
+        """The fewest days of history with which no run outlives what planned it."""
+        return self.retention_days + _LONGEST_LIFE_DAYS
 
     def of_job(self, job: Job, now: int) -> Item:
         """Return a job's row, with its work if it was read. `now` is the time of writing, for the due bucket."""

@@ -2,11 +2,15 @@
 
 All freezes of a tenant are in one row. A freeze that is over stays there for a while: the fires that it deferred may
 not be planned yet, and the freeze is the reason of those that the catch-up policy skips.
+
+Invariant: each freeze that was ever in force is in the tenant's row, or has a row of its own, until the history
+expires.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import attrgetter
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.jobs.job import Job
@@ -78,10 +82,17 @@ class Freeze:
     """Why, as text for people; None: not given."""
     stops_all: bool = False
     """It stops a disabled tenant: attempts begin only to take over lost ones. Users do not see it."""
+    is_lifted: bool = False
+    """It was ended at `to_at` by a request."""
 
     def is_over(self, now: int) -> bool:
         """Say whether it no longer defers anything at an instant (ms)."""
         return self.to_at is not None and self.to_at <= now
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Its position among the tenant's freezes: by its creation."""
+        return self.created_at, self.name
 
     @property
     def size(self) -> int:
@@ -116,6 +127,11 @@ class Freezes:
         seen = (one for one in self.items if not one.is_over(now) and not one.stops_all)
         return sorted(seen, key=lambda one: (-one.created_at, one.name))
 
+    def over_at(self, now: int) -> list[Freeze]:
+        """Return the users' freezes that are over and still in the row, the newest first."""
+        seen = (one for one in self.items if one.is_over(now) and not one.stops_all)
+        return sorted(seen, key=attrgetter("order"), reverse=True)
+
     def stop_at(self, now: int) -> Freeze | None:
         """Return the freeze that stops a disabled tenant, in force or still to begin; None: there is none."""
         return next((one for one in self.items if one.stops_all and not one.is_over(now)), None)
@@ -139,10 +155,16 @@ def with_freeze(freezes: Freezes, freeze: Freeze, now: int) -> Freezes:
     return evolve(freezes, items=(*kept[::-1], *(one for one in freezes.items if not one.is_over(now)), freeze))
 
 
+def dropped(before: Freezes, after: Freezes, now: int) -> list[Freeze]:
+    """Return the freezes that leave the row with a change although they were in force; they never change again."""
+    left = {one.name for one in after.items}
+    return [one for one in before.items if one.name not in left and one.is_over(now)]
+
+
 def without_freeze(freezes: Freezes, name: str, now: int) -> Freezes:
     """Return a tenant's freezes with one of them ended; a freeze that has not begun is removed without a trace."""
     items = tuple(
-        evolve(one, to_at=now) if one.name == name and not one.is_over(now) else one
+        evolve(one, to_at=now, is_lifted=True) if one.name == name and not one.is_over(now) else one
         for one in freezes.items
         if one.name != name or one.from_at < now
     )

@@ -11,10 +11,10 @@ from typing import Any
 
 from timeball.domain.model.evolve import evolve
 from timeball.domain.model.ids import JobKey, Origin, RunId
+from timeball.domain.model.jobs.calendar import CalendarUse
 from timeball.domain.model.reason import Reason
 from timeball.domain.model.runs.run import Run
 from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
-from timeball.domain.model.terms.calendar import CalendarUse
 from timeball.domain.model.terms.dependency import (
     DEPENDENCY_TIMEOUT_SECONDS,
     Blocked,

@@ -1,6 +1,7 @@
 """A calendar: dates of a tenant on which jobs that name it do not fire, in a time zone of its own.
 
 Invariant: a calendar is deleted (`is_deleted`) only when no open job names it; a job notes its use before it names it.
+Each version is written once; the row is the newest, and a change stores the version that it replaces before it does.
 """
 
 import re
@@ -9,6 +10,7 @@ from datetime import date
 from enum import StrEnum
 
 from timeball.domain.model.evolve import evolve
+from timeball.domain.model.tenants.actor import NO_ACTOR, Action, Actor
 from timeball.domain.time.spans import Spans, local_days
 
 CALENDAR_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -72,10 +74,19 @@ class Calendar:
     """Ranges of dates."""
     is_deleted: bool = False
     """It was deleted: no job can name it."""
+    action: Action = Action.PUT
+    """What made this version."""
+    by: Actor = NO_ACTOR
+    """The actor that asked for it."""
     version: int = 1
     """Counts the changes of users."""
     revision: int = 1
     """Counts the writes of the row."""
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Its position among the versions of the calendar."""
+        return self.version, ""
 
     @property
     def spans(self) -> Spans:
@@ -89,7 +100,15 @@ def changed_calendar(standing: Calendar, wanted: Calendar, now: int) -> Calendar
     after = evolve(
         standing, timezone=wanted.timezone, dates=wanted.dates, ranges=wanted.ranges, is_deleted=wanted.is_deleted
     )
-    return after if after == standing else evolve(after, version=standing.version + 1, updated_at=now)
+    if after == standing:
+        return after
+    return evolve(after, version=standing.version + 1, updated_at=now, action=wanted.action, by=wanted.by)
+
+
+def deleted_calendar(standing: Calendar, by: Actor, now: int) -> Calendar:
+    """Return a calendar as deleted."""
+    version = standing.version + 1
+    return evolve(standing, is_deleted=True, version=version, updated_at=now, action=Action.DELETE, by=by)
 
 
 def _day(text: str) -> int:
