@@ -114,6 +114,18 @@ def test_runs_that_succeeded_are_listed_for_an_hour_at_most(api: Api, jobs: list
         assert "at most an hour apart" in refused.text
 
 
+def test_a_call_in_its_first_seconds_is_in_the_lists_that_read_ledgers(api: Api, jobs: list[dict[str, Any]]) -> None:
+    run = plain(api, jobs[0], 1)
+    api.put(replace(run, state=RunState.RUNNING, finished_at=None))
+    assert listed(api, "status=running") == []
+    for query in ("", "status=running,succeeded", f"status=running,succeeded&jobId={jobs[0]['jobId']}"):
+        assert listed(api, query) == [str(run.id)]
+    of_job = api.call("GET", f"/v1/jobs/{jobs[0]['jobId']}/runs", query={"status": "running"}).body["items"]
+    with_one = api.call("GET", "/v1/jobs", query={"status": "running"}).body["items"]
+    assert [one["runId"] for one in of_job] == [str(run.id)]
+    assert [one["running"] for one in with_one] == [[str(run.id)]]
+
+
 def test_other_runs_are_listed_for_any_time(api: Api, jobs: list[dict[str, Any]]) -> None:
     runs = [dead(api, jobs[0], -30), dead(api, jobs[0], -40 * HOUR_MS // SECOND_MS)]
     since = quote(format_instant(NOW - 50 * HOUR_MS))

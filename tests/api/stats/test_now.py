@@ -199,6 +199,33 @@ def test_a_digest_is_made_anew_after_thirty_seconds(api: Api) -> None:
     assert (body["nextCount"], body["digestAt"]) == (2, body["asOf"])
 
 
+def test_a_failure_since_the_last_digest_is_found(api: Api, job: Any) -> None:
+    other = api.create(everySeconds=3600)
+    api.store.runs.clear()
+    api.put(succeeded(job, NOW - HOUR_MS))
+    assert needs(api) == []
+    api.clock.advance(FRESH_MS)
+    dead(api, job, FRESH_MS // SECOND_MS - 1)
+    assert needs(api) == [("failing", job["jobId"])]
+    api.clock.advance(FRESH_MS)
+    for number in range(101):  # more than are read
+        dead(api, other, 2 * FRESH_MS // SECOND_MS - number / 10)
+    assert sorted(needs(api)) == sorted(("failing", one["jobId"]) for one in (job, other))
+    api.clock.advance(FRESH_MS)
+    assert sorted(needs(api)) == sorted(("failing", one["jobId"]) for one in (job, other))
+
+
+def test_a_failure_that_notify_did_not_count_is_found_without_notify(api: Api) -> None:
+    notify = {"onFailure": {"type": "http", "url": "https://example.com/alarm"}, "afterFailures": 3}
+    job = api.create(everySeconds=3600, notify=notify)
+    api.store.runs.clear()
+    dead(api, job, -1)
+    assert needs(api) == []
+    api.call("PATCH", f"/v1/jobs/{job['jobId']}", {"notify": None})
+    api.clock.advance(10 * FRESH_MS)
+    assert needs(api) == [("failing", job["jobId"])]
+
+
 def test_a_digest_of_many_jobs_is_made_in_pages_with_each_request(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upcoming, "MOST_JOBS", 2)
     for _ in range(3):

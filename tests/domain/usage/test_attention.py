@@ -21,7 +21,9 @@ from timeball.domain.usage.attention import (
     counted_late,
     of_job,
     of_run,
+    of_sound_job,
     p95_of,
+    sound_since,
 )
 
 NOW = 1_800_000_000_000
@@ -129,3 +131,39 @@ def test_late_runs_are_counted_by_the_cause(kind: Concern, obstacle: Obstacle | 
     one = Attention(kind, NOW, KEY, None, None if obstacle is None else WaitsFor(obstacle))
     assert counted_late([one]) == counts
     assert counted_late([one, one]).late == 2 * counts.late
+
+
+FINE = run(RunState.SUCCEEDED, 2 * MINUTE_MS, 10)
+BAD = run(RunState.FAILED, MINUTE_MS, 10)
+
+
+@pytest.mark.parametrize(
+    ("newest", "has_more", "since"),
+    [
+        ([], False, 0),  # no run at all
+        ([FINE], False, FINE.finished_at),
+        ([run(RunState.SKIPPED, MINUTE_MS, 10), FINE], False, FINE.finished_at),  # a skip is no failure
+        ([run(RunState.RUNNING, MINUTE_MS), FINE], True, FINE.finished_at),  # a live run has no outcome yet
+        ([BAD, FINE], True, None),  # failing, whatever `notify` says
+        ([run(RunState.SKIPPED, MINUTE_MS, 10)], True, NOW - MINUTE_MS),  # a run that was not read may have succeeded
+    ],
+)
+def test_a_job_is_sound_unless_its_newest_runs_failed(newest: list[Run], has_more: bool, since: int | None) -> None:  # noqa: FBT001 - pytest gives it
+    assert sound_since(newest, has_more=has_more) == since
+
+
+@pytest.mark.parametrize(
+    ("standing", "since", "kinds"),
+    [
+        (job(), NOW - 2 * MINUTE_MS, []),  # two fires since
+        (job(), NOW - 4 * MINUTE_MS, None),  # silent if no run has succeeded since: its runs say
+        (job(3600), 0, []),  # it has fired once since it was made
+        (replace(job(), status=JobStatus.PAUSED), 0, []),
+        (replace(job(3600), blocked=Blocked(RunId(KEY, NOW, Origin.SCHEDULE), ())), 0, ["blocked"]),  # as its row says
+    ],
+)
+def test_the_runs_of_a_sound_job_are_read_if_it_may_be_silent(
+    standing: Job, since: int, kinds: list[str] | None
+) -> None:
+    found = of_sound_job(standing, since, NOTHING, NOW)
+    assert (None if found is None else [one.kind for one in found]) == kinds

@@ -147,8 +147,24 @@ def of_job(job: Job, newest: Sequence[Run], excluded: Blackouts, now: int, *, ha
 
     `newest` are its newest rows, the newest first; `has_more` says that older ones were not read.
     """
-    found = [_blocked(job), _failing(job, newest), _silent(job, newest, excluded, now, has_more=has_more)]
+    since = _success_at(newest, has_more=has_more)
+    found = [_blocked(job), _failing(job, newest), _silent(job, since, excluded, now)]
     return [one for one in found if one is not None]
+
+
+def sound_since(newest: Sequence[Run], *, has_more: bool) -> int | None:
+    """Return when (ms) a run of a job last succeeded, or 0; None if the newest runs failed."""
+    return None if _streak(newest) else _success_at(newest, has_more=has_more)
+
+
+def of_sound_job(job: Job, since: int, excluded: Blackouts, now: int) -> list[Attention] | None:
+    """Return why an open job needs attention that was sound, and of which no run has failed since.
+
+    `since` is when it last succeeded, as far as that is known (`sound_since`). None: its newest runs must be read.
+    """
+    if _silent(job, since, excluded, now) is not None:
+        return None
+    return [one for one in (_blocked(job), _failing(job, ())) if one is not None]
 
 
 def _stuck_since(run: Run, p95_ms: int | None, margin_ms: int) -> int | None:
@@ -173,20 +189,29 @@ def _failing(job: Job, newest: Sequence[Run]) -> Attention | None:
     if notify is not None and notify.watches_streaks:
         end = job.failing
         return None if end is None else Attention(Concern.FAILING, end.at or end.run.fire_at, job.key, end.run)
-    streak = list(takewhile(lambda row: row.state is RunState.FAILED, filter(counts, newest)))
+    streak = _streak(newest)
     if not streak:
         return None
     return Attention(Concern.FAILING, streak[-1].finished_at or streak[-1].id.fire_at, job.key, streak[0].id)
 
 
-def _silent(job: Job, newest: Sequence[Run], excluded: Blackouts, now: int, *, has_more: bool) -> Attention | None:
+def _streak(newest: Sequence[Run]) -> list[Run]:
+    """Return the newest runs that failed in a row, the newest first."""
+    return list(takewhile(lambda row: row.state is RunState.FAILED, filter(counts, newest)))
+
+
+def _success_at(newest: Sequence[Run], *, has_more: bool) -> int:
+    """Return when a run last succeeded, or 0. If older rows were not read, a run may have succeeded until these."""
+    ends = [row.finished_at for row in newest if row.state is RunState.SUCCEEDED and row.finished_at is not None]
+    return max(ends, default=newest[-1].id.fire_at if has_more else 0)
+
+
+def _silent(job: Job, success_at: int, excluded: Blackouts, now: int) -> Attention | None:
     """Return that no run has succeeded for some fires of the job's own; None while it is paused or frozen."""
     schedule = job.spec.schedule
     if job.status is not JobStatus.PENDING or not schedule.is_recurring or excluded.frozen.end_of(now) is not None:
         return None
-    ends = [row.finished_at for row in newest if row.state is RunState.SUCCEEDED and row.finished_at is not None]
-    known_from = newest[-1].id.fire_at if has_more else 0
-    since = max(job.created_at, job.change.at, max(ends, default=known_from))
+    since = max(job.created_at, job.change.at, success_at)
     if now - since < SILENT_MS or _fires_between(schedule, excluded, since, now) < SILENT_FIRES:
         return None
     return Attention(Concern.SILENT, since, job.key)
